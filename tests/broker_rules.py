@@ -1,7 +1,5 @@
 """The two sets of rules of PanDA's brokerage, as the table of rule points has them."""
 
-from __future__ import annotations
-
 from fairq.steps.broker.flows import preset
 
 DOCUMENTED = preset("documented")

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,7 +40,7 @@ class Ended:
 
 
 @pytest.fixture(autouse=True)
-def clean_environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def clean_environment(tmp_path_factory, monkeypatch):
     """Keep the user's own files, settings and terminal out of every test."""
     for name in list(os.environ):
         if name.startswith("FAIRQ_") or name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES"):
@@ -54,18 +53,16 @@ def clean_environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pyt
 
 
 @pytest.fixture
-def state(tmp_path: Path) -> Path:
+def state(tmp_path):
     """The path of a state file that does not exist yet."""
     return tmp_path / "state.db"
 
 
 @pytest.fixture
-def made_once(
-    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Callable[[Callable[[Path], None]], None]:
+def made_once(tmp_path, tmp_path_factory, request):
     """Copy into `tmp_path` what a function makes in a folder, which it does for the first test of the module only."""
 
-    def copied(make: Callable[[Path], None]) -> None:
+    def copied(make):
         folder = tmp_path_factory.getbasetemp() / f"made-{request.module.__name__}-{make.__name__}"
         if not folder.exists():
             with tempfile.TemporaryDirectory(dir=tmp_path_factory.getbasetemp()) as begun:
@@ -77,11 +74,11 @@ def made_once(
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
+def run(capsys):
     """Run a command line in this process: fast, for whatever does not need a real process."""
     from fairq.cli.app import main
 
-    def run(*words: object) -> Ended:
+    def run(*words):
         capsys.readouterr()
         code = main([str(word) for word in words])
         captured = capsys.readouterr()
@@ -91,10 +88,10 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
 
 
 @pytest.fixture
-def fairq() -> Callable[..., Ended]:
+def fairq():
     """Run a command line as a process of its own, as a user does."""
 
-    def fairq(*words: object, environment: Mapping[str, str] | None = None, stdin: str | None = None) -> Ended:
+    def fairq(*words, environment=None, stdin=None):
         ended = subprocess.run(
             [sys.executable, "-m", "fairq", *map(str, words)],
             env={**os.environ, **(environment or {})},

@@ -8,7 +8,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -67,22 +66,22 @@ HEAVY_ALLOWED = (
 
 
 @cache
-def tree(module: str) -> ast.Module:
+def tree(module):
     return ast.parse(FILES[module].read_text(), str(FILES[module]))
 
 
 @cache
-def nodes(module: str) -> tuple[ast.AST, ...]:
+def nodes(module):
     return tuple(ast.walk(tree(module)))
 
 
 @cache
-def imports(module: str, nested: bool = True) -> tuple[str, ...]:
+def imports(module, nested=True):
     """Return all modules that *module* imports, except for types; those inside functions only if *nested*."""
     return tuple(find_imports(module, nested))
 
 
-def find_imports(module: str, nested: bool) -> Iterator[str]:
+def find_imports(module, nested):
     inner = {
         id(node)
         for outer in nodes(module)
@@ -108,13 +107,13 @@ def find_imports(module: str, nested: bool) -> Iterator[str]:
                 yield inner_module if inner_module in FILES else node.module
 
 
-def package(module: str) -> str | None:
+def package(module):
     """Return the layer of *module*, or None if it belongs to none."""
     parts = module.split(".")
     return parts[1] if len(parts) > 1 and parts[0] == "fairq" and parts[1] in ARROWS else None
 
 
-def folder(module: str) -> str | None:
+def folder(module):
     """Return the folder of the engine that *module* is in, or None."""
     parts = module.split(".")
     return parts[2] if parts[:2] == ["fairq", "engine"] and len(parts) > 2 and parts[2] in FOLDERS else None
@@ -123,7 +122,7 @@ def folder(module: str) -> str | None:
 ENGINE = [module for module in FILES if package(module) == "engine"]
 
 
-def may_import(own: str | None, module: str, imported: str) -> bool:
+def may_import(own, module, imported):
     """Return whether *module*, of the layer *own*, may import *imported*."""
     layer = package(imported)
     if layer is None or layer == own:
@@ -245,7 +244,7 @@ def test_the_rooms_of_the_brokerage_know_only_lower_ones():
                 assert other == own or level[other] < level[own], f"{module} imports {imported}"
 
 
-def written(module: str) -> Iterator[ast.Constant]:
+def written(module):
     """Yield the texts of *module* but docstrings and the values of its enumerations, which are what JSON has."""
     silent = {id(node.value) for node in nodes(module) if isinstance(node, ast.Expr)}
     for node in nodes(module):
@@ -260,7 +259,7 @@ SENTENCE = re.compile(r"[A-Za-z']+(?:,? [A-Za-z']+){4}")
 """Five words in a row: names of PanDA's checks have up to four, and expressions have operators between words."""
 
 
-def composes_a_sentence(text: ast.JoinedStr) -> bool:
+def composes_a_sentence(text):
     whole = " ".join(str(part.value) for part in text.values if isinstance(part, ast.Constant))
     return len(re.findall(r"\b[a-z]+\b", whole)) > 4
 
@@ -296,7 +295,7 @@ def test_errors_of_the_engine_name_a_case():
     ]
 
 
-def key_read(node: ast.AST) -> object:
+def key_read(node):
     """Return the constant by which *node* reads a mapping, or None."""
     key: ast.expr | None = None
     if isinstance(node, ast.Subscript):
@@ -318,7 +317,7 @@ def test_what_comes_from_a_jobs_owner_has_one_reader():
     ]
 
 
-def in_circles(nested: bool) -> set[str]:
+def in_circles(nested):
     """Return the modules in circles of imports, those inside functions counted only if *nested*."""
     graph = {module: {name for name in imports(module, nested) if name in FILES} - {module} for module in FILES}
     while graph:
@@ -371,7 +370,7 @@ def test_a_cold_start_loads_neither_numpy_nor_the_classad_library(line, tmp_path
 
 
 @pytest.mark.parametrize("package", ["fairq.cli.output", "fairq.engine.classad"])
-def test_no_module_has_the_name_of_what_its_package_loads_on_first_use(package: str) -> None:
+def test_no_module_has_the_name_of_what_its_package_loads_on_first_use(package):
     """Once such a module is loaded, Python takes it for the function."""
     loaded = importlib.import_module(package)
     modules = {path.stem for path in Path(str(loaded.__file__)).parent.glob("*.py")}

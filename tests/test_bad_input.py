@@ -5,14 +5,10 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.bad_input_files import FILES
-
-Run = Callable[..., Any]
 
 NOW = 1_795_210_080
 
@@ -297,13 +293,13 @@ CASES: list[tuple[str, int, str]] = [
 
 
 @pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def template(tmp_path_factory):
     """Where the pool of all cases is kept once it was made."""
     return tmp_path_factory.mktemp("template") / "state.db"
 
 
 @pytest.fixture
-def pool(run: Run, template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def pool(run, template, tmp_path, monkeypatch):
     """One slot that runs job 1.0 of anna, whose job 1.1 is idle; job 2.0 is held. All FILES lie around."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "example.org")
@@ -325,14 +321,12 @@ def pool(run: Run, template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     return Path("state.db")
 
 
-def contents(folder: Path) -> dict[str, bytes]:
+def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 @pytest.mark.parametrize(("line", "code", "message"), CASES, ids=[line[:60] for line, _, _ in CASES])
-def test_wrong_input_is_refused_in_one_line_and_changes_nothing(
-    line: str, code: int, message: str, run: Run, pool: Path, tmp_path: Path
-) -> None:
+def test_wrong_input_is_refused_in_one_line_and_changes_nothing(line, code, message, run, pool, tmp_path):
     before = contents(tmp_path)
 
     ended = run(*shlex.split(line))
@@ -345,7 +339,7 @@ def test_wrong_input_is_refused_in_one_line_and_changes_nothing(
     assert contents(tmp_path) == before
 
 
-def test_the_pool_itself_is_in_order(run: Run, pool: Path) -> None:
+def test_the_pool_itself_is_in_order(run, pool):
     """None of the above is refused because of the pool."""
     assert [job["JobStatus"] for job in json.loads(run("queue", "--json").out)] == [2, 1, 5]
     assert run("state", "check").code == 0

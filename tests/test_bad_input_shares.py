@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.test_bad_input import contents, pool, template
 
 __all__ = ["pool", "template"]
 
-Run = Callable[..., Any]
 
 FILES: dict[str, bytes] = {
     "open.cfg": b"Registry\n{\n  Groups\n  {\n",
@@ -114,9 +111,7 @@ CASES: list[tuple[str, int, str]] = [
 
 
 @pytest.mark.parametrize(("line", "code", "message"), CASES, ids=[line[:60] for line, _, _ in CASES])
-def test_wrong_input_is_refused_in_one_line_and_changes_nothing(
-    line: str, code: int, message: str, run: Run, pool: Path, tmp_path: Path
-) -> None:
+def test_wrong_input_is_refused_in_one_line_and_changes_nothing(line, code, message, run, pool, tmp_path):
     for name, content in FILES.items():
         Path(name).write_bytes(content)
     before = contents(tmp_path)

@@ -1,16 +1,13 @@
 """The rules of the house that are not kept everywhere yet: what is left is listed, and the lists may only shrink."""
 
-from __future__ import annotations
-
 import ast
 import re
-from collections.abc import Iterable
 
 from tests import left
 from tests.test_architecture import FILES, in_circles, nodes
 
 
-def found_or_gone(found: Iterable[str], known: Iterable[str]) -> list[str]:
+def found_or_gone(found, known):
     """Return what is new, and what is no more but still on the list."""
     return sorted({module.removeprefix("fairq.") for module in found} ^ set(known))
 
@@ -20,7 +17,7 @@ NOUNS = {"accounting", "finding", "import_accounting"}
 
 
 def test_a_module_is_a_noun_of_the_field():
-    def is_odd(name: str) -> bool:
+    def is_odd(name):
         return (name.endswith(("ed", "ing")) or name in RIDDLES) and name not in NOUNS
 
     found = (name for name in FILES if is_odd(name.rpartition(".")[2]) and ".schema." not in name)

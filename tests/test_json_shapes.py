@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ SCALARS: dict[str, Callable[[Any], bool]] = {
 Members = dict[str, str]
 
 
-def sections() -> dict[str, tuple[Members, bool]]:
+def sections():
     """The members by heading, and whether others may follow."""
     found: dict[str, tuple[Members, bool]] = {}
     for part in re.split(r"^### ", PAGE.read_text(), flags=re.MULTILINE)[1:]:
@@ -47,10 +47,10 @@ SHAPES = {name.casefold(): name for name in SECTIONS}
 class Reader:
     """Compares documents with the page and notes which members were seen."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.seen: set[tuple[str, str]] = set()
 
-    def faults(self, shape: str, value: Any, where: str) -> Iterator[str]:
+    def faults(self, shape, value, where):
         """Yield what *value* has otherwise than the table of *shape* says."""
         members, is_open = SECTIONS[shape]
         if not isinstance(value, dict):
@@ -65,7 +65,7 @@ class Reader:
         if not is_open:
             yield from (f"{where}.{name} is not documented" for name in value.keys() - members.keys())
 
-    def _typed(self, kind: str, value: Any, where: str) -> Iterator[str]:
+    def _typed(self, kind, value, where):
         for collection, items in (("list", enumerate), ("map", dict.items)):
             if kind.startswith(f"{collection} of "):
                 if not isinstance(value, list if collection == "list" else dict):
@@ -82,24 +82,22 @@ class Reader:
             yield f"{where} is {value!r}, not {kind}"
 
 
-def _alternatives(kind: str) -> list[str]:
+def _alternatives(kind):
     if kind.startswith("true or false"):
         return ["true or false", *kind.removeprefix("true or false").split(" or ")[1:]]
     return kind.split(" or ")
 
 
-def of_cycle(heading: str) -> str:
+def of_cycle(heading):
     return "negotiate" if heading == "state cycle" else heading
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("json")
 
 
-def test_what_is_printed_is_what_the_page_says(
-    run: Callable[..., Any], folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_printed_is_what_the_page_says(run, folder, monkeypatch):
     # A pool is planned with sudo wherever the tests run.
     monkeypatch.setattr(rule, "has_sudo", lambda: True)
     found = collect(run, folder)
@@ -121,7 +119,7 @@ def test_what_is_printed_is_what_the_page_says(
     assert sorted({re.sub(r"\[[^\]]*\]", "[]", fault) for fault in faults}) + unseen == []
 
 
-def test_every_link_of_the_page_leads_to_a_section() -> None:
+def test_every_link_of_the_page_leads_to_a_section():
     anchors = {re.sub(r"[^\w -]", "", name.lower()).replace(" ", "-") for name in SECTIONS}
     links = set(re.findall(r"\]\(#([^)]+)\)", PAGE.read_text()))
     assert links <= anchors

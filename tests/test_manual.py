@@ -1,7 +1,5 @@
 """The manual and the completions say what the commands, the settings and the errors say, and shells take them."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
@@ -29,7 +27,7 @@ COMMANDS = walk()
 EVERY = [one for command in COMMANDS for one in (command, *command.children, *command.leaves)]
 
 
-def plain(page: str) -> str:
+def plain(page):
     """Return a page's text without its marks."""
     return (
         re.sub(r"\\f.|\\&", "", page)
@@ -40,7 +38,7 @@ def plain(page: str) -> str:
     )
 
 
-def rendered(name: str, directory: Path, width: int = 240) -> str:
+def rendered(name, directory, width=240):
     """Return a page as man or mandoc prints it on a terminal; without both, its text without marks."""
     page = directory / Path(name).name
     page.write_text(FILES[name])
@@ -191,7 +189,7 @@ def complete(tmp_path):
     (tmp_path / "fairq").write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m fairq "$@"\n')
     (tmp_path / "fairq").chmod(0o755)
 
-    def complete(line: str, chosen: Path | None = state) -> list[str]:
+    def complete(line, chosen=state):
         script = (
             f"source {ROOT}/completions/bash/fairq; compopt() {{ :; }}; COMP_LINE=$1 COMP_POINT=${{#1}};"
             '_fairq; [[ ${#COMPREPLY[@]} == 0 ]] || printf "%s\\n" "${COMPREPLY[@]}"'

@@ -1,7 +1,5 @@
 """docs/operations.md: its units are what systemd reads, and its cron lines run."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -17,7 +15,7 @@ PAGE = (Path(__file__).parents[1] / "docs" / "operations.md").read_text()
 PROGRAM = "/opt/fairq/bin/fairq"
 
 
-def block(start: str) -> str:
+def block(start):
     """The indented block that begins after the line that ends with *start*."""
     text = PAGE.partition(f"{start}\n\n")[2]
     lines = []
@@ -28,7 +26,7 @@ def block(start: str) -> str:
     return "\n".join(lines).strip() + "\n"
 
 
-def test_the_manual_has_the_same_lines_and_units() -> None:
+def test_the_manual_has_the_same_lines_and_units():
     for name, text in (("fairq.service", schedule.SERVICE), ("fairq.timer", schedule.TIMER)):
         assert block(f"`/etc/systemd/system/{name}`:") == text
     assert block("rotates those in one directory:") == schedule.LOGROTATE
@@ -39,7 +37,7 @@ def test_the_manual_has_the_same_lines_and_units() -> None:
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
-def test_systemd_accepts_the_units(tmp_path: Path) -> None:
+def test_systemd_accepts_the_units(tmp_path):
     for name in ("fairq.service", "fairq.timer"):
         unit = block(f"`/etc/systemd/system/{name}`:")
         (tmp_path / name).write_text(unit.replace(PROGRAM, sys.executable).replace("User=fairq", "User=root"))
@@ -51,7 +49,7 @@ def test_systemd_accepts_the_units(tmp_path: Path) -> None:
     assert (checked.returncode, said) == (0, [])
 
 
-def test_the_lines_of_cron_run_and_are_quiet_on_success(tmp_path: Path) -> None:
+def test_the_lines_of_cron_run_and_are_quiet_on_success(tmp_path):
     lines = re.findall(r"^    (?:\S+ ){5} *(fairq .*)$", PAGE, re.MULTILINE)
     assert len(lines) == 6
     box = tmp_path / "mail"

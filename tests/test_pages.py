@@ -1,9 +1,6 @@
 """The README and the pages of docs/ show what fairq really prints; what they name exists."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
 
 import pytest
 from tests import sessions
@@ -16,7 +13,7 @@ ROOT = sessions.ROOT
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
-def of_page(page: Path) -> str:
+def of_page(page):
     return page.stem
 
 
@@ -34,7 +31,7 @@ def test_a_terminal_shows_what_the_page_and_its_listings_show(page):
         assert words_of(drawn(at[80])) == words_of(sessions.PICTURE.read_text()), advice
 
 
-def words_of(picture: str) -> list[str]:
+def words_of(picture):
     return re.findall(r">([^<]+)</text>", picture)
 
 

@@ -1,7 +1,5 @@
 """Sentences agree with their numbers, have no more digits than a reader needs, and propose nothing that was typed."""
 
-from __future__ import annotations
-
 import pytest
 
 from fairq.cli.broker.sentences.reasons import change_of
@@ -24,11 +22,11 @@ from fairq.steps.why.idle_job import free_sentence
         (1e6, "1000000"),
     ],
 )
-def test_a_number_in_a_sentence_has_three_digits_unless_it_is_whole(value: float, text: str) -> None:
+def test_a_number_in_a_sentence_has_three_digits_unless_it_is_whole(value, text):
     assert rounded(value) == text
 
 
-def test_a_noun_agrees_with_its_number() -> None:
+def test_a_noun_agrees_with_its_number():
     assert [counted(number, "job") for number in (0, 1, 2)] == ["0 jobs", "1 job", "2 jobs"]
     assert counted(1, "match", "matches") == "1 match"
 
@@ -44,7 +42,7 @@ def test_a_noun_agrees_with_its_number() -> None:
         ("over_pledged", {"pledgedcpu": 1, "cores": 11}, "fewer than 1 core is in use (now 11)"),
     ],
 )  # fmt: skip
-def test_a_remedy_agrees_with_its_limit(tag: str, details: dict[str, object], text: str) -> None:
+def test_a_remedy_agrees_with_its_limit(tag, details, text):
     assert change_of(tag, details, "") == text
     assert change_of(tag, {name: 2 if value == 1 else value for name, value in details.items()}, "") != text
 
@@ -66,13 +64,13 @@ def test_a_remedy_agrees_with_its_limit(tag: str, details: dict[str, object], te
         (TooLarge("GPUs", 4, 2, 2), ["at most request_gpus = 2. An administrator can add a larger machine."]),
     ],
 )
-def test_what_is_too_large_names_the_cure(found: TooLarge, parts: list[str]) -> None:
+def test_what_is_too_large_names_the_cure(found, parts):
     sentence = too_large_sentence([found])
     for part in parts:
         assert part in sentence
 
 
-def test_many_slots_are_counted() -> None:
+def test_many_slots_are_counted():
     assert free_sentence(["slot1@a"]) == "slot1@a is free"
     assert free_sentence(["slot1@a", "slot2@a"]) == "slot1@a and slot2@a are free"
     assert free_sentence([f"slot{n}@a" for n in range(8)]) == "8 slots of a are free, slot0@a among them"
@@ -80,12 +78,12 @@ def test_many_slots_are_counted() -> None:
 
 
 @pytest.mark.parametrize("text", ["negotiator", "[negotiator]", "launch.slurm", "groups", "negotiator.Rule", "x"])
-def test_nothing_that_was_typed_is_proposed(text: str) -> None:
+def test_nothing_that_was_typed_is_proposed(text):
     assert f"did you mean {text}?" not in str(unknown(text, "config"))
     assert f"did you mean [{text}]?" not in str(unknown_section(text, "a.toml:1"))
 
 
-def test_a_table_is_called_a_table() -> None:
+def test_a_table_is_called_a_table():
     assert str(unknown("[negotiator]", "config")).endswith(
         "it is a table; name a setting in it, such as negotiator.rules"
     )

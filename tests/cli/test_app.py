@@ -1,7 +1,5 @@
 """The command line as a whole: its global options, its errors and how it ends."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

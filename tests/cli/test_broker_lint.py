@@ -1,15 +1,9 @@
 """``fairq broker lint``: oddities a line each with their cures, and an exit code for scripts."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-
-Run = Callable[..., Any]
 
 CERN = Path(__file__).parent.parent / "data" / "cric-queue-cern.json.gz"
 
@@ -28,18 +22,18 @@ QUEUES = {
 
 
 @pytest.fixture
-def lint(run: Run, state: Path, tmp_path: Path) -> Run:
+def lint(run, state, tmp_path):
     file = tmp_path / "queues.json"
     file.write_text(json.dumps(QUEUES))
     assert run("--state", state, "broker", "queues", "import", file).code == 0
 
-    def lint(*words: str) -> Any:
+    def lint(*words):
         return run("--state", state, "broker", "lint", *words)
 
     return lint
 
 
-def test_it_tells_what_stands_there_what_that_means_and_what_to_write(lint: Run) -> None:
+def test_it_tells_what_stands_there_what_that_means_and_what_to_write(lint):
     ended = lint("--rules", "panda")
     assert (ended.code, ended.err) == (1, "")
     assert ended.out.splitlines() == [
@@ -50,12 +44,12 @@ def test_it_tells_what_stands_there_what_that_means_and_what_to_write(lint: Run)
     ]
 
 
-def test_a_sound_queue_exits_with_0(lint: Run) -> None:
+def test_a_sound_queue_exits_with_0(lint):
     ended = lint("SOUND")
     assert (ended.code, ended.out, ended.err) == (0, "", "no findings in 1 queue\n")
 
 
-def test_records_have_a_kind_that_scripts_can_use(lint: Run) -> None:
+def test_records_have_a_kind_that_scripts_can_use(lint):
     assert [one["queue"] for one in json.loads(lint("--json").out)] == ["B"]
     ended = lint("--json", "--rules", "panda")
     assert ended.code == 1
@@ -67,7 +61,7 @@ def test_records_have_a_kind_that_scripts_can_use(lint: Run) -> None:
     )
 
 
-def test_a_queue_that_is_not_there_is_refused(lint: Run) -> None:
+def test_a_queue_that_is_not_there_is_refused(lint):
     ended = lint("C")
     assert (ended.code, ended.err) == (
         81,
@@ -75,14 +69,14 @@ def test_a_queue_that_is_not_there_is_refused(lint: Run) -> None:
     )
 
 
-def test_a_real_queue_has_a_flag_that_nothing_reads(run: Run, state: Path) -> None:
+def test_a_real_queue_has_a_flag_that_nothing_reads(run, state):
     """CERN's catchall says jobseed=all, and its field jobseed, which counts, says eshigh."""
     assert run("--state", state, "broker", "queues", "import", CERN).code == 0
     ended = run("--state", state, "broker", "lint", "--json")
     assert [(one["field"], one["value"]) for one in json.loads(ended.out)] == [("catchall", "jobseed=all")]
 
 
-def test_an_empty_state_says_how_to_fill_it(run: Run, tmp_path: Path) -> None:
+def test_an_empty_state_says_how_to_fill_it(run, tmp_path):
     ended = run("--state", tmp_path / "none.db", "broker", "lint")
     assert (ended.code, ended.out) == (0, "")
     assert ended.err == "there are no queues; import them with fairq broker queues import\n"

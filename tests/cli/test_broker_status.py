@@ -1,10 +1,7 @@
 """``fairq broker status``: the grid at a glance."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,12 +15,12 @@ JOBS = [{"PandaID": n, "jobStatus": state, "computingSite": "U8", "gshare": "MC"
 
 
 @pytest.fixture
-def broker(run: Run, state: Path, tmp_path: Path) -> Run:
+def broker(run, state, tmp_path):
     """Run a broker command on the sample pool with a task that finds queues and two that do not."""
     tasks = [TASK | {"jediTaskID": 1}, *(TASK | {"jediTaskID": n, "ramCount": HUGE} for n in (2, 3))]
     fill(run, state, tmp_path, tasks=tasks, jobs=JOBS)
 
-    def broker(*words: object, now: int = NOW) -> Any:
+    def broker(*words, now=NOW):
         ended = run("--state", state, "broker", *words, "--now", now)
         assert ended.code == 0, ended.err
         return ended
@@ -31,11 +28,11 @@ def broker(run: Run, state: Path, tmp_path: Path) -> Run:
     return broker
 
 
-def told(broker: Run, now: int = NOW) -> Any:
+def told(broker, now=NOW):
     return json.loads(broker("status", "--json", now=now).out)
 
 
-def test_a_new_grid_has_queues_and_tasks_and_no_run(broker: Run) -> None:
+def test_a_new_grid_has_queues_and_tasks_and_no_run(broker):
     found = told(broker)
     assert found["queues"] == {"online": 4, "offline": 1}
     assert (found["tasks"], found["due"], found["run"]) == ({"ready": 3}, 3, None)
@@ -43,7 +40,7 @@ def test_a_new_grid_has_queues_and_tasks_and_no_run(broker: Run) -> None:
     assert "Last run   none; 'fairq broker run' starts one" in broker("status").out
 
 
-def test_after_a_run_it_says_who_is_pending_and_why(broker: Run) -> None:
+def test_after_a_run_it_says_who_is_pending_and_why(broker):
     broker("run")
     found = told(broker, NOW + 60)
     assert found["tasks"] == {"pending": 2, "assigned": 1}
@@ -54,12 +51,12 @@ def test_after_a_run_it_says_who_is_pending_and_why(broker: Run) -> None:
     }  # fmt: skip
 
 
-def test_a_retry_that_has_come_is_due(broker: Run) -> None:
+def test_a_retry_that_has_come_is_due(broker):
     broker("run")
     assert told(broker, NOW + 3600)["due"] == 2
 
 
-def test_a_screenful_says_all_of_it(broker: Run) -> None:
+def test_a_screenful_says_all_of_it(broker):
     broker("run")
     lines = broker("status", now=NOW + 600).out.splitlines()
     assert lines[1:3] == [
@@ -71,7 +68,7 @@ def test_a_screenful_says_all_of_it(broker: Run) -> None:
     assert lines[-1].split(maxsplit=1)[0] == "2"
 
 
-def test_it_is_watched_on_a_terminal_only(run: Run, broker: Run, state: Path) -> None:
+def test_it_is_watched_on_a_terminal_only(run, broker, state):
     ended = run("--state", state, "broker", "status", "--watch")
     assert ended.code == 2
     assert "--watch needs a terminal" in ended.err

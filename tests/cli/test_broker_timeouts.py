@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.cli.broker_sample import fill
-
-Run = Callable[..., Any]
 
 NOW = 1_795_210_080
 HOUR = 3600
@@ -35,8 +31,8 @@ JOBS: list[dict[str, Any]] = [
 
 
 @pytest.fixture
-def broker(run: Run, state: Path, tmp_path: Path) -> Callable[..., Any]:
-    def broker(*words: str) -> Any:
+def broker(run, state, tmp_path):
+    def broker(*words):
         return run("--state", state, "broker", *words)
 
     tasks = [{"jediTaskID": 7, "status": "assigned"}, {"jediTaskID": 8, "status": "pending", "retryTime": NOW + 60}]
@@ -48,17 +44,17 @@ def broker(run: Run, state: Path, tmp_path: Path) -> Callable[..., Any]:
     return broker
 
 
-def cleaned(broker: Run, *words: str) -> Any:
+def cleaned(broker, *words):
     ended = broker("timeouts", "--now", str(NOW), "--json", *words)
     assert ended.code == 0, ended.err
     return json.loads(ended.out)
 
 
-def rows(document: Any) -> dict[int, str]:
+def rows(document):
     return {job["panda_id"]: job["row"] for job in document["jobs"]}
 
 
-def test_it_lists_what_would_happen_with_row_age_and_limit(broker: Run) -> None:
+def test_it_lists_what_would_happen_with_row_age_and_limit(broker):
     document = cleaned(broker)
     assert (document["rules"], document["applied"], document["time"]) == ("documented", False, NOW)
     assert rows(document) == {1: "heartbeat", 6: "pending", 4: "activated"}
@@ -72,7 +68,7 @@ def test_it_lists_what_would_happen_with_row_age_and_limit(broker: Run) -> None:
     ]  # fmt: skip
 
 
-def test_people_see_a_table_and_nothing_is_changed(broker: Run, state: Path) -> None:
+def test_people_see_a_table_and_nothing_is_changed(broker, state):
     before = state.read_bytes()
     ended = broker("timeouts", "--now", str(NOW), "-v")
     lines = ended.out.splitlines()
@@ -108,7 +104,7 @@ def test_people_see_a_table_and_nothing_is_changed(broker: Run, state: Path) -> 
     assert state.read_bytes() == before
 
 
-def test_apply_ends_the_jobs_and_sends_tasks_back_to_brokerage(broker: Run) -> None:
+def test_apply_ends_the_jobs_and_sends_tasks_back_to_brokerage(broker):
     document = cleaned(broker, "--apply")
     assert (document["applied"], document["tasks"]) == (True, [7])
     jobs = {job["PandaID"]: job for job in json.loads(broker("jobs", "--json").out)}
@@ -124,7 +120,7 @@ def test_apply_ends_the_jobs_and_sends_tasks_back_to_brokerage(broker: Run) -> N
     assert cleaned(broker)["jobs"] == []
 
 
-def test_closed_jobs_add_up_at_the_queue(broker: Run, run: Run, state: Path, tmp_path: Path) -> None:
+def test_closed_jobs_add_up_at_the_queue(broker, run, state, tmp_path):
     file = tmp_path / "outcomes.json"
     file.write_text(json.dumps([{"task": 7, "queue": "Q", "closed": 2, "finished": 5}]))
     assert broker("outcomes", "import", str(file)).code == 0
@@ -133,7 +129,7 @@ def test_closed_jobs_add_up_at_the_queue(broker: Run, run: Run, state: Path, tmp
     assert (outcome["closed"], outcome["finished"]) == (3, 5)
 
 
-def test_every_change_is_in_the_history(broker: Run, run: Run, state: Path) -> None:
+def test_every_change_is_in_the_history(broker, run, state):
     cleaned(broker, "--apply")
     entries = json.loads(run("--state", state, "state", "history", "--json").out)[-4:]
     assert [entry["subject"] for entry in entries] == ["broker job 1", "broker job 6", "broker job 4", "broker task 7"]
@@ -143,13 +139,13 @@ def test_every_change_is_in_the_history(broker: Run, run: Run, state: Path) -> N
     }  # fmt: skip
 
 
-def test_a_constraint_chooses_what_is_done_too(broker: Run) -> None:
+def test_a_constraint_chooses_what_is_done_too(broker):
     document = cleaned(broker, "--apply", "--constraint", 'Action == "kill"')
     assert rows(document) == {6: "pending"}
     assert rows(cleaned(broker)) == {1: "heartbeat", 4: "activated"}
 
 
-def test_the_rules_of_pandas_code_exempt_less(broker: Run, run: Run, state: Path) -> None:
+def test_the_rules_of_pandas_code_exempt_less(broker, run, state):
     document = cleaned(broker, "--rules", "panda")
     assert document["rules"] == "panda"
     assert rows(document) == {1: "heartbeat", 6: "pending", 4: "activated", 5: "defined"}
@@ -161,7 +157,7 @@ def test_the_rules_of_pandas_code_exempt_less(broker: Run, run: Run, state: Path
     assert 5 not in rows(cleaned(broker, "--rules", "panda"))
 
 
-def test_fast_rebrokerage_takes_the_oldest_of_the_excess(broker: Run, tmp_path: Path) -> None:
+def test_fast_rebrokerage_takes_the_oldest_of_the_excess(broker, tmp_path):
     file = tmp_path / "more.json"
     waiting = {"jobStatus": "activated", "computingSite": "Q", "gshare": "MC", "modified": NOW - 60}
     file.write_text(json.dumps([{"PandaID": 100 + number, **waiting} for number in range(12)]))
@@ -175,18 +171,18 @@ def test_fast_rebrokerage_takes_the_oldest_of_the_excess(broker: Run, tmp_path: 
     assert line.endswith("12 queued, 0 running, 12 queued in the share, threshold 10, 2 too many")
 
 
-def test_an_empty_state_says_so_and_stays_away(run: Run, tmp_path: Path) -> None:
+def test_an_empty_state_says_so_and_stays_away(run, tmp_path):
     ended = run("--state", tmp_path / "none.db", "broker", "timeouts")
     assert (ended.code, ended.out, ended.err) == (0, "", "no job is past its time limit\n")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_task_that_is_sent_back_is_brokered_by_the_next_run(run: Run, tmp_path: Path) -> None:
+def test_a_task_that_is_sent_back_is_brokered_by_the_next_run(run, tmp_path):
     state = tmp_path / "pool.db"
     job = {"PandaID": 1, "jobStatus": "defined", "computingSite": "NUCLEUS_Q", "jediTaskID": 1, "modified": NOW}
     fill(run, state, tmp_path, jobs=[job])
 
-    def broker(*words: object) -> Any:
+    def broker(*words):
         ended = run("--state", state, "broker", *words, "--json")
         assert ended.code == 0, ended.err
         return json.loads(ended.out)

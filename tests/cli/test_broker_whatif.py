@@ -1,10 +1,7 @@
 """``fairq broker run --dry-run`` with changes to try: what differs from the run without them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,23 +11,23 @@ Run = Callable[..., Any]
 
 
 @pytest.fixture
-def broker(run: Run, state: Path, tmp_path: Path) -> Run:
+def broker(run, state, tmp_path):
     """Run a broker command on the sample pool."""
     fill(run, state, tmp_path)
 
-    def broker(*words: object) -> Any:
+    def broker(*words):
         return run("--state", state, "broker", *words, "--now", NOW)
 
     return broker
 
 
-def tried(broker: Run, *words: object) -> Any:
+def tried(broker, *words):
     ended = broker("run", "--all", "--dry-run", *words, "--json")
     assert ended.code == 0, ended.err
     return json.loads(ended.out)
 
 
-def test_a_queue_that_closes_is_lost_and_the_reason_told(broker: Run) -> None:
+def test_a_queue_that_closes_is_lost_and_the_reason_told(broker):
     found = tried(broker, "--queue", "U8.status=offline")
     (task,) = found["tasks"]
     assert (task["task"], task["gained"], task["lost"]) == (1, [], ["U8/SCORE"])
@@ -38,12 +35,12 @@ def test_a_queue_that_closes_is_lost_and_the_reason_told(broker: Run) -> None:
     assert found["unchanged"] == 1
 
 
-def test_a_larger_queue_is_gained(broker: Run) -> None:
+def test_a_larger_queue_is_gained(broker):
     (task,) = tried(broker, "--queue", "SMALL.maxrss=4000", "--queue", "SMALL.corecount=1")["tasks"]
     assert (task["gained"], task["queues"][0]["before"]["reason"]) == (["SMALL"], "lowmemory")
 
 
-def test_it_is_what_a_run_decides_once_the_change_is_made(broker: Run, tmp_path: Path) -> None:
+def test_it_is_what_a_run_decides_once_the_change_is_made(broker, tmp_path):
     promised = tried(broker, "--queue", "U8.status=offline")["tasks"][0]["after"]["queues"]
     queue = tmp_path / "q.json"
     queue.write_text(json.dumps([{"name": "U8", "status": "offline"}]))
@@ -52,7 +49,7 @@ def test_it_is_what_a_run_decides_once_the_change_is_made(broker: Run, tmp_path:
     assert found["tasks"][0]["queues"] == promised
 
 
-def test_a_setting_of_panda_is_tried(broker: Run) -> None:
+def test_a_setting_of_panda_is_tried(broker):
     name = "jobbroker.STORAGE_MIN_FREE_SIZE=2000"
     broker("config", "set", *name.split("="))
     decided = json.loads(broker("run", "--all", "--dry-run", "--json").out)["tasks"]
@@ -65,7 +62,7 @@ def test_a_setting_of_panda_is_tried(broker: Run) -> None:
     }
 
 
-def test_a_setting_of_fairq_and_a_file_are_tried(broker: Run, tmp_path: Path) -> None:
+def test_a_setting_of_fairq_and_a_file_are_tried(broker, tmp_path):
     file = tmp_path / "other.toml"
     file.write_text('[broker]\nrules = "panda"\n')
     for words in (("--set", "broker.rules=panda"), ("--with", file)):
@@ -73,13 +70,13 @@ def test_a_setting_of_fairq_and_a_file_are_tried(broker: Run, tmp_path: Path) ->
         assert (found["before"]["rules"], found["after"]["rules"]) == ("documented", "panda")
 
 
-def test_without_a_task_that_is_due_nothing_differs(broker: Run) -> None:
+def test_without_a_task_that_is_due_nothing_differs(broker):
     broker("run")
     ended = broker("run", "--dry-run", "--queue", "U8.status=offline")
     assert ended.out == "Dry run, with U8.status=offline: 0 tasks changed, 0 did not\n"
 
 
-def test_the_text_names_the_changes_and_nothing_is_stored(broker: Run) -> None:
+def test_the_text_names_the_changes_and_nothing_is_stored(broker):
     ended = broker("run", "--all", "--dry-run", "--queue", "U8.status=offline")
     assert ended.out.startswith("Dry run, with U8.status=offline: 1 task changed, 1 did not\n")
     assert "-U8/SCORE status" in ended.out
@@ -100,16 +97,14 @@ def test_the_text_names_the_changes_and_nothing_is_stored(broker: Run) -> None:
         (["--queue", "U8.status=offline", "--summary"], 2, "without --summary and --out"),
     ],
 )
-def test_a_change_that_cannot_be_is_one_clear_line(
-    broker: Run, words: list[str], code: int | None, message: str
-) -> None:
+def test_a_change_that_cannot_be_is_one_clear_line(broker, words, code, message):
     ended = broker("run", "--dry-run", *words)
     assert ended.code and (code is None or ended.code == code)
     assert message in ended.err
     assert len(ended.err.splitlines()) == 1
 
 
-def test_a_change_is_tried_in_a_dry_run_only(broker: Run) -> None:
+def test_a_change_is_tried_in_a_dry_run_only(broker):
     ended = broker("run", "--queue", "U8.status=offline")
     assert (ended.code, ended.out) == (2, "")
     assert "give them with --dry-run" in ended.err

@@ -1,7 +1,5 @@
 """The completions in real shells: bash, zsh and fish offer what fits the place."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re
@@ -11,9 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,15 +17,12 @@ from fairq.cli.registry import REGISTRY
 
 SCRIPTS = Path(__file__).parents[2] / "completions"
 
-Complete = Callable[[str], list[str]]
 
 NOW = 1_795_200_000
 
 
 @pytest.fixture
-def environment(
-    run: Callable[..., Any], state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> dict[str, str]:
+def environment(run, state, tmp_path, monkeypatch):
     """A state with two slots, jobs of anna and bert, two groups and a cycle; and fairq on the PATH."""
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "x")
     Path(f"{state}.toml").write_text("[groups.physics]\nquota = 1\n[groups.physics.hep]\nquota = 1\n")
@@ -48,8 +41,8 @@ def environment(
             "HOME": str(tmp_path)}  # fmt: skip
 
 
-def in_bash(environment: dict[str, str]) -> Complete:
-    def complete(line: str) -> list[str]:
+def in_bash(environment):
+    def complete(line):
         script = (
             f"source {SCRIPTS}/bash/fairq; compopt() {{ :; }}; COMP_LINE=$1 COMP_POINT=${{#1}};"
             '_fairq; [[ ${#COMPREPLY[@]} == 0 ]] || printf "%s\\n" "${COMPREPLY[@]}"'
@@ -63,8 +56,8 @@ def in_bash(environment: dict[str, str]) -> Complete:
     return complete
 
 
-def in_fish(environment: dict[str, str]) -> Complete:
-    def complete(line: str) -> list[str]:
+def in_fish(environment):
+    def complete(line):
         script = f"source {SCRIPTS}/fish/fairq.fish; complete -C {shlex.quote(line)}"
         ended = subprocess.run(
             ["fish", "--no-config", "-c", script], env=environment, capture_output=True, text=True, check=True
@@ -78,7 +71,7 @@ def in_fish(environment: dict[str, str]) -> Complete:
 class Zsh:
     """An interactive zsh, which lists the completions of a line on a pseudo-terminal."""
 
-    def __init__(self, environment: dict[str, str]) -> None:
+    def __init__(self, environment):
         self._outer, inner = pty.openpty()
         self._shell = subprocess.Popen(
             ["zsh", "-f", "-i"], stdin=inner, stdout=inner, stderr=inner, env=environment, start_new_session=True
@@ -95,16 +88,16 @@ class Zsh:
         )
         self._until("ready")
 
-    def __call__(self, line: str) -> list[str]:
+    def __call__(self, line):
         self._type(f"{line}\x18")
         found = self._until(">>").partition("<<")[2].partition(">>")[0]
         self._type("\x15")
         return re.findall(r"[^\r\n]+", found)
 
-    def _type(self, text: str) -> None:
+    def _type(self, text):
         os.write(self._outer, text.encode())
 
-    def _until(self, mark: str) -> str:
+    def _until(self, mark):
         text, end = "", time.monotonic() + 60
         while mark not in text:
             ready, _, _ = select.select([self._outer], [], [], max(0, end - time.monotonic()))
@@ -112,14 +105,14 @@ class Zsh:
             text += os.read(self._outer, 65536).decode()
         return text
 
-    def end(self) -> None:
+    def end(self):
         self._shell.kill()
         self._shell.wait()
         os.close(self._outer)
 
 
 @pytest.fixture(params=["bash", "zsh", "fish"])
-def complete(request: pytest.FixtureRequest, environment: dict[str, str]) -> Iterator[Complete]:
+def complete(request, environment):
     if not shutil.which(request.param):
         pytest.skip(f"{request.param} is not here")
     if request.param == "zsh":
@@ -130,7 +123,7 @@ def complete(request: pytest.FixtureRequest, environment: dict[str, str]) -> Ite
         yield {"bash": in_bash, "fish": in_fish}[request.param](environment)
 
 
-def test_it_offers_what_fits_the_place(complete: Complete) -> None:
+def test_it_offers_what_fits_the_place(complete):
     """Commands, jobs, submitters, groups, slots, cycles, settings and their values, each at its place."""
     wanted = {
         "fairq neg": ["negotiate"],
@@ -179,7 +172,7 @@ def test_it_offers_what_fits_the_place(complete: Complete) -> None:
     assert set(REGISTRY) <= set(complete("fairq "))
 
 
-def test_options_with_one_dash_and_their_values(complete: Complete) -> None:
+def test_options_with_one_dash_and_their_values(complete):
     """Those of condor_userprio and condor_q, beside fairq's own."""
     assert "-setfactor" in complete("fairq userprio -setf")
     assert {"-hold", "-held"} <= set(complete("fairq queue -h"))
@@ -189,9 +182,7 @@ def test_options_with_one_dash_and_their_values(complete: Complete) -> None:
     assert {"-append", "-batch-name", "-queue", "-terse"} <= set(complete("fairq submit -"))
 
 
-def test_jobs_and_changes_are_in_the_order_of_their_numbers(
-    complete: Complete, run: Callable[..., Any], state: Path
-) -> None:
+def test_jobs_and_changes_are_in_the_order_of_their_numbers(complete, run, state):
     assert run("--state", state, "submit", "--count", "12", "--now", NOW, "--", "/bin/sleep", "5").code == 0
     assert complete("fairq queue 3.") == [f"3.{number}" for number in range(12)]
     assert complete("fairq undo ") == ["6", "4", "3", "1"]

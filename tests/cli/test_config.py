@@ -1,7 +1,5 @@
 """``fairq config``: looking at settings, changing them, checking them, taking them over."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -19,20 +17,20 @@ Run = Callable[..., Any]
 
 
 @pytest.fixture
-def config(run: Run, tmp_path: Path) -> Run:
+def config(run, tmp_path):
     """Run ``fairq --config FILE config ...``."""
     return lambda *words: run("--config", tmp_path / "c.toml", "config", *words)
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path):
     """The settings file of the `config` fixture, with a setting of its own."""
     path = tmp_path / "c.toml"
     path.write_text("[accounting]\npriority_halflife = 60 # a minute\n")
     return path
 
 
-def test_show_says_what_is_set_and_where(config: Run, file: Path) -> None:
+def test_show_says_what_is_set_and_where(config, file):
     """With --origin: the file and line, the rules, or the default."""
     ended = config("show", "priority_halflife", "tie_break", "default_prio_factor", "--origin", "--csv")
     assert ended.out.splitlines() == [
@@ -43,7 +41,7 @@ def test_show_says_what_is_set_and_where(config: Run, file: Path) -> None:
     ]
 
 
-def test_differences_lists_the_points_of_all_schemes_and_what_is_in_force(run: Run, state: Path) -> None:
+def test_differences_lists_the_points_of_all_schemes_and_what_is_in_force(run, state):
     """Both values, the one in force and its origin; a point that is set itself wins over the rules."""
     Path(f"{state}.toml").write_text('[shares]\nrules = "dirac"\nsite_families = false\n')
     out = run("--state", state, "config", "show", "--differences").out.splitlines()
@@ -56,7 +54,7 @@ def test_differences_lists_the_points_of_all_schemes_and_what_is_in_force(run: R
     assert {line[1] for line in lines[1:]} == {key.full_name for key in KEYS if key.point}
 
 
-def test_differences_as_json_say_what_text_and_program_do(run: Run, state: Path) -> None:
+def test_differences_as_json_say_what_text_and_program_do(run, state):
     """Of one table or setting, if that is asked for; other settings are no points."""
     records = json.loads(run("--state", state, "config", "show", "shares", "--differences", "--json").out)
     assert {record["name"] for record in records} == {
@@ -69,12 +67,12 @@ def test_differences_as_json_say_what_text_and_program_do(run: Run, state: Path)
     assert (none.code, none.out, none.err) == (0, "", "no rule points\n")
 
 
-def test_show_is_what_plain_config_does(run: Run) -> None:
+def test_show_is_what_plain_config_does(run):
     """``fairq config`` alone shows."""
     assert run("config").out == run("config", "show").out
 
 
-def test_show_takes_whole_tables_and_groups(config: Run, file: Path) -> None:
+def test_show_takes_whole_tables_and_groups(config, file):
     """A table's name stands for all that is in it."""
     file.write_text("[groups.a]\nquota = 3\n[groups.'a.b']\nquota_dynamic = 0.5\n[limits]\nx = 1\n")
     assert [record["name"] for record in json.loads(config("show", "groups.A", "limits", "--json").out)] == [
@@ -85,7 +83,7 @@ def test_show_takes_whole_tables_and_groups(config: Run, file: Path) -> None:
     ]
 
 
-def test_show_json_has_values_of_their_types(config: Run, file: Path) -> None:
+def test_show_json_has_values_of_their_types(config, file):
     """Numbers are numbers, unset is null, and a point tells both defaults."""
     first, second = json.loads(config("show", "priority_halflife", "uid_domain", "--json").out)
     assert (first["value"], second["value"]) == (60.0, None)
@@ -106,21 +104,21 @@ GOT = {
 
 
 @pytest.mark.parametrize(("name", "want"), GOT.values(), ids=GOT)
-def test_get_prints_the_bare_value(config: Run, file: Path, name: str, want: str) -> None:
+def test_get_prints_the_bare_value(config, file, name, want):
     """For scripts: the value and an end of line."""
     file.write_text(file.read_text() + "[groups.a]\nquota = 3\n")
     assert config("get", name).out == want
 
 
 @pytest.mark.parametrize("name", ["nothing", "groups.a.quota", "groups.a", "limits.x", "accounting", ""])
-def test_get_refuses_what_is_no_setting(config: Run, file: Path, name: str) -> None:
+def test_get_refuses_what_is_no_setting(config, file, name):
     """Also a group or a limit that nobody declared."""
     ended = config("get", name)
     assert (ended.code, ended.out) == (15, "")
     assert "is not a setting" in ended.err
 
 
-def test_set_keeps_the_rest_of_the_file(config: Run, file: Path) -> None:
+def test_set_keeps_the_rest_of_the_file(config, file):
     """Comment and permissions stay; no other file is left behind."""
     file.chmod(0o640)
     assert config("set", "priority_halflife", "3600").code == 0
@@ -131,7 +129,7 @@ def test_set_keeps_the_rest_of_the_file(config: Run, file: Path) -> None:
     assert [path.name for path in file.parent.iterdir()] == ["c.toml"]
 
 
-def test_set_goes_to_the_chosen_states_own_file(run: Run, tmp_path: Path) -> None:
+def test_set_goes_to_the_chosen_states_own_file(run, tmp_path):
     """--state pool.db: the settings lie in pool.db.toml, and count only with that state."""
     assert run("--state", tmp_path / "pool.db", "config", "set", "negotiator.rules", "htcondor").code == 0
 
@@ -140,14 +138,14 @@ def test_set_goes_to_the_chosen_states_own_file(run: Run, tmp_path: Path) -> Non
     assert run("config", "get", "tie_break").out == "slot_name\n"
 
 
-def test_set_without_a_chosen_state_goes_to_the_users_file(run: Run) -> None:
+def test_set_without_a_chosen_state_goes_to_the_users_file(run):
     """The folder is made if need be."""
     assert run("config", "set", "priority_halflife", "7").code == 0
     assert run("config", "get", "priority_halflife").out == "7.0\n"
     assert (Path(os.environ["XDG_CONFIG_HOME"]) / "fairq" / "fairq.toml").exists()
 
 
-def test_set_follows_a_symbolic_link(config: Run, file: Path) -> None:
+def test_set_follows_a_symbolic_link(config, file):
     """The link stays a link; the file behind it changes."""
     real = file.with_name("real.toml")
     file.rename(real)
@@ -174,7 +172,7 @@ WRONG_SETS = {
 
 
 @pytest.mark.parametrize(("words", "code", "message"), WRONG_SETS.values(), ids=WRONG_SETS)
-def test_a_wrong_set_changes_nothing(config: Run, file: Path, words: tuple[str, ...], code: int, message: str) -> None:
+def test_a_wrong_set_changes_nothing(config, file, words, code, message):
     """One line on stderr, the exit code of the error, the file as before."""
     before = file.read_bytes()
     ended = config("set", "--", *words)
@@ -183,7 +181,7 @@ def test_a_wrong_set_changes_nothing(config: Run, file: Path, words: tuple[str, 
     assert file.read_bytes() == before
 
 
-def test_set_mends_a_wrong_value(config: Run, file: Path) -> None:
+def test_set_mends_a_wrong_value(config, file):
     """The file need only be right afterwards."""
     file.write_text("[negotiator]\nrules = 'new'\n")
     assert config("get", "negotiator.rules").code == 16
@@ -191,7 +189,7 @@ def test_set_mends_a_wrong_value(config: Run, file: Path) -> None:
     assert config("get", "negotiator.rules").out == "htcondor\n"
 
 
-def test_set_refuses_what_is_no_file(run: Run, tmp_path: Path) -> None:
+def test_set_refuses_what_is_no_file(run, tmp_path):
     """A device or a folder is never replaced."""
     ended = run("--config", "/dev/null", "config", "set", "negotiator.rules", "htcondor")
     assert ended.code == 13
@@ -199,7 +197,7 @@ def test_set_refuses_what_is_no_file(run: Run, tmp_path: Path) -> None:
     assert not Path("/dev/null").is_file()
 
 
-def test_check_tells_every_problem(config: Run, file: Path) -> None:
+def test_check_tells_every_problem(config, file):
     """A line for each, expressions included, and the exit code of the last."""
     file.write_text(
         "[accounting]\npriority_halflife = 0\nnonsense = 1\n"
@@ -216,7 +214,7 @@ def test_check_tells_every_problem(config: Run, file: Path) -> None:
     assert ended.code == 16
 
 
-def test_check_can_look_at_one_file(run: Run, file: Path) -> None:
+def test_check_can_look_at_one_file(run, file):
     """Without using it."""
     assert run("config", "check", file).code == 0
     file.write_text("x")
@@ -224,14 +222,14 @@ def test_check_can_look_at_one_file(run: Run, file: Path) -> None:
     assert (ended.code, len(ended.err.splitlines())) == (14, 1)
 
 
-def test_check_of_sound_settings_is_content(config: Run, file: Path) -> None:
+def test_check_of_sound_settings_is_content(config, file):
     """It names what it looked at, as a note."""
     ended = config("check")
     assert (ended.code, ended.out, ended.err) == (0, "", f"no errors in {file}\n")
     assert config("check", "-q").err == ""
 
 
-def test_check_tells_of_settings_without_effect(config: Run, run: Run, file: Path) -> None:
+def test_check_tells_of_settings_without_effect(config, run, file):
     """They are no mistakes, but nobody is to rely on them; a pattern that is none is a mistake."""
     file.write_text("[negotiator]\nnegotiator_resource_request_list_size = 3\n")
     for ended in (config("check"), run("config", "check", file)):
@@ -242,7 +240,7 @@ def test_check_tells_of_settings_without_effect(config: Run, run: Run, file: Pat
     assert config("check").code == 16
 
 
-def test_path_shows_the_layers(run: Run, tmp_path: Path) -> None:
+def test_path_shows_the_layers(run, tmp_path):
     """Which files are looked for, which exist, and where changes go."""
     state = tmp_path / "s.db"
     (tmp_path / "s.db.toml").touch()
@@ -260,7 +258,7 @@ def test_path_shows_the_layers(run: Run, tmp_path: Path) -> None:
 POOL = "GROUP_NAMES = a\nGROUP_QUOTA_a = 3\nUID_DOMAIN = x\nNEGOTIATOR_INTERVAL = 60\nX_LIMIT = 2\n"
 
 
-def test_import_replaces_the_file_and_keeps_the_former(config: Run, file: Path, tmp_path: Path) -> None:
+def test_import_replaces_the_file_and_keeps_the_former(config, file, tmp_path):
     """The rules are HTCondor's from then on; what was not imported is told on stderr."""
     former = file.read_text()
     pool = tmp_path / "pool.conf"
@@ -280,7 +278,7 @@ def test_import_replaces_the_file_and_keeps_the_former(config: Run, file: Path, 
     assert config("get", "priority_halflife").out == "86400.0\n"
 
 
-def test_import_says_as_json_what_it_did(config: Run, tmp_path: Path) -> None:
+def test_import_says_as_json_what_it_did(config, tmp_path):
     """Counts, the document, and every line not imported with its reason."""
     (tmp_path / "pool.conf").write_text(POOL)
     summary = json.loads(config("import", tmp_path / "pool.conf", "--json").out)
@@ -288,7 +286,7 @@ def test_import_says_as_json_what_it_did(config: Run, tmp_path: Path) -> None:
     assert [entry["name"] for entry in summary["not_taken"]] == ["NEGOTIATOR_INTERVAL"]
 
 
-def test_import_dry_run_only_shows(config: Run, file: Path, tmp_path: Path) -> None:
+def test_import_dry_run_only_shows(config, file, tmp_path):
     """The document that it would write, and nothing written."""
     (tmp_path / "pool.conf").write_text(POOL)
     before = file.read_bytes()
@@ -297,7 +295,7 @@ def test_import_dry_run_only_shows(config: Run, file: Path, tmp_path: Path) -> N
     assert (file.read_bytes(), Path(f"{file}.bak").exists()) == (before, False)
 
 
-def test_import_reads_stdin(fairq: Run, tmp_path: Path) -> None:
+def test_import_reads_stdin(fairq, tmp_path):
     """``condor_config_val -dump | fairq config import -``."""
     ended = fairq("--config", tmp_path / "c.toml", "config", "import", "-", stdin="PRIORITY_HALFLIFE = 9\n")
     assert ended.code == 0
@@ -307,14 +305,14 @@ def test_import_reads_stdin(fairq: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "code", "words"), [("missing", 13, "there is no such file"), (".", 13, "Is a directory")]
 )
-def test_import_of_no_file_is_refused(config: Run, tmp_path: Path, name: str, code: int, words: str) -> None:
+def test_import_of_no_file_is_refused(config, tmp_path, name, code, words):
     """The line names the file."""
     ended = config("import", tmp_path / name)
     assert (ended.code, ended.out) == (code, "")
     assert words in ended.err
 
 
-def test_a_dry_run_of_set_says_which_file_would_change_and_refuses_what_is_wrong(config: Run, file: Path) -> None:
+def test_a_dry_run_of_set_says_which_file_would_change_and_refuses_what_is_wrong(config, file):
     before = file.read_bytes()
     ended = config("set", "priority_halflife", "90", "--dry-run")
     assert (ended.code, ended.err) == (0, f"{file} would be changed\n")
@@ -322,14 +320,14 @@ def test_a_dry_run_of_set_says_which_file_would_change_and_refuses_what_is_wrong
     assert file.read_bytes() == before
 
 
-def test_set_takes_a_negative_number(config: Run) -> None:
+def test_set_takes_a_negative_number(config):
     """A value that begins with a minus is a value: here one out of range, and not an unknown option."""
     ended = config("set", "priority_halflife", "-5")
     assert (ended.code, "at least" in ended.err) == (16, True)
     assert config("set", "priority_halflife", "-.5", "--dry-run").code == 16
 
 
-def test_settings_made_at_once_are_all_kept(tmp_path: Path) -> None:
+def test_settings_made_at_once_are_all_kept(tmp_path):
     """Several people's changes to one file at the same moment do not undo each other."""
     file = tmp_path / "pool.toml"
     started = [
@@ -345,16 +343,14 @@ def test_settings_made_at_once_are_all_kept(tmp_path: Path) -> None:
     [('Launch="local"', True), ("Rack=3", False)],
     ids=["a pool that runs its jobs", "a pool that only matches"],
 )
-def test_import_says_what_whole_slots_cost_a_pool_that_runs_its_jobs(
-    run: Run, state: Path, tmp_path: Path, attribute: str, told: bool
-) -> None:
+def test_import_says_what_whole_slots_cost_a_pool_that_runs_its_jobs(run, state, tmp_path, attribute, told):
     (tmp_path / "pool.conf").write_text("PRIORITY_HALFLIFE = 60\n")
     assert run("--state", state, "slots", "add", "m", "--partitionable", "--attribute", attribute).code == 0
     ended = run("--state", state, "config", "import", tmp_path / "pool.conf")
     assert ("one job per machine at a time" in ended.err and '"carve"' in ended.err) is told
 
 
-def test_import_knows_the_launcher_that_the_former_settings_had(run: Run, state: Path, tmp_path: Path) -> None:
+def test_import_knows_the_launcher_that_the_former_settings_had(run, state, tmp_path):
     (tmp_path / "pool.conf").write_text("PRIORITY_HALFLIFE = 60\n")
     run("--state", state, "config", "set", "launch.kind", "local")
     ended = run("--state", state, "config", "import", tmp_path / "pool.conf", "--dry-run")

@@ -5,19 +5,15 @@ import os
 import pty
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from fairq.steps.broker.demo import DEMO as GRID
 from fairq.steps.demo import SCENES
-from fairq.steps.demo_scene import Demo
 from fairq.steps.taskqueues.demo import DEMO as QUEUES
 
 
-def test_every_command_of_the_demo_is_shown_and_works(fairq: Callable[..., Any], tmp_path: Path) -> None:
+def test_every_command_of_the_demo_is_shown_and_works(fairq, tmp_path):
     """Two users at one to two get 8 and 4 of 12 slots; a deleted record is gone from the last table."""
     ended = fairq("demo")
 
@@ -31,7 +27,7 @@ def test_every_command_of_the_demo_is_shown_and_works(fairq: Callable[..., Any],
     assert "Number of users: 1 " in last
 
 
-def test_the_demo_asks_nothing_on_a_terminal() -> None:
+def test_the_demo_asks_nothing_on_a_terminal():
     outer, inner = pty.openpty()
     words = [sys.executable, "-m", "fairq", "demo"]
     running = subprocess.Popen(words, stdin=inner, stdout=inner, stderr=inner)
@@ -46,7 +42,7 @@ def test_the_demo_asks_nothing_on_a_terminal() -> None:
     assert shown.count(b"$ fairq ") == len(SCENES)
 
 
-def test_a_kept_demo_can_be_looked_at_afterwards(fairq: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_kept_demo_can_be_looked_at_afterwards(fairq, tmp_path):
     """The state stays where --keep says, is sound, and the user's own state is not made."""
     kept = tmp_path / "demo"
     assert fairq("demo", "--keep", kept).code == 0
@@ -63,9 +59,7 @@ def test_a_kept_demo_can_be_looked_at_afterwards(fairq: Callable[..., Any], tmp_
     (GRID, ["3 assigned, 1 pending", "-LYON/MCORE read_lan_blacklist", "1 job ended", "101 ready"]),
     (QUEUES, ["imported 4 task queues, 18 jobs", "0.8571", "4 jobs for 4 pilots", "14 is not offered", "14.0  lhcb_"]),
 ], ids=["broker", "taskqueues"])  # fmt: skip
-def test_every_scene_of_the_other_demos_works(
-    run: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, demo: Demo, shown: list[str]
-) -> None:
+def test_every_scene_of_the_other_demos_works(run, tmp_path, monkeypatch, demo, shown):
     """They are played as the one of the pool is, with files in the directory that the commands run in."""
     monkeypatch.chdir(tmp_path)
     for name, content in {"fairq.toml": demo.settings, **demo.files}.items():

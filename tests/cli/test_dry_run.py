@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from fairq.cli.registry import root
 from fairq.columns.broker.kinds import KINDS, STORED
-
-Run = Callable[..., Any]
 
 NOW = 1_795_210_080
 
@@ -69,7 +65,7 @@ ELSEWHERE = {"pool create", "pool remove", "pool resume", "slots sync"}
 """They need a host, an engine or a pause of their own; tests/host/setup, tests/engines and test_pool_pause try them."""
 
 
-def commands(command: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+def commands(command, name=""):
     """Yield every command of the tree that does something, by its full name."""
     if not hasattr(command, "list_commands"):
         yield name, command
@@ -79,13 +75,11 @@ def commands(command: Any, name: str = "") -> Iterator[tuple[str, Any]]:
 
 
 @pytest.fixture
-def pool(
-    run: Run, state: Path, tmp_path: Path, made_once: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> dict[str, Path]:
+def pool(run, state, tmp_path, made_once, monkeypatch):
     """Two slots, a running and two idle jobs, a held one, two accounts; and files to submit and import."""
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "x")
 
-    def filled(folder: Path) -> None:
+    def filled(folder):
         fill(folder, folder / state.name, run)
 
     made_once(filled)
@@ -93,7 +87,7 @@ def pool(
     return {**files, "folder": tmp_path, "grid": tmp_path / "grid.zip"}
 
 
-def fill(folder: Path, state: Path, run: Run) -> None:
+def fill(folder, state, run):
     files = {name: folder / name for name in ("sub", "slots", "jobs", "document", "condor", "queues", "stale")}
     files["sub"].write_text("executable = /bin/true\nqueue 3\n")
     files["slots"].write_text(json.dumps([{"Name": "new", "Cpus": 1}]))
@@ -129,7 +123,7 @@ def fill(folder: Path, state: Path, run: Run) -> None:
     Path(f"{state}.toml").write_text('[negotiator]\ntie_break = "std_sort"\n[groups.chess]\n')
 
 
-def test_every_command_with_a_dry_run_is_tried_here() -> None:
+def test_every_command_with_a_dry_run_is_tried_here():
     with_dry_run = {
         name for name, command in commands(root()) if any("--dry-run" in option.opts for option in command.params)
     }
@@ -137,14 +131,12 @@ def test_every_command_with_a_dry_run_is_tried_here() -> None:
 
 
 @pytest.mark.parametrize("line", [line for lines in LINES.values() for line in lines])
-def test_a_dry_run_changes_no_byte_and_the_same_without_it_does(
-    line: str, run: Run, pool: dict[str, Path], state: Path, tmp_path: Path
-) -> None:
+def test_a_dry_run_changes_no_byte_and_the_same_without_it_does(line, run, pool, state, tmp_path):
     words = line.format(**pool).split(" ")
     at = words.index("--") if "--" in words else len(words)
     now = [] if line.startswith(("config ", "quotas ")) else ["--now", NOW + 60]
 
-    def contents() -> dict[str, bytes]:
+    def contents():
         return {path.name: path.read_bytes() for path in tmp_path.iterdir()}
 
     before = contents()
@@ -158,9 +150,7 @@ def test_a_dry_run_changes_no_byte_and_the_same_without_it_does(
 
 
 @pytest.mark.parametrize("line", [lines[0] for lines in LINES.values()])
-def test_quiet_is_without_a_word_from_what_changes_something_unless_a_format_is_asked_for(
-    line: str, run: Run, pool: dict[str, Path], state: Path
-) -> None:
+def test_quiet_is_without_a_word_from_what_changes_something_unless_a_format_is_asked_for(line, run, pool, state):
     """No report, no note; --json is printed all the same."""
     words = line.format(**pool).split(" ")
     at = words.index("--") if "--" in words else len(words)
@@ -184,6 +174,6 @@ def test_quiet_is_without_a_word_from_what_changes_something_unless_a_format_is_
         "config set negotiator.rules htcondor --dry-run",
     ],
 )
-def test_a_dry_run_makes_no_state_and_no_settings(line: str, run: Run, tmp_path: Path) -> None:
+def test_a_dry_run_makes_no_state_and_no_settings(line, run, tmp_path):
     assert run("--state", tmp_path / "new" / "state.db", *line.split(" ")).code == 0
     assert list(tmp_path.iterdir()) == []

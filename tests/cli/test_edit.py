@@ -1,17 +1,13 @@
 """``fairq edit``: other attributes for jobs in the queue."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 
 @pytest.fixture
-def fairq(run, state: Path):
-    def fairq(*words: object):
+def fairq(run, state):
+    def fairq(*words):
         return run("--state", state, *words)
 
     fairq("submit", "--count", 4, "--requirements", 'TARGET.Site == "A"', "--", "/bin/true")
@@ -19,7 +15,7 @@ def fairq(run, state: Path):
     return fairq
 
 
-def ads(fairq) -> dict[str, dict[str, Any]]:
+def ads(fairq):
     return {f"{ad['ClusterId']}.{ad['ProcId']}": ad for ad in json.loads(fairq("queue", "--json").out)}
 
 
@@ -64,7 +60,7 @@ def test_a_value_that_depends_on_the_number_of_the_job_is_replaced(fairq):
     ["Owner", "ClusterId", "ProcId", "MyType", "TargetType", "qdate", "JobStatus", "JobPrio", "NumJobStarts",
      "RemoteWallClockTime", "AccountingGroup", "AfterOk", "GlobalJobId"],
 )  # fmt: skip
-def test_what_fairq_sets_is_refused_by_name(fairq, name: str):
+def test_what_fairq_sets_is_refused_by_name(fairq, name):
     before = ads(fairq)
     for words in ((name, "5"), ("--attribute", f"{name}=5")):
         ended = fairq("edit", "1", *words)

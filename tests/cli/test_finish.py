@@ -1,7 +1,5 @@
 """``fairq finish`` through the command line."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

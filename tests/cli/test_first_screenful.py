@@ -1,21 +1,14 @@
 """With --limit, a large pool is not read as a whole, and what is shown is the beginning of the whole listing."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 NOW = 1_795_000_000
 
-Run = Callable[..., Any]
-
 
 @pytest.fixture
-def pool(run: Run, state: Path, tmp_path: Path) -> Path:
+def pool(run, state, tmp_path):
     """Six slots of two platforms, one of them in use by a job elsewhere; ten jobs of two clusters, three matched."""
     slots = [
         {"Name": f"slot1@n{n}", "OpSys": ("LINUX", "macOS")[n % 2], "Memory": 1000, "Requirements": n < 3, "Cpus": 1}
@@ -37,7 +30,7 @@ def pool(run: Run, state: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("words", [["queue"], ["queue", "--procs"], ["queue", "-idle", "-hold"], ["slots"]])
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 100])
-def test_the_first_lines_are_those_of_the_whole_listing(pool: Path, run: Run, words: list[str], limit: int) -> None:
+def test_the_first_lines_are_those_of_the_whole_listing(pool, run, words, limit):
     at = ("--now", NOW + 60)
     whole = run("--state", pool, *words, "--json", *at).out
     first = run("--state", pool, *words, "--limit", limit, "--json", *at).out
@@ -46,7 +39,7 @@ def test_the_first_lines_are_those_of_the_whole_listing(pool: Path, run: Run, wo
 
 
 @pytest.mark.parametrize("words", [["queue"], ["queue", "-held"], ["queue", "-run"], ["slots"]])
-def test_what_is_counted_below_is_all(pool: Path, run: Run, words: list[str]) -> None:
+def test_what_is_counted_below_is_all(pool, run, words):
     whole = run("--state", pool, *words, "--now", NOW).out.rpartition("\n\n")[2]
     first = run("--state", pool, *words, "--limit", 1, "--now", NOW).out.rpartition("\n\n")[2]
 
@@ -54,7 +47,7 @@ def test_what_is_counted_below_is_all(pool: Path, run: Run, words: list[str]) ->
 
 
 @pytest.mark.parametrize("change", [("drain", "slot1@n0"), ("drain", "slot1@used"), ("add", "big", "--partitionable")])
-def test_slots_that_are_not_as_advertised_are_shown_as_they_are(pool: Path, run: Run, change: tuple[str, ...]) -> None:
+def test_slots_that_are_not_as_advertised_are_shown_as_they_are(pool, run, change):
     assert run("--state", pool, "slots", *change, "--now", NOW).code == 0
 
     whole = run("--state", pool, "slots", "--now", NOW).out
@@ -63,7 +56,7 @@ def test_slots_that_are_not_as_advertised_are_shown_as_they_are(pool: Path, run:
     assert first == whole
 
 
-def test_a_constraint_is_tested_before_the_first_are_taken(pool: Path, run: Run) -> None:
+def test_a_constraint_is_tested_before_the_first_are_taken(pool, run):
     words = ("slots", "--constraint", 'OpSys == "macOS"', "--limit", 1, "--af", "Name", "--now", NOW)
 
     assert run("--state", pool, *words).out == "slot1@n1\n"

@@ -1,18 +1,12 @@
 """A flood of jobs is bounded where people share a pool, and its space comes back."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-Run = Callable[..., Any]
 
-
-def test_a_state_shrinks_after_a_flood(run: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_state_shrinks_after_a_flood(run, state, tmp_path, monkeypatch):
     ads = [
         {"ClusterId": n, "ProcId": 0, "Owner": "mallory", "JobStatus": 1, "Note": f"{n} " * 500} for n in range(1, 3000)
     ]
@@ -29,13 +23,13 @@ def test_a_state_shrinks_after_a_flood(run: Run, state: Path, tmp_path: Path, mo
     assert "fairq state compact" not in run("--state", state, "pool", "check").out
 
 
-def test_without_a_state_nothing_is_compacted(run: Run, state: Path) -> None:
+def test_without_a_state_nothing_is_compacted(run, state):
     ended = run("--state", state, "state", "compact")
     assert (ended.code, ended.err.count("\n"), state.exists()) == (3, 1, False)
 
 
 @pytest.mark.parametrize("key", ["max_jobs_per_owner", "max_jobs_per_submission"])
-def test_alike_jobs_count_once(run: Run, state: Path, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+def test_alike_jobs_count_once(run, state, monkeypatch, key):
     monkeypatch.setenv(f"FAIRQ_SCHEDD_{key.upper()}", "3")
     assert run("--state", state, "submit", "--count", 1000, "--", "/bin/true").code == 0
     different = state.with_name("four.sub")
@@ -45,9 +39,7 @@ def test_alike_jobs_count_once(run: Run, state: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(("is_shared", "code"), [(True, 104), (False, 0)])
-def test_the_pool_of_a_host_has_the_limits_of_htcondor(
-    run: Run, state: Path, is_shared: bool, code: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_pool_of_a_host_has_the_limits_of_htcondor(run, state, is_shared, code, monkeypatch):
     monkeypatch.setattr("fairq.steps.jobs.submit._DEFAULTS_OF_HOST", {"max_jobs_per_submission": 3})
     if is_shared:
         monkeypatch.setenv("FAIRQ_POOL_STATE", str(state))

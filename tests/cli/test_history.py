@@ -1,26 +1,20 @@
 """``fairq history``: what is told of jobs that have left the queue."""
 
-from __future__ import annotations
-
 import json
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-
-Run = Callable[..., Any]
 
 NOW = 1_795_000_000
 
 
 @pytest.fixture
-def pool(run: Run, state: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def pool(run, state, monkeypatch):
     """1.0 failed after 100 s, 1.1 was removed while it ran, 1.2 and 1.3 never ran; 2.0 ended well at last."""
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "x")
 
-    def fairq(*words: object) -> Any:
+    def fairq(*words):
         return run("--state", state, *words)
 
     for words in (
@@ -49,13 +43,13 @@ def pool(run: Run, state: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return lambda *words: fairq("history", *words)
 
 
-def ids(pool: Run, *words: object) -> list[str]:
+def ids(pool, *words):
     ended = pool("--af:j", "Owner", *words)
     assert ended.code == 0, ended.err
     return [line.split()[0] for line in ended.out.splitlines()]
 
 
-def test_the_last_one_that_ended_comes_first_and_jobs_that_never_ran_share_a_line(pool: Run) -> None:
+def test_the_last_one_that_ended_comes_first_and_jobs_that_never_ran_share_a_line(pool):
     ended = pool()
     assert (ended.code, ended.err) == (0, "")
     lines = ended.out.splitlines()
@@ -87,7 +81,7 @@ def test_the_last_one_that_ended_comes_first_and_jobs_that_never_ran_share_a_lin
         (["--constraint", "NumJobStarts == 0 && ProcId == 3"], ["1.3"]),
     ],
 )
-def test_what_is_asked_for_is_shown(pool: Run, words: list[object], want: list[str]) -> None:
+def test_what_is_asked_for_is_shown(pool, words, want):
     assert ids(pool, *words) == want
 
 
@@ -95,11 +89,11 @@ def test_what_is_asked_for_is_shown(pool: Run, words: list[object], want: list[s
     ("name", "want"),
     [("1.1-2", ["1.2", "1.1"]), ("2", ["2.0"]), ("1.0", ["1.0"]), ("anna@x", ["1.3", "1.2", "1.1", "1.0"]), ("9", [])],
 )
-def test_jobs_are_named_as_in_the_queue(pool: Run, name: str, want: list[str]) -> None:
+def test_jobs_are_named_as_in_the_queue(pool, name, want):
     assert [one["ClusterId"] for one in json.loads(pool(name, "--json").out)] == [int(id_[0]) for id_ in want]
 
 
-def test_the_ad_says_how_the_job_ran_and_leaves_out_what_nobody_knows(pool: Run) -> None:
+def test_the_ad_says_how_the_job_ran_and_leaves_out_what_nobody_knows(pool):
     (failed,) = json.loads(pool("1.0", "--json").out)
     known = {"JobStatus": 4, "QDate": NOW, "JobStartDate": NOW + 60, "CompletionDate": NOW + 160, "ExitCode": 3}
     known |= {"RemoteWallClockTime": 100, "CumulativeSlotTime": 100.0, "NumJobStarts": 1, "ExitBySignal": False}
@@ -110,7 +104,7 @@ def test_the_ad_says_how_the_job_ran_and_leaves_out_what_nobody_knows(pool: Run)
     assert "ExitCode" not in held
 
 
-def test_a_table_without_limit_says_that_it_is_cut(run: Run, state: Path) -> None:
+def test_a_table_without_limit_says_that_it_is_cut(run, state):
     for words in (
         ["submit", "--count", "1001", "--", "/bin/true"],
         ["remove", "1"],
@@ -122,14 +116,14 @@ def test_a_table_without_limit_says_that_it_is_cut(run: Run, state: Path) -> Non
     assert run("--state", state, "history").out.splitlines()[1].startswith("1.0-1000 ")
 
 
-def test_jobs_are_forgotten_after_the_time_of_the_settings(pool: Run, run: Run, state: Path) -> None:
+def test_jobs_are_forgotten_after_the_time_of_the_settings(pool, run, state):
     Path(f"{state}.toml").write_text("[history]\nkeep_jobs = 150\n")
     assert run("--state", state, "negotiate", "--now", NOW + 400).code == 0
     assert ids(pool) == ["2.0", "1.3", "1.2", "1.1"]
     assert run("--state", state, "state", "check").code == 0
 
 
-def test_wrong_use_is_told(pool: Run) -> None:
+def test_wrong_use_is_told(pool):
     for words, said in (
         (["--exit", "bad"], "give an exit code such as 1, or failed"),
         (["--removed", "--completed"], "exclude each other"),

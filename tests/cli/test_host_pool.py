@@ -1,11 +1,8 @@
 """Plain commands with the pool of a host: which one is used, reading a copy, and changes by its program."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +12,7 @@ from fairq.settings.layers import site_file
 
 
 @pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def site(tmp_path, monkeypatch):
     """A site file that names a pool; sudo is a script that starts the program as this user, an administrator.
 
     Commands take this user for one that may not open the state.
@@ -38,13 +35,11 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return site_file()
 
 
-def calls(tmp_path: Path) -> int:
+def calls(tmp_path):
     return len((tmp_path / "calls").read_text().splitlines())
 
 
-def test_the_pool_of_the_host_is_used_unless_something_else_is_named(
-    run, site: Path, state: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_pool_of_the_host_is_used_unless_something_else_is_named(run, site, state, monkeypatch):
     told = json.loads(run("pool", "--json").out)
     assert (told["kind"], told["named_by"], told["account"]) == ("host", None, "root")
     assert f"the pool of this host: {site} names it" in run("pool").out
@@ -59,7 +54,7 @@ def test_the_pool_of_the_host_is_used_unless_something_else_is_named(
     assert json.loads(run("pool", "--json").out)["kind"] == "host"
 
 
-def test_changes_go_to_the_program_and_a_copy_is_read(run, site: Path, tmp_path: Path):
+def test_changes_go_to_the_program_and_a_copy_is_read(run, site, tmp_path):
     assert "submitted to cluster 1" in run("submit", "--count", 3, "--", "/bin/true").out
     assert json.loads(run("queue", "--json", "1.2").out)[0]["ProcId"] == 2
     before = calls(tmp_path)
@@ -83,21 +78,21 @@ def test_changes_go_to_the_program_and_a_copy_is_read(run, site: Path, tmp_path:
         ["taskqueues", "match", "--site", "A", "--cputime", "9"],
     ],
 )
-def test_what_the_program_does_not_make_is_refused(run, site: Path, words: list[str]):
+def test_what_the_program_does_not_make_is_refused(run, site, words):
     assert run("submit", "--", "/bin/true").code == 0
     ended = run(*words)
     assert ended.code in (2, 101)
     assert ended.code == 2 or "sudo -u root fairq" in ended.err
 
 
-def test_rules_and_the_time_are_those_of_the_pool(run, site: Path, tmp_path: Path):
+def test_rules_and_the_time_are_those_of_the_pool(run, site, tmp_path):
     other = tmp_path / "other.toml"
     other.write_text("")
     assert "leave out --config" in run("--config", other, "submit", "--", "/bin/true").err
     assert "leave out --now" in run("submit", "--now", 5, "--", "/bin/true").err
 
 
-def test_a_program_that_keeps_a_lock_is_ended_and_others_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_program_that_keeps_a_lock_is_ended_and_others_are_not(tmp_path, monkeypatch):
     monkeypatch.setattr(stuck, "LONGEST", 0.5)
     place, program, other = tmp_path / "lock", tmp_path / "apply", tmp_path / "negotiate"
     place.touch()

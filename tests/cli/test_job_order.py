@@ -1,19 +1,16 @@
 """``fairq prio --top``: a job before all other jobs of its submitter."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
 
 @pytest.fixture
-def at(run, state: Path):
+def at(run, state):
     return lambda *words: run("--state", state, *words)
 
 
-def priorities(at) -> dict[str, int]:
+def priorities(at):
     return {f"{ad['ClusterId']}.{ad['ProcId']}": ad["JobPrio"] for ad in json.loads(at("queue", "--json").out)}
 
 

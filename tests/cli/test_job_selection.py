@@ -1,9 +1,6 @@
 """The options that select jobs mean the same for all commands that change them."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -11,10 +8,10 @@ NOW = 1_795_200_000
 
 
 @pytest.fixture
-def fairq(run, state: Path):
+def fairq(run, state):
     """A pool: cluster 1 (batch sweep) of four jobs, two of them held, 2 of anna, 3 submitted a day later."""
 
-    def fairq(*words: object, now: int = NOW):
+    def fairq(*words, now=NOW):
         end = list(words).index("--") if "--" in words else len(words)
         return run("--state", state, *words[:end], "--now", now, *words[end:])
 
@@ -42,7 +39,7 @@ def fairq(run, state: Path):
     ],
 )
 @pytest.mark.parametrize("command", ["prio 7", "remove"])
-def test_a_selection_means_the_same_for_every_command(fairq, command: str, words: str, expected: list[str]):
+def test_a_selection_means_the_same_for_every_command(fairq, command, words, expected):
     ended = fairq(*command.split(), *words.split())
     assert ended.code == 0, ended.err
     left = {f"{ad['ClusterId']}.{ad['ProcId']}": ad["JobPrio"] for ad in json.loads(fairq("queue", "--json").out)}
@@ -57,7 +54,7 @@ def test_the_report_says_what_was_asked_for(fairq):
 
 
 @pytest.mark.parametrize("command", ["remove", "hold", "prio 1", "release", "finish"])
-def test_nothing_selected_is_an_error_with_the_condition(fairq, command: str):
+def test_nothing_selected_is_an_error_with_the_condition(fairq, command):
     ended = fairq(*command.split(), "--running", "--since", "2026-11-20")
     assert ended.code == 35 and "only running, submitted since" in ended.err
     assert fairq(*command.split(), "--name", "none").code == 35
@@ -70,7 +67,7 @@ def test_the_name_of_a_pool_is_none_of_a_batch(fairq):
 
 
 def test_queue_and_history_know_batches(fairq):
-    def shown(*words: str) -> list[str]:
+    def shown(*words):
         return fairq(*words, "--af", "ClusterId").out.split()
 
     assert shown("queue", "--name", "sweep", "--held") == ["1", "1"]

@@ -4,20 +4,12 @@ The slots are as condor_status tells of them; a job of ann's asks, whose priorit
 has the slot where anybody does, and the policy gives everything away.
 """
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from fairq.common.records import Ad
-
 NOW = 1_795_210_080
 
-Run = Callable[..., Any]
 
 SLOT = {
     "Name": "slot1@m", "Machine": "m", "SlotID": 1, "Cpus": 1, "Memory": 1, "Requirements": True, "Rank": 0.0,
@@ -34,17 +26,15 @@ ACCOUNTS = [
 ]
 
 
-def slot(state: str, activity: str = "Idle", **attributes: Any) -> Ad:
+def slot(state, activity="Idle", **attributes):
     return {**SLOT, "State": state, "Activity": activity, **attributes}
 
 
-def bens(state: str = "Claimed", activity: str = "Busy", **attributes: Any) -> Ad:
+def bens(state="Claimed", activity="Busy", **attributes):
     return {**slot(state, activity), "RemoteUser": "ben@x", "RemoteOwner": "ben@x", **attributes}
 
 
-def matches(
-    run: Run, state: Path, folder: Path, rules: str, slots: list[Ad], jobs: list[Ad], **more: Any
-) -> list[tuple[str, str, str | None]]:
+def matches(run, state, folder, rules, slots, jobs, **more):
     """Import a pool, hold a cycle: slot, reason and who was preempted of each match."""
     for name, ads in (("slots", slots), ("jobs", jobs), ("accounting", ACCOUNTS)):
         (folder / f"{name}.json").write_text(json.dumps(ads))
@@ -98,7 +88,7 @@ STATES = [
 
 @pytest.mark.parametrize("rules", ["documented", "htcondor"])
 @pytest.mark.parametrize(("ad", "documented", "htcondor"), [row[1:] for row in STATES], ids=[row[0] for row in STATES])
-def test_state(ad: Ad, documented: Any, htcondor: Any, rules: str, run: Run, state: Path, tmp_path: Path) -> None:
+def test_state(ad, documented, htcondor, rules, run, state, tmp_path):
     wanted = documented if rules == "documented" else htcondor
     assert matches(run, state, tmp_path, rules, [ad], [JOB]) == ([] if wanted is None else [("slot1@m", *wanted)])
 
@@ -118,9 +108,7 @@ def test_state(ad: Ad, documented: Any, htcondor: Any, rules: str, run: Run, sta
     ],
     ids=["busy", "suspended", "retiring", "retiring, early", "preempting", "waited for", "outranked", "not considered"],
 )
-def test_the_same_holds_for_jobs_of_fairqs_own_queue(
-    ad: Ad, of_running_jobs: Any, settings: Ad, rules: str, run: Run, state: Path, tmp_path: Path
-) -> None:
+def test_the_same_holds_for_jobs_of_fairqs_own_queue(ad, of_running_jobs, settings, rules, run, state, tmp_path):
     """A job that is imported with its slot goes on as the machine tells, and a preempted one waits again."""
     running = {**JOB, "ClusterId": 2, "JobStatus": 2, "User": "ben@x", "Owner": "ben"}
     got = matches(run, state, tmp_path, rules, [ad], [JOB, running], **settings)
@@ -136,9 +124,7 @@ def test_the_same_holds_for_jobs_of_fairqs_own_queue(
 
 
 @pytest.mark.parametrize(("discount", "used"), [(False, 1), (True, 0)])
-def test_a_suspended_job_is_charged_unless_the_pool_discounts_it(
-    discount: bool, used: int, run: Run, state: Path, tmp_path: Path
-) -> None:
+def test_a_suspended_job_is_charged_unless_the_pool_discounts_it(discount, used, run, state, tmp_path):
     """The slot's Activity is what counts, of a job in the queue as of a foreign one."""
     slots = [{**bens(activity="Suspended", JobId=f"{n}.0"), "Name": f"slot{n}@m"} for n in (2, 3)]
     running = {**JOB, "ClusterId": 2, "JobStatus": 7, "User": "ben@x", "Owner": "ben"}
@@ -159,7 +145,7 @@ def test_a_suspended_job_is_charged_unless_the_pool_discounts_it(
     assert [row["WeightedResourcesUsed"] for row in found if row["Name"] == "ben@x"] == [used]
 
 
-def test_a_job_that_goes_on_is_charged_again(run: Run, state: Path, tmp_path: Path) -> None:
+def test_a_job_that_goes_on_is_charged_again(run, state, tmp_path):
     """A machine that is imported anew, its job no longer suspended, costs what it did."""
     config = tmp_path / "c.toml"
     config.write_text("[accounting]\nnegotiator_discount_suspended_resources = true\n")
@@ -178,7 +164,7 @@ def test_a_job_that_goes_on_is_charged_again(run: Run, state: Path, tmp_path: Pa
 
 
 @pytest.mark.parametrize("rules", ["documented", "htcondor"])
-def test_an_offline_machine_is_the_last_resort(rules: str, run: Run, state: Path, tmp_path: Path) -> None:
+def test_an_offline_machine_is_the_last_resort(rules, run, state, tmp_path):
     """Where it is matched at all, under the rules htcondor, that is only when all that are awake are taken."""
     slots = [{**slot("Unclaimed"), "Name": f"slot1@m{n}", "Machine": f"m{n}", "Offline": n == 1} for n in range(1, 4)]
     jobs = [{**JOB, "ProcId": n} for n in range(3)]
@@ -187,7 +173,7 @@ def test_an_offline_machine_is_the_last_resort(rules: str, run: Run, state: Path
     assert taken[2:] == (["slot1@m1"] if rules == "htcondor" else [])
 
 
-def test_a_pool_without_usable_slots_is_said_to_be_so(run: Run, state: Path) -> None:
+def test_a_pool_without_usable_slots_is_said_to_be_so(run, state):
     job = ("submit", "--state", state, "--now", NOW, "--", "/bin/true")
     assert run(*job).code == 0
     cycle = ("negotiate", "--state", state, "--now", NOW, "--dry-run")

@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,8 +24,6 @@ from fairq.steps.launch.notify import notify
 from fairq.steps.launch.outcome import Outcome
 from fairq.steps.pool import check
 
-Run = Callable[..., Any]
-
 NOW = 1_795_000_000
 PROGRAM = """
 import json, sys
@@ -36,7 +33,7 @@ with open(sys.argv[1], "a") as file:
 
 
 @pytest.fixture
-def mailbox(state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def mailbox(state, tmp_path, monkeypatch):
     """The file that mails go to."""
     monkeypatch.setattr(check, "_CRON_PLACES", ())
     monkeypatch.setattr(check, "_UNIT_PLACES", ())
@@ -48,16 +45,16 @@ def mailbox(state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     return box
 
 
-def mails(box: Path) -> list[list[str]]:
+def mails(box):
     return [json.loads(line) for line in box.read_text().splitlines()] if box.exists() else []
 
 
-def pool(run: Run, state: Path, later: int) -> tuple[int, str]:
+def pool(run, state, later):
     ended = run("--state", state, "pool", "check", "--mail", "--now", NOW + later)
     return ended.code, ended.out + ended.err
 
 
-def test_trouble_is_told_once_and_once_more_when_it_is_over(run: Run, state: Path, mailbox: Path) -> None:
+def test_trouble_is_told_once_and_once_more_when_it_is_over(run, state, mailbox):
     for words in (["slots", "add", "node"], ["negotiate"]):
         assert run("--state", state, *words, "--now", NOW).code == 0
     assert pool(run, state, 60) == (0, "")
@@ -84,35 +81,35 @@ sys.stdin.read()
 """
 
 
-def _hang(state: Path) -> Callable[[], None]:
+def _hang(state):
     words = [sys.executable, "-c", HOLD, str(lock_file(state))]
     process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdout
     process.stdout.readline()
 
-    def mend() -> None:
+    def mend():
         process.communicate()
 
     return mend
 
 
-def _damage(state: Path) -> Callable[[], None]:
+def _damage(state):
     content = state.read_bytes()
     state.write_bytes(b"no state" + content[8:])
 
-    def mend() -> None:
+    def mend():
         state.write_bytes(content)
 
     return mend
 
 
-def _spoil(addition: str) -> Callable[[Path], Callable[[], None]]:
-    def spoil(state: Path) -> Callable[[], None]:
+def _spoil(addition):
+    def spoil(state):
         settings = Path(f"{state}.toml")
         right = settings.read_text()
         settings.write_text(right + addition)
 
-        def mend() -> None:
+        def mend():
             settings.write_text(right)
 
         return mend
@@ -120,7 +117,7 @@ def _spoil(addition: str) -> Callable[[Path], Callable[[], None]]:
     return spoil
 
 
-def _break_slot(state: Path) -> Callable[[], None]:
+def _break_slot(state):
     """What a collection does when jobs of three clusters in a row did not start on a slot."""
     actor = Actor("root", "fairq negotiate", NOW, administrator=True)
     with writing(state) as open_state:
@@ -128,19 +125,19 @@ def _break_slot(state: Path) -> Callable[[], None]:
         after = {"Draining": True, "Reason": "jobs of 3 clusters in a row did not start on it"}
         history.record(open_state, actor, [Change("slot node", {"Draining": False}, after)])
 
-    def mend() -> None:
+    def mend():
         with writing(state) as open_state:
             slots.set_draining(open_state, ["node"], False)
 
     return mend
 
 
-def _lose_supervisor(state: Path) -> Callable[[], None]:
+def _lose_supervisor(state):
     with writing(state) as open_state:
         launches.add(open_state, [Launch(0, "1.0-x", "local", "", 1, 0, "node", LaunchPhase.STARTED, NOW, "boot", 0.0,
                                          pid=2**22 - 1, pid_start=1)])  # fmt: skip
 
-    def mend() -> None:
+    def mend():
         with writing(state) as open_state:
             open_state.connection.execute("DELETE FROM launch")
 
@@ -166,9 +163,7 @@ FAULTS: dict[str, tuple[str, Callable[[Path], Callable[[], None]], int, str]] = 
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_each_fault_is_told_once_and_once_more_when_it_is_over(
-    run: Run, state: Path, mailbox: Path, fault: str
-) -> None:
+def test_each_fault_is_told_once_and_once_more_when_it_is_over(run, state, mailbox, fault):
     name, breaks, later, words = FAULTS[fault]
     for command in (["slots", "add", "node"], ["negotiate"]):
         assert run("--state", state, *command, "--now", NOW).code == 0
@@ -188,7 +183,7 @@ def test_each_fault_is_told_once_and_once_more_when_it_is_over(
     assert re.search(rf"^{name}: over; ", over[0][2], re.MULTILINE)
 
 
-def test_a_full_disk_is_told_once(run: Run, state: Path, mailbox: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_told_once(run, state, mailbox, monkeypatch):
     """No file can be made any more; one that exists can be overwritten."""
     for command in (["slots", "add", "node"], ["negotiate"]):
         assert run("--state", state, *command, "--now", NOW).code == 0
@@ -203,11 +198,11 @@ def test_a_full_disk_is_told_once(run: Run, state: Path, mailbox: Path, monkeypa
     assert "MB free in" in mails(mailbox)[0][2]
 
 
-def _no_space(*_: object) -> int:
+def _no_space(*_):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def test_a_cycle_that_failed_is_told_with_its_reason(run: Run, state: Path, mailbox: Path) -> None:
+def test_a_cycle_that_failed_is_told_with_its_reason(run, state, mailbox):
     for command in (["slots", "add", "node"], ["negotiate"]):
         assert run("--state", state, *command, "--now", NOW).code == 0
     mend = _spoil('[launch]\nkind = "moon"\n')(state)
@@ -220,7 +215,7 @@ def test_a_cycle_that_failed_is_told_with_its_reason(run: Run, state: Path, mail
     assert pool(run, state, 150) == (0, "")
 
 
-def test_a_command_that_another_user_could_have_planted_is_not_run(run: Run, state: Path, mailbox: Path) -> None:
+def test_a_command_that_another_user_could_have_planted_is_not_run(run, state, mailbox):
     """Without readable settings, the command of the last check is used; not if others may write the file."""
     assert run("--state", state, "slots", "add", "node", "--now", NOW).code == 0
     Path(f"{state}.toml").write_text("[negotiator")
@@ -236,7 +231,7 @@ def test_a_command_that_another_user_could_have_planted_is_not_run(run: Run, sta
         assert pool(run, state, 60)[0] == 114
 
 
-def test_a_mail_that_was_not_sent_is_sent_later(run: Run, state: Path, mailbox: Path) -> None:
+def test_a_mail_that_was_not_sent_is_sent_later(run, state, mailbox):
     settings = Path(f"{state}.toml")
     right = settings.read_text()
     settings.write_text('[mail]\ncommand = "/nonexistent/mail"\n')
@@ -249,7 +244,7 @@ def test_a_mail_that_was_not_sent_is_sent_later(run: Run, state: Path, mailbox: 
     assert len(mails(mailbox)) == 1
 
 
-def test_without_a_command_the_cure_is_told(run: Run, state: Path) -> None:
+def test_without_a_command_the_cure_is_told(run, state):
     ended = run("--state", state, "pool", "check", "--mail")
     assert ended.code == 115
     assert "mail.command is not set" in ended.err
@@ -275,9 +270,7 @@ ENDS = {
         ("start", set()),
     ],
 )
-def test_a_user_is_told_what_the_submit_description_asks_for(
-    run: Run, state: Path, mailbox: Path, tmp_path: Path, notification: str, told: set[str]
-) -> None:
+def test_a_user_is_told_what_the_submit_description_asks_for(run, state, mailbox, tmp_path, notification, told):
     file = tmp_path / "job.sub"
     file.write_text(
         f"executable = /bin/true\nnotification = {notification}\nnotify_user = ann@example.org\nqueue {len(ENDS)}\n"
@@ -297,9 +290,7 @@ def test_a_user_is_told_what_the_submit_description_asks_for(
     assert all(to == "ann@example.org" for to, _, _ in mails(mailbox))
 
 
-def test_a_start_is_told_once_and_an_exit_code_may_mean_success(
-    run: Run, state: Path, mailbox: Path, tmp_path: Path
-) -> None:
+def test_a_start_is_told_once_and_an_exit_code_may_mean_success(run, state, mailbox, tmp_path):
     """Job 1.0 asks for its start, 2.0 for errors; its exit code 3 is none."""
     for words in ("notification = start", "notification = error\nsuccess_exit_code = 3"):
         (tmp_path / "job.sub").write_text(f"executable = /bin/true\n{words}\nnotify_user = ann\nqueue\n")
@@ -308,7 +299,7 @@ def test_a_start_is_told_once_and_an_exit_code_may_mean_success(
     assert run("--state", state, "negotiate", "--now", NOW + 5).code == 0
     settings = load(None, state, {})
 
-    def launch(job: int, **facts: Any) -> Launch:
+    def launch(job, **facts):
         return Launch(0, f"{job}.0-x", "local", "", job, 0, "n", LaunchPhase.ENDED, NOW + 5, "b", 0.0, ended=facts,
                       end_time=NOW + 60)  # fmt: skip
 
@@ -327,7 +318,7 @@ def test_a_start_is_told_once_and_an_exit_code_may_mean_success(
     assert mails(mailbox)[1][1] == "fairq job 2.0 ended with exit code 0"
 
 
-def test_what_is_no_address_gets_no_mail(state: Path, mailbox: Path) -> None:
+def test_what_is_no_address_gets_no_mail(state, mailbox):
     from fairq.steps.mail import Mailer
 
     mailer = Mailer.of(load(None, state, {}))
@@ -338,8 +329,8 @@ def test_what_is_no_address_gets_no_mail(state: Path, mailbox: Path) -> None:
 
 
 def test_a_job_that_asks_for_mail_without_a_mail_command_is_told_at_submit_and_by_the_check(
-    run: Run, state: Path, mailbox: Path, tmp_path: Path
-) -> None:
+    run, state, mailbox, tmp_path
+):
     (tmp_path / "a.sub").write_text("executable = /bin/sh\nnotification = $(kind)\nqueue kind in (never error)\n")
     words = ("--state", state, "submit", tmp_path / "a.sub")
     assert run(*words).err == ""

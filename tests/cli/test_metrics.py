@@ -5,24 +5,20 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-
-Run = Callable[..., Any]
 
 NOW = 1_795_000_000
 SAMPLE = re.compile(r'([a-z_]+)(?:\{((?:[a-z_]+="(?:[^"\\]|\\.)*",?)+)\})? (\S+)')
 
 
 @pytest.fixture
-def fairq(run: Run, state: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def fairq(run, state, monkeypatch):
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "x")
     Path(f"{state}.toml").write_text("[groups.physics]\nquota = 1\n[metrics]\nsubmitters = 2\n")
 
-    def fairq(*words: object) -> Any:
+    def fairq(*words):
         ended = run("--state", state, *words)
         assert ended.code == 0, ended.err
         return ended
@@ -37,7 +33,7 @@ def fairq(run: Run, state: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return fairq
 
 
-def values(text: str) -> dict[str, float]:
+def values(text):
     found = {}
     for line in text.splitlines():
         if not line.startswith("#"):
@@ -48,7 +44,7 @@ def values(text: str) -> dict[str, float]:
     return found
 
 
-def test_the_text_is_what_prometheus_reads(fairq: Run) -> None:
+def test_the_text_is_what_prometheus_reads(fairq):
     text = fairq("metrics", "--now", NOW + 100).out
     assert text.endswith("\n")
     described: list[str] = []
@@ -66,7 +62,7 @@ def test_the_text_is_what_prometheus_reads(fairq: Run) -> None:
     assert all(name.startswith("fairq_") for name in described)
 
 
-def test_what_is_told_is_what_the_pool_has(fairq: Run) -> None:
+def test_what_is_told_is_what_the_pool_has(fairq):
     found = values(fairq("metrics", "--now", NOW + 100).out)
     assert found["fairq_slots"] == 6
     assert found["fairq_in_use_slot_weight"] == 5
@@ -79,7 +75,7 @@ def test_what_is_told_is_what_the_pool_has(fairq: Run) -> None:
 
 
 @pytest.mark.parametrize(("words", "told"), [([], 2), (["--users", "0"], 0), (["--users", "9"], 4)])
-def test_the_number_of_submitters_is_bounded_and_the_sums_stay(fairq: Run, words: list[str], told: int) -> None:
+def test_the_number_of_submitters_is_bounded_and_the_sums_stay(fairq, words, told):
     found = values(fairq("metrics", *words).out)
     used = {name: value for name, value in found.items() if name.startswith("fairq_submitter_in_use")}
     assert sum(used.values()) == 5
@@ -87,7 +83,7 @@ def test_the_number_of_submitters_is_bounded_and_the_sums_stay(fairq: Run, words
     assert len([name for name in found if name.startswith("fairq_submitter_priority{")]) == told
 
 
-def test_waits_of_jobs_and_cycles_are_histograms(fairq: Run) -> None:
+def test_waits_of_jobs_and_cycles_are_histograms(fairq):
     """Jobs of two groups end: each waited 60 seconds from submission to the cycle; counters outlive the next cycle."""
     fairq("finish", "--all", "--now", NOW + 120)
     for later in (0, 130):
@@ -104,7 +100,7 @@ def test_waits_of_jobs_and_cycles_are_histograms(fairq: Run) -> None:
         assert found['fairq_cycle_duration_seconds_bucket{le="+Inf"}'] == cycles
 
 
-def test_failed_cycles_are_counted_by_kind(fairq: Run, run: Run, state: Path) -> None:
+def test_failed_cycles_are_counted_by_kind(fairq, run, state):
     settings = Path(f"{state}.toml")
     right = settings.read_text()
     assert values(fairq("metrics").out)['fairq_cycle_errors_total{kind="none"}'] == 0
@@ -119,7 +115,7 @@ def test_failed_cycles_are_counted_by_kind(fairq: Run, run: Run, state: Path) ->
         assert values(fairq("metrics").out)['fairq_cycle_errors_total{kind="none"}'] == 0
 
 
-def test_counters_go_on_after_export_and_import(fairq: Run, run: Run, state: Path, tmp_path: Path) -> None:
+def test_counters_go_on_after_export_and_import(fairq, run, state, tmp_path):
     before = values(fairq("metrics", "--now", NOW + 100).out)
     document = tmp_path / "state.json"
     document.write_text(fairq("export").out)
@@ -130,7 +126,7 @@ def test_counters_go_on_after_export_and_import(fairq: Run, run: Run, state: Pat
     assert {name: after.get(name) for name in counters} == {name: before[name] for name in counters}
 
 
-def test_a_file_is_replaced_whole_and_readable_for_all(fairq: Run, run: Run, state: Path, tmp_path: Path) -> None:
+def test_a_file_is_replaced_whole_and_readable_for_all(fairq, run, state, tmp_path):
     file = tmp_path / "fairq.prom"
     fairq("metrics", "--out", file)
     assert file.stat().st_mode & 0o777 == 0o644
@@ -142,7 +138,7 @@ def test_a_file_is_replaced_whole_and_readable_for_all(fairq: Run, run: Run, sta
 
 
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed")
-def test_promtool_has_nothing_to_say(fairq: Run) -> None:
+def test_promtool_has_nothing_to_say(fairq):
     text = fairq("metrics").out
     checked = subprocess.run(["promtool", "check", "metrics"], input=text, text=True, capture_output=True, check=False)
     assert (checked.returncode, checked.stdout + checked.stderr) == (0, "")

@@ -1,7 +1,5 @@
 """What a command's records look like in every format, on a terminal and in a pipe."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -298,7 +296,7 @@ class TestText:
         assert [width(text) for text in ("abc", "漢字", "e\u0301")] == [3, 4, 1]
 
 
-def test_every_format_has_an_option_a_paragraph_in_the_manual_and_prints(run) -> None:
+def test_every_format_has_an_option_a_paragraph_in_the_manual_and_prints(run):
     formats = [name for name in get_args(Format) if name != "table"]
     described = " ".join(name for name, _ in OUTPUT)
     words = ("config", "show", "--constraint", 'name == "broker.rules"')

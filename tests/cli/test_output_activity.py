@@ -1,16 +1,10 @@
 """What a long command says on a terminal while it works, and the colours of tables there."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.cli.test_output_terminal import on_terminal
-
-Run = Callable[..., Any]
 
 NOW = 1_795_200_000
 
@@ -24,7 +18,7 @@ sys.exit(main(sys.argv[1:]))
 
 
 @pytest.fixture
-def pool(run: Run, state: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def pool(run, state, monkeypatch):
     """Two slots in use, an idle and a held job, and a group above its quota."""
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "x")
     Path(f"{state}.toml").write_text("[groups.physics]\nquota = 1\naccept_surplus = true\n[groups.bio]\nquota = 1\n")
@@ -38,7 +32,7 @@ def pool(run: Run, state: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return state
 
 
-def test_a_long_command_says_what_it_is_doing_and_takes_the_line_away(pool: Path) -> None:
+def test_a_long_command_says_what_it_is_doing_and_takes_the_line_away(pool):
     """On stderr only; what is printed stands alone."""
     words = ["-c", IMPATIENT, "--state", str(pool), "negotiate", "--dry-run"]
     shown = on_terminal(words, 80, "stderr")
@@ -48,32 +42,32 @@ def test_a_long_command_says_what_it_is_doing_and_takes_the_line_away(pool: Path
     assert "why: 0 s" in shown
 
 
-def test_the_line_fits_the_terminal(pool: Path) -> None:
+def test_the_line_fits_the_terminal(pool):
     shown = on_terminal(["-c", IMPATIENT, "--state", str(pool), "negotiate", "--dry-run"], 20, "stderr")
     assert max(len(line) for line in re.split(r"\r\x1b\[K|\n", shown)) < 20
 
 
 @pytest.mark.parametrize(("more", "environment"), [(["-q"], {}), ([], {"TERM": "dumb"})])
-def test_quiet_and_dumb_terminals_see_nothing_of_it(pool: Path, more: list[str], environment: dict[str, str]) -> None:
+def test_quiet_and_dumb_terminals_see_nothing_of_it(pool, more, environment):
     words = ["-c", IMPATIENT, "--state", str(pool), "negotiate", "--dry-run", *more]
     assert on_terminal(words, 80, "stderr", **environment) == ""
 
 
-def test_a_pipe_sees_nothing_of_it(run: Run, pool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pipe_sees_nothing_of_it(run, pool, monkeypatch):
     monkeypatch.setattr("fairq.cli.output.activity.PATIENCE", 0.001)
     assert run("--state", pool, "negotiate", "--dry-run").err == ""
 
 
-def fairq(pool: Path, *words: str, **environment: str) -> str:
+def fairq(pool, *words, **environment):
     return on_terminal(["-m", "fairq", "--state", str(pool), *words], 120, **environment)
 
 
-def coloured(text: str, shown: str) -> set[str]:
+def coloured(text, shown):
     """The colours that *text* has in *shown*, by their numbers."""
     return set(re.findall(rf"\x1b\[(3\d)m\s*{re.escape(text)}", shown))
 
 
-def test_a_terminal_shows_states_in_colour(pool: Path) -> None:
+def test_a_terminal_shows_states_in_colour(pool):
     shown = fairq(pool, "queue")
     assert (coloured("M", shown), coloured("I", shown), coloured("H", shown)) == ({"36"}, {"33"}, {"31"})
     assert coloured("Claimed", fairq(pool, "slots")) == {"32"}
@@ -81,13 +75,13 @@ def test_a_terminal_shows_states_in_colour(pool: Path) -> None:
 
 
 @pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
-def test_colours_can_be_switched_off(pool: Path, environment: dict[str, str]) -> None:
+def test_colours_can_be_switched_off(pool, environment):
     for command in ("queue", "slots", "quotas"):
         assert not re.search(r"\x1b\[3\d", fairq(pool, command, **environment))
 
 
 @pytest.fixture
-def unequal(run: Run, state: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def unequal(run, state, monkeypatch):
     """Four slots in use by ann alone, since before bob asked for his half; nothing may be preempted."""
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("FAIRQ_NEGOTIATOR_NEGOTIATOR_CONSIDER_PREEMPTION", "false")
@@ -101,7 +95,7 @@ def unequal(run: Run, state: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return state
 
 
-def test_use_above_and_below_the_share_is_in_colour(run: Run, unequal: Path) -> None:
+def test_use_above_and_below_the_share_is_in_colour(run, unequal):
     """Ann has four slots and bob none; each is entitled to two."""
     cycle = run("--state", unequal, "negotiate", "--now", NOW + 60).out
     assert (coloured("4", cycle), coloured("0", cycle)) == ({"33"}, {"36"})
@@ -109,7 +103,7 @@ def test_use_above_and_below_the_share_is_in_colour(run: Run, unequal: Path) -> 
     assert (coloured("4", table), coloured("0", table)) == ({"33"}, {"36"})
 
 
-def test_use_of_the_share_itself_has_no_colour(run: Run, unequal: Path) -> None:
+def test_use_of_the_share_itself_has_no_colour(run, unequal):
     run("--state", unequal, "remove", "--constraint", 'AcctGroupUser == "ann"', "--now", NOW + 2)
     run("--state", unequal, "negotiate", "--now", NOW + 60)
     assert not re.search(r"\x1b\[3\d", run("--state", unequal, "userprio", "-all", "-allusers").out)

@@ -1,7 +1,5 @@
 """The same records on a real terminal: a pseudo-terminal of a given width."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os
@@ -12,10 +10,8 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -48,7 +44,7 @@ with progress("Matching", 30, quiet="-q" in sys.argv) as advance:
 """
 
 
-def on_terminal(words: list[str], columns: int, stream: str = "stdout", **environment: str) -> str:
+def on_terminal(words, columns, stream="stdout", **environment):
     """Run Python with *stream* on a terminal so many columns wide, and return what it shows there."""
     path = os.pathsep.join([str(Path.cwd()), *filter(None, [os.environ.get("PYTHONPATH")])])
     master, slave = pty.openpty()
@@ -72,13 +68,13 @@ def on_terminal(words: list[str], columns: int, stream: str = "stdout", **enviro
     return shown.decode().replace("\r\n", "\n")
 
 
-def without_colour(text: str) -> str:
+def without_colour(text):
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
 @pytest.fixture
 def show():
-    def show(columns: int, **environment: str) -> str:
+    def show(columns, **environment):
         words = ["-c", SAMPLE, "sample", "show", "--records", json.dumps(RECORDS)]
         return on_terminal(words, columns, **environment)
 
@@ -118,12 +114,12 @@ def test_long_work_shows_its_progress_on_a_terminal_and_only_there():
     assert (ended.stdout, ended.stderr) == (b"", b"")
 
 
-def drawn(columns: list[Column], records: list[dict[str, object]], cells: int) -> list[str]:
+def drawn(columns, records, cells):
     drawing = Drawing(Table(columns, records), records, True, Style(cells, colour=False), False)
     return [without_colour(line) for line in [*drawing.lines(records), *drawing.note()]]
 
 
-def test_a_terminal_that_is_too_narrow_leaves_out_columns_and_says_which() -> None:
+def test_a_terminal_that_is_too_narrow_leaves_out_columns_and_says_which():
     columns = [Column("NAME", "Name"), Column("WAIT", "Wait", level=1), Column("MORE", "More", level=2)]
     records = [{"Name": "anna", "Wait": 10**9, "More": 10**9}]
 
@@ -134,7 +130,7 @@ def test_a_terminal_that_is_too_narrow_leaves_out_columns_and_says_which() -> No
 
 
 @pytest.fixture
-def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def utc(monkeypatch):
     """Tables show local time: let that be UTC."""
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
@@ -206,13 +202,13 @@ FIVE = [
         ),
     ],
 )
-def test_columns_shorten_in_a_fixed_order(cells: int, lines: str, utc: None) -> None:
+def test_columns_shorten_in_a_fixed_order(cells, lines, utc):
     records = [{"Name": "anna@example.org", "Time": 1_795_165_200, "Run": 0, "Reason": "suitable slots are in use"}]
 
     assert drawn(FIVE, records, cells) == dedent(lines).strip("\n").splitlines()
 
 
-def test_a_reason_shortens_before_a_column_of_the_lowest_levels_goes(utc: None) -> None:
+def test_a_reason_shortens_before_a_column_of_the_lowest_levels_goes(utc):
     columns = [
         Column("Name", "Name"),
         Column("Time", "Time", moment, level=1),
@@ -231,7 +227,7 @@ def test_a_reason_shortens_before_a_column_of_the_lowest_levels_goes(utc: None) 
     ]
 
 
-def test_a_word_that_is_too_long_for_its_column_loses_its_middle() -> None:
+def test_a_word_that_is_too_long_for_its_column_loses_its_middle():
     records = [{"Name": "a", "Reason": "quota reached (group_physics.higgs.tau_tau_analysis)"}]
     assert drawn([Column("Name", "Name"), Column("Reason", "Reason")], records, 24) == [
         "Name Reason",
@@ -240,7 +236,7 @@ def test_a_word_that_is_too_long_for_its_column_loses_its_middle() -> None:
     ]
 
 
-def test_a_list_keeps_its_numbers_to_itself() -> None:
+def test_a_list_keeps_its_numbers_to_itself():
     assert prose("  8. let everybody run the program", 22) == ["  8. let everybody run", "     the program"]
 
 
@@ -252,7 +248,7 @@ CELLS = st.lists(st.one_of(WORD, st.integers(), st.floats(allow_nan=False), st.n
     st.lists(st.tuples(WORD, CELLS, st.integers(0, 2), st.sampled_from(["wrap", "cut", "keep"])), min_size=1),
     st.integers(20, 120),
 )
-def test_no_table_is_wider_than_its_terminal(columns: list[Any], cells: int) -> None:
+def test_no_table_is_wider_than_its_terminal(columns, cells):
     shown = [
         Column(heading, str(place), level=level if place else 0, narrow=narrow)
         for place, (heading, _, level, narrow) in enumerate(columns)

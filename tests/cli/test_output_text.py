@@ -1,21 +1,15 @@
 """Nothing in the data steers a terminal, on stdout or stderr, and no message quotes more than a reader can use."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from fairq.common.excerpt import QUOTED_AT_MOST, shortened, shortened_sentence
 from fairq.errors.base import InvalidNameError, StateError, UsageError
-
-Run = Callable[..., Any]
 
 EVIL = "a\x1b]0;x\x07b\r\x08c\x7fd\x9b31me\u202ef\u200bg\u2066h\u0085i\x0cj\u2028k\ufeffl"
 """ESC, BEL, carriage return, backspace, DEL, C1, bidirectional and invisible characters, other ends of lines."""
@@ -27,7 +21,7 @@ HARMLESS = re.compile(
 
 
 @pytest.fixture
-def pool(run: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def pool(run, state, tmp_path, monkeypatch):
     """A slot and a job with an odd attribute, and a submitter and a queue with an odd name."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "slots.json").write_text(json.dumps([{"Name": "node", "Odd": EVIL}]))
@@ -59,7 +53,7 @@ def pool(run: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         "state history",
     ],
 )
-def test_no_listing_lets_a_control_character_through(line: str, run: Run, pool: Path) -> None:
+def test_no_listing_lets_a_control_character_through(line, run, pool):
     ended = run("--state", pool, *line.split())
     assert ended.code == 0
     assert HARMLESS.fullmatch(ended.out), ascii(ended.out)
@@ -92,14 +86,14 @@ def test_no_listing_lets_a_control_character_through(line: str, run: Run, pool: 
     ],
     ids=lambda words: " ".join(words[:2]).replace(EVIL, "EVIL"),
 )
-def test_neither_errors_nor_notes_let_a_control_character_through(words: tuple[str, ...], run: Run, pool: Path) -> None:
+def test_neither_errors_nor_notes_let_a_control_character_through(words, run, pool):
     ended = run("--state", pool, *words)
     assert ended.err
     assert HARMLESS.fullmatch(ended.err), ascii(ended.err)
     assert HARMLESS.fullmatch(ended.out), ascii(ended.out)
 
 
-def test_a_note_is_one_line_with_its_data_escaped(run: Run, pool: Path) -> None:
+def test_a_note_is_one_line_with_its_data_escaped(run, pool):
     assert run("--state", pool, "userprio", EVIL).err == f"fairq: there is no accounting record of {ESCAPED}\n"
 
 
@@ -113,7 +107,7 @@ def test_a_note_is_one_line_with_its_data_escaped(run: Run, pool: Path) -> None:
         ("queue", "sleep"),
     ],
 )
-def test_columns_are_aligned_whatever_cells_a_name_takes(line: str, mark: str, run: Run, state: Path) -> None:
+def test_columns_are_aligned_whatever_cells_a_name_takes(line, mark, run, state):
     """An escape takes as many cells as it has letters, a wide character two, an accent of its own none."""
     shown = {"ann": 3, "a\u202eb": 8, "李小龍": 6, "e\u0301ve": 3}
     assert run("--state", state, "slots", "add", "node", "--count", 4).code == 0
@@ -135,8 +129,8 @@ class TestMachineFormats:
     """The formats for programs, as fairq(1) documents them."""
 
     @pytest.fixture
-    def shown(self, run: Run, sample: object) -> Callable[..., str]:
-        def shown(value: object, *options: str) -> str:
+    def shown(self, run, sample):
+        def shown(value, *options):
             ended = run("sample", "show", "--records", json.dumps([{"Name": value}]), *options, "--no-header")
             assert ended.code == 0, ended.err
             return str(ended.out)
@@ -144,14 +138,14 @@ class TestMachineFormats:
         return shown
 
     @pytest.mark.parametrize("value", [EVIL, "\ud800", "tab\tnewline\n", "back\\slash", "\U000e0041"], ids=ascii)
-    def test_json_and_tsv_give_every_value_back(self, value: str, shown: Callable[..., str]) -> None:
+    def test_json_and_tsv_give_every_value_back(self, value, shown):
         text = shown(value, "--json")
         assert HARMLESS.fullmatch(text), ascii(text)
         assert json.loads(text) == [{"Name": value}]
         line = shown(value, "--tsv").split("\t")[0]
         assert line.encode("ascii").decode("unicode_escape") == value
 
-    def test_csv_keeps_newline_and_tab_in_quotes_and_spells_the_rest(self, shown: Callable[..., str]) -> None:
+    def test_csv_keeps_newline_and_tab_in_quotes_and_spells_the_rest(self, shown):
         text = shown("a\nb\tc\\d\x1b[31m\r\u202e", "--csv")
         assert next(csv.reader(io.StringIO(text)))[0] == "a\nb\tc\\d\\x1b[31m\\r\\u202e"
 
@@ -190,26 +184,26 @@ class TestLongValues:
         ],
         ids=lambda words: " ".join(word[:20] for word in words),
     )
-    def test_an_error_quotes_beginning_and_end_of_a_long_value(self, words: tuple[str, ...], run: Run) -> None:
+    def test_an_error_quotes_beginning_and_end_of_a_long_value(self, words, run):
         err = run(*words).err
         assert err.count("\n") == 1
         assert len(err) < 1100
         assert not re.search(r"b{200}|e{200}|7{200}", err), err
         assert "..." in err
 
-    def test_a_value_of_the_allowed_length_is_whole(self) -> None:
+    def test_a_value_of_the_allowed_length_is_whole(self):
         name = "n" * (QUOTED_AT_MOST - 2)
         error = InvalidNameError(what="it", value=name, expected="give another")
         assert f"'{name}'" in str(error)
         assert len(shortened("x" * 201)) == QUOTED_AT_MOST
 
-    def test_the_cure_at_the_end_survives(self) -> None:
+    def test_the_cure_at_the_end_survives(self):
         error = InvalidNameError(what="it", value="n" * 1000, expected="give another one")
         assert str(error).endswith("give another one")
         assert len(str(error)) < 300
         assert str(UsageError(message=f"--x {'n ' * 900}: give Y")).endswith(": give Y")
         assert "..." in str(StateError(state=Path("/" + "d" * 300), reason="x"))
 
-    def test_a_long_sentence_with_apostrophes_is_whole(self) -> None:
+    def test_a_long_sentence_with_apostrophes_is_whole(self):
         text = "HTCondor's words are " + "many, " * 60 + "and DIRAC's are few"
         assert shortened_sentence(text) == text

@@ -1,14 +1,11 @@
 """``fairq page``: one file that a browser shows, valid, readable, and safe whatever the pool's names are."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
 from base64 import b64encode
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import html5lib
 import pytest
@@ -19,7 +16,7 @@ HOSTILE = "<script>alert(1)</script>\"'&amp;<img src=x onerror=alert(2)>"
 
 
 @pytest.fixture
-def pool(run, state: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def pool(run, state, monkeypatch):
     """A machine that is divided, one of two slots; two groups, and a job that no machine has room for."""
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "x")
     Path(f"{state}.toml").write_text("[groups.physics]\nquota = 4\n[groups.bio]\nquota = 2\n")
@@ -38,25 +35,25 @@ def pool(run, state: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return state
 
 
-def written(run, pool: Path, folder: Path, *words: object) -> tuple[str, Any]:
+def written(run, pool, folder, *words):
     ended = run("--state", pool, "page", folder, *words, "--now", NOW + 3600)
     assert ended.code == 0, ended.err
     return (folder / "index.html").read_text(), json.loads((folder / "pool.json").read_text())
 
 
-def parsed(text: str) -> Any:
+def parsed(text):
     """The tree of a page; html5lib raises at the first error in it."""
     return html5lib.HTMLParser(strict=True).parse(text)
 
 
-def cells(tree: Any, label: str) -> list[list[str]]:
+def cells(tree, label):
     """The texts of a table's rows."""
     (table,) = [one for one in tree.iter(f"{HTML}table") if one.get("data-label") == label]
     (body,) = table.iter(f"{HTML}tbody")
     return [["".join(cell.itertext()).strip() for cell in row] for row in body]
 
 
-def test_the_page_is_valid_and_shows_machines_shares_and_who_waits(run, pool: Path, tmp_path: Path):
+def test_the_page_is_valid_and_shows_machines_shares_and_who_waits(run, pool, tmp_path):
     text, _ = written(run, pool, tmp_path / "new" / "pool", "--title", "The lab")
     tree = parsed(text)
     assert "".join(next(tree.iter(f"{HTML}title")).itertext()) == "The lab: the pool"
@@ -75,7 +72,7 @@ def test_the_page_is_valid_and_shows_machines_shares_and_who_waits(run, pool: Pa
     assert re.fullmatch(r"20\d\d-\d\d-\d\d \d\d:\d\d", starts["physics.ann@x"])
 
 
-def test_the_data_are_those_of_the_page(run, pool: Path, tmp_path: Path):
+def test_the_data_are_those_of_the_page(run, pool, tmp_path):
     _, data = written(run, pool, tmp_path)
     assert [(one["name"], one["cpus_in_use"], one["cpus"], one["gpus"]) for one in data["machines"]] == [
         ("big", 4, 8, 2), ("node", 0, 2, 0),
@@ -90,7 +87,7 @@ def test_the_data_are_those_of_the_page(run, pool: Path, tmp_path: Path):
     assert {one["user"]: one["charged_seconds"] for one in data["users_30_days"]}["ann@x"] == 4 * 3600
 
 
-def test_nothing_that_is_private_is_on_it(run, pool: Path, tmp_path: Path):
+def test_nothing_that_is_private_is_on_it(run, pool, tmp_path):
     written(run, pool, tmp_path / "out")
     files = sorted((tmp_path / "out").iterdir())
     assert [file.name for file in files] == ["index.html", "pool.json"]
@@ -98,7 +95,7 @@ def test_nothing_that_is_private_is_on_it(run, pool: Path, tmp_path: Path):
     assert {file.stat().st_mode & 0o777 for file in files} == {0o644}
 
 
-def test_hostile_names_stay_text(run, state: Path, tmp_path: Path):
+def test_hostile_names_stay_text(run, state, tmp_path):
     slots = [{"Name": f"slot1@{HOSTILE}", "Machine": HOSTILE, "Cpus": 1, "Memory": 1000, "State": "Claimed",
               "Activity": "Busy", "RemoteUser": f"{HOSTILE}@x", "Requirements": True}]  # fmt: skip
     who = HOSTILE.replace(" ", "\x1b[31m")
@@ -117,7 +114,7 @@ def test_hostile_names_stay_text(run, state: Path, tmp_path: Path):
     assert "\x1b" not in text
 
 
-def test_its_policy_permits_its_own_style_and_script_alone(run, pool: Path, tmp_path: Path):
+def test_its_policy_permits_its_own_style_and_script_alone(run, pool, tmp_path):
     text, _ = written(run, pool, tmp_path)
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', text)
     assert policy.startswith("default-src 'none'; ")
@@ -134,7 +131,7 @@ def test_its_policy_permits_its_own_style_and_script_alone(run, pool: Path, tmp_
     assert "https://" not in text
 
 
-def luminance(colour: str) -> float:
+def luminance(colour):
     """The relative luminance of a colour (WCAG 2.2)."""
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
@@ -142,12 +139,12 @@ def luminance(colour: str) -> float:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_can_be_read(run, pool: Path, tmp_path: Path, scheme: str):
+def test_text_can_be_read(run, pool, tmp_path, scheme):
     text, _ = written(run, pool, tmp_path)
     light, dark = re.findall(r":root \{(.*?)\}", text, re.DOTALL)
     colours = dict(re.findall(r"--(\S+): (#[0-9a-f]{6})", light if scheme == "light" else light + dark))
 
-    def contrast(one: str, other: str) -> float:
+    def contrast(one, other):
         high, low = sorted((luminance(colours[one]), luminance(colours[other])), reverse=True)
         return (high + 0.05) / (low + 0.05)
 
@@ -157,7 +154,7 @@ def test_text_can_be_read(run, pool: Path, tmp_path: Path, scheme: str):
     assert min(contrast("part", "whole"), *(contrast(f"line{line}", "paper") for line in range(9))) >= 2
 
 
-def test_everything_has_its_text_alternative(run, pool: Path, tmp_path: Path):
+def test_everything_has_its_text_alternative(run, pool, tmp_path):
     tree = parsed(written(run, pool, tmp_path)[0])
     drawings = [one for one in tree.iter("{http://www.w3.org/2000/svg}svg") if one.get("aria-hidden") != "true"]
     assert drawings
@@ -168,7 +165,7 @@ def test_everything_has_its_text_alternative(run, pool: Path, tmp_path: Path):
     assert {link.get("href")[1:] for link in tree.iter(f"{HTML}a") if link.get("href")[0] == "#"} <= known
 
 
-def test_an_empty_pool_has_a_page(run, state: Path, tmp_path: Path):
+def test_an_empty_pool_has_a_page(run, state, tmp_path):
     run("--state", state, "config", "set", "accounting.uid_domain", "x")
     run("--state", state, "slots", "add", "a", "--now", NOW)
     run("--state", state, "slots", "remove", "a", "--now", NOW)
@@ -179,14 +176,14 @@ def test_an_empty_pool_has_a_page(run, state: Path, tmp_path: Path):
     assert (data["machines"], data["waiting"], data["cycle"]) == ([], [], None)
 
 
-def test_a_pause_is_told(run, pool: Path, tmp_path: Path):
+def test_a_pause_is_told(run, pool, tmp_path):
     run("--state", pool, "pool", "pause", "--reason", "new disks", "--now", NOW + 60)
     text, data = written(run, pool, tmp_path)
     assert "(new disks): nothing new is matched" in text
     assert data["paused"]["reason"] == "new disks"
 
 
-def test_reservations_are_told(run, pool: Path, tmp_path: Path):
+def test_reservations_are_told(run, pool, tmp_path):
     run("--state", pool, "slots", "reserve", "slot1@node", "--for", "bob@x", "--until", NOW + 90_000, "--reason",
         "class", "--now", NOW + 60)  # fmt: skip
     text, data = written(run, pool, tmp_path)
@@ -195,13 +192,13 @@ def test_reservations_are_told(run, pool: Path, tmp_path: Path):
     assert data["reservations"][0]["slots"] == ["slot1@node"]
 
 
-def test_a_page_says_from_which_age_it_is_old(run, pool: Path, tmp_path: Path):
+def test_a_page_says_from_which_age_it_is_old(run, pool, tmp_path):
     text, _ = written(run, pool, tmp_path, "--old-after", "15m")
     assert 'data-old-after="900"' in text
     assert "If that is more than 15m ago, nothing writes this page any more." in text
 
 
-def test_what_cannot_be_written_is_one_line_and_leaves_the_former_page(run, pool: Path, tmp_path: Path):
+def test_what_cannot_be_written_is_one_line_and_leaves_the_former_page(run, pool, tmp_path):
     (tmp_path / "file").write_text("")
     ended = run("--state", pool, "page", tmp_path / "file", "--now", NOW + 3600)
     assert ended.code == 112

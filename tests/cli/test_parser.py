@@ -1,11 +1,7 @@
 """What every command line has in common: its options in each place and form, with one dash or two."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,8 +11,6 @@ from tests.cli.lines import meaning, read
 from fairq.cli.app import main
 from fairq.cli.command import Command
 from fairq.cli.manual.walk import walk
-
-Run = Callable[..., Any]
 
 COMMANDS = [leaf for command in walk() for leaf in command.leaves]
 BY_NAME = {" ".join(command.words): command for command in COMMANDS}
@@ -60,11 +54,11 @@ BY_NAME = {" ".join(command.words): command for command in COMMANDS}
     ],
     ids=" ".join,
 )  # fmt: skip
-def test_two_lines_that_mean_the_same(one: list[str], other: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_lines_that_mean_the_same(one, other, monkeypatch):
     assert meaning(one, monkeypatch) == meaning(other, monkeypatch)
 
 
-def test_what_follows_two_dashes_is_no_option(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_follows_two_dashes_is_no_option(monkeypatch):
     _, values, *_ = meaning(["remove", "--", "-all", "--af"], monkeypatch)
     assert values["jobs"] == ("-all", "--af") and not values["all"]
 
@@ -78,7 +72,7 @@ OWN = [
 ]
 
 
-def test_every_option_has_a_form_with_one_dash() -> None:
+def test_every_option_has_a_form_with_one_dash():
     """It means the same, but where HTCondor's tool has another option of this name."""
     for name, spelling, metavar in OWN:
         if (name, spelling) in (("submit", "--dry-run"), ("history", "--completed")) or spelling == "--name":
@@ -91,7 +85,7 @@ WORDS = ["", "-", "-1", "0", "+5", "7.0", "1e3", "a b", "alice", "alice=2", "lis
 
 
 @st.composite
-def lines(draw: st.DrawFn) -> list[str]:
+def lines(draw):
     """Lines of a command with some of its options, right and wrong."""
     command = draw(st.sampled_from(COMMANDS))
     words = list(command.words)
@@ -105,7 +99,7 @@ def lines(draw: st.DrawFn) -> list[str]:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=400)
 @given(words=lines())
-def test_a_line_is_understood_or_refused_in_one_line(words: list[str], capsys: Any, monkeypatch: Any) -> None:
+def test_a_line_is_understood_or_refused_in_one_line(words, capsys, monkeypatch):
     monkeypatch.setattr(Command, "invoke", lambda *_: None)
     capsys.readouterr()
 
@@ -172,14 +166,14 @@ def test_a_line_is_understood_or_refused_in_one_line(words: list[str], capsys: A
         ("userprio -setprio a", "-setprio needs 2 values; see fairq userprio --help"),
     ],
 )  # fmt: skip
-def test_a_mistake_names_what_to_use(run: Run, line: str, problem: str) -> None:
+def test_a_mistake_names_what_to_use(run, line, problem):
     ended = run(*line.split())
 
     assert (ended.code, ended.out, ended.err.count("\n")) == (2, "", 1)
     assert ended.err.startswith(f"fairq: {problem}")
 
 
-def test_no_command_of_another_name_is_loaded() -> None:
+def test_no_command_of_another_name_is_loaded():
     script = (
         "import sys; from fairq.cli.app import main; main(['queue', '--help']); "
         "from fairq.cli.registry import REGISTRY; modules = {one.module for one in REGISTRY.values()}; "

@@ -1,13 +1,8 @@
 """What a cycle decided can be read afterwards, for as many cycles as the settings say."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,11 +10,9 @@ from fairq.state import checksums
 
 NOW = 1_795_210_080
 
-Run = Callable[..., Any]
-
 
 @pytest.fixture
-def pool(run: Run, state: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def pool(run, state, monkeypatch):
     """Two slots; ann wants three, and ben one on a machine that is not there."""
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "x")
     monkeypatch.setenv("FAIRQ_NEGOTIATOR_DECISIONS_KEPT", "2")
@@ -31,13 +24,13 @@ def pool(run: Run, state: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return state
 
 
-def negotiate(run: Run, state: Path, now: int, *words: str) -> Any:
+def negotiate(run, state, now, *words):
     done = run("--state", state, "negotiate", "--now", now, "--json", *words)
     assert done.code == 0, done.err
     return json.loads(done.out)
 
 
-def test_a_stored_cycle_says_what_negotiate_said(pool: Path, run: Run) -> None:
+def test_a_stored_cycle_says_what_negotiate_said(pool, run):
     """Demanded, entitled, given and refused, and with --explain the slots lost to each test."""
     printed = negotiate(run, pool, NOW, "--explain")
     stored = json.loads(run("--state", pool, "state", "cycle", "--json").out)
@@ -54,7 +47,7 @@ def test_a_stored_cycle_says_what_negotiate_said(pool: Path, run: Run) -> None:
     assert "Slots lost to each test" in table and "Refused" in table
 
 
-def test_old_decisions_are_forgotten_and_matches_are_not(pool: Path, run: Run) -> None:
+def test_old_decisions_are_forgotten_and_matches_are_not(pool, run):
     """Of three cycles the last two are kept whole; that the first took place, and its matches, stay."""
     for number in range(3):
         negotiate(run, pool, NOW + 60 * number)
@@ -71,7 +64,7 @@ def test_old_decisions_are_forgotten_and_matches_are_not(pool: Path, run: Run) -
     assert run("--state", pool, "state", "check").code == 0
 
 
-def test_what_was_there_is_never_changed(pool: Path, run: Run) -> None:
+def test_what_was_there_is_never_changed(pool, run):
     """A decision may be forgotten, not rewritten."""
     negotiate(run, pool, NOW)
     with closing(sqlite3.connect(pool)) as opened:
@@ -84,7 +77,7 @@ def test_what_was_there_is_never_changed(pool: Path, run: Run) -> None:
 
 
 @pytest.mark.parametrize(("words", "known"), [((), "there was none yet"), ((9,), "there was none yet")])
-def test_no_such_cycle(words: tuple[int, ...], known: str, run: Run, state: Path) -> None:
+def test_no_such_cycle(words, known, run, state):
     done = run("state", "cycle", *words)
     assert done.code == 62
     assert done.err == f"fairq: there is no negotiation cycle{' 9' if words else ''}; {known}\n"

@@ -1,13 +1,8 @@
 """``fairq plot``: pictures of block letters that say what they show, and files."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,19 +10,17 @@ from fairq.cli import blocks
 from fairq.cli.plot_views import short_names
 from fairq.common.quantities import local
 
-Run = Callable[..., Any]
-
 NOW = 1_795_003_200
 HOUR = 3600
 
 
 @pytest.fixture
-def fairq(run: Run, state: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def fairq(run, state, monkeypatch):
     """Anna has two of three slots for half a day, bert one; no cycle ran for four hours in it."""
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "x")
     monkeypatch.setenv("COLUMNS", "80")
 
-    def fairq(*words: object) -> Any:
+    def fairq(*words):
         ended = run("--state", state, *words)
         assert ended.code == 0, ended.err
         return ended
@@ -43,7 +36,7 @@ def fairq(run: Run, state: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 WINDOW = ("--since", NOW, "--until", NOW + 12 * HOUR, "--now", NOW + 12 * HOUR)
 
 
-def test_use_is_drawn_on_one_scale(fairq: Run) -> None:
+def test_use_is_drawn_on_one_scale(fairq):
     lines = fairq("plot", "usage", *WINDOW).out.splitlines()
     assert lines[0].startswith("Slot weight in use, by submitter, 2026-")
     assert lines[1] == "a character is 1h; a full one is 2 (slot weight)"
@@ -52,22 +45,20 @@ def test_use_is_drawn_on_one_scale(fairq: Run) -> None:
     assert max(map(len, lines)) <= 80
 
 
-def test_what_no_cycle_saw_is_unknown_and_not_none(fairq: Run) -> None:
+def test_what_no_cycle_saw_is_unknown_and_not_none(fairq):
     queue = fairq("plot", "queue", "--by", "pool", *WINDOW).out.splitlines()
     assert queue[3].split()[:2] == ["idle", "█" * 4 + "···" + "█" * 5]
     assert queue[4].split()[:2] == ["running", "▆" * 4 + "···" + "▆" * 5]
 
 
-def test_shares_compare_use_with_what_was_due(fairq: Run) -> None:
+def test_shares_compare_use_with_what_was_due(fairq):
     document = json.loads(fairq("plot", "shares", *WINDOW, "--json").out)
     assert [(one["name"], one["used"]) for one in document["shares"]] == [("anna@x", 2 / 3), ("bert@x", 1 / 3)]
     assert fairq("plot", "shares", *WINDOW).out.splitlines()[3].startswith("anna ")
 
 
 @pytest.mark.parametrize("cells", [40, 60, 80, 120])
-def test_a_picture_fits_its_terminal_and_its_dates_stay_apart(
-    fairq: Run, monkeypatch: pytest.MonkeyPatch, cells: int
-) -> None:
+def test_a_picture_fits_its_terminal_and_its_dates_stay_apart(fairq, monkeypatch, cells):
     monkeypatch.setenv("COLUMNS", str(cells))
     fairq("submit", "--accounting-group-user", "firstname.lastname@department", "--now", NOW, "--", "/bin/true")
     for what in ("usage", "shares", "priority", "queue"):
@@ -79,14 +70,14 @@ def test_a_picture_fits_its_terminal_and_its_dates_stay_apart(
             assert not re.search(r"\d\d:\d\d\d", text)
 
 
-def test_letters_of_ascii_are_enough(fairq: Run) -> None:
+def test_letters_of_ascii_are_enough(fairq):
     text = fairq("plot", "usage", "--ascii", "--top", "1", *WINDOW).out
     assert text.isascii()
     assert [line.split()[0] for line in text.splitlines()[3:5]] == ["anna", "others"]
     assert fairq("plot", "priority", "--ascii", *WINDOW).out.isascii()
 
 
-def test_the_numbers_are_there_for_programs(fairq: Run) -> None:
+def test_the_numbers_are_there_for_programs(fairq):
     found = json.loads(fairq("plot", "usage", "--by", "group", *WINDOW, "--json").out)
     assert (found["step"], found["unit"]) == (HOUR, "slot weight")
     assert {one["value"] for one in found["values"]} == {3.0}
@@ -94,7 +85,7 @@ def test_the_numbers_are_there_for_programs(fairq: Run) -> None:
 
 
 @pytest.fixture
-def result(run: Run, tmp_path: Path) -> Path:
+def result(run, tmp_path):
     """A simulation: anna submits four jobs of an hour before bert one, on one slot."""
     trace = tmp_path / "trace.csv"
     trace.write_text("submit,run,user\n" + "0,3600,anna\n" * 4 + "1,3600,bert\n")
@@ -106,9 +97,7 @@ def result(run: Run, tmp_path: Path) -> Path:
     return file
 
 
-def test_a_simulation_is_drawn_with_its_policies_beside_each_other(
-    run: Run, result: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_simulation_is_drawn_with_its_policies_beside_each_other(run, result, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     waits = run("plot", "wait", "--simulation", result).out.splitlines()
     assert [line.split()[:2] for line in waits[3::2]] == [["anna", "fifo"], ["bert", "fifo"]]
@@ -129,7 +118,7 @@ def test_a_simulation_is_drawn_with_its_policies_beside_each_other(
 
 
 @pytest.mark.parametrize("what", ["usage", "queue", "shares", "wait"])
-def test_a_simulation_is_drawn_into_a_file(run: Run, result: Path, tmp_path: Path, what: str) -> None:
+def test_a_simulation_is_drawn_into_a_file(run, result, tmp_path, what):
     pytest.importorskip("matplotlib")
     assert run("plot", what, "--simulation", result, "--out", tmp_path / "a.svg").code == 0
     assert (tmp_path / "a.svg").read_text().startswith("<?xml")
@@ -140,7 +129,7 @@ def test_a_simulation_is_drawn_into_a_file(run: Run, result: Path, tmp_path: Pat
     ["", "[]", "{}", '{"policies": [], "weight": "x"}', '{"policies": [{"policy": "a"}], "weight": 1}', "[" * 9],
 )
 @pytest.mark.parametrize("what", ["usage", "shares", "wait"])
-def test_what_is_no_result_of_a_simulation_is_refused(run: Run, tmp_path: Path, what: str, content: str) -> None:
+def test_what_is_no_result_of_a_simulation_is_refused(run, tmp_path, what, content):
     file = tmp_path / "bad.json"
     file.write_text(content)
     ended = run("plot", what, "--simulation", file)
@@ -148,9 +137,7 @@ def test_what_is_no_result_of_a_simulation_is_refused(run: Run, tmp_path: Path, 
     assert "give what 'fairq simulate ... --json' prints" in ended.err
 
 
-def test_a_step_of_days_begins_at_midnight_also_after_a_clock_change(
-    run: Run, state: Path, zone: Callable[[str], None]
-) -> None:
+def test_a_step_of_days_begins_at_midnight_also_after_a_clock_change(run, state, zone):
     """29 March 2026 has 23 hours in Berlin: the use of each day is the mean over that day."""
     zone("Europe/Berlin")
     begin = 1_774_652_400
@@ -165,7 +152,7 @@ def test_a_step_of_days_begins_at_midnight_also_after_a_clock_change(
     assert values == {f"2026-03-{day}T00:00:00": 1.0 for day in (28, 29, 30)}
 
 
-def test_a_label_is_cut_in_the_middle_and_a_bar_to_an_eighth() -> None:
+def test_a_label_is_cut_in_the_middle_and_a_bar_to_an_eighth():
     assert blocks.label("group_atlas.production.user", 11) == "group…user"[:5] + "….user"
     assert blocks.bar(0.5, 3, plain=False) == "█▌"
     assert blocks.spark([0, 0.01, 1, None], 1, plain=False) == " ▁█·"
@@ -182,22 +169,20 @@ def test_a_label_is_cut_in_the_middle_and_a_bar_to_an_eighth() -> None:
         (["usage", "--simulation", "x", "--since", "-1d"], 2, "leave out --since and --until"),
     ],
 )
-def test_wrong_use_is_told(run: Run, state: Path, words: list[str], code: int, said: str) -> None:
+def test_wrong_use_is_told(run, state, words, code, said):
     ended = run("--state", state, "plot", *words)
     assert ended.code == code
     assert said in ended.err
 
 
-def test_an_empty_pool_has_nothing_to_show(run: Run, state: Path) -> None:
+def test_an_empty_pool_has_nothing_to_show(run, state):
     for what in ("usage", "shares", "priority", "queue"):
         ended = run("--state", state, "plot", what)
         assert ended.code == 0
         assert ended.out == "nothing is recorded in this period; choose another with --since and --until\n"
 
 
-def test_without_matplotlib_a_file_is_refused_with_the_cure(
-    run: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_matplotlib_a_file_is_refused_with_the_cure(run, state, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     ended = run("--state", state, "plot", "usage", "--out", tmp_path / "a.svg")
     assert ended.code == 113
@@ -205,7 +190,7 @@ def test_without_matplotlib_a_file_is_refused_with_the_cure(
 
 
 @pytest.mark.parametrize("what", ["usage", "shares"])
-def test_the_same_picture_has_the_same_bytes(fairq: Run, tmp_path: Path, what: str) -> None:
+def test_the_same_picture_has_the_same_bytes(fairq, tmp_path, what):
     pytest.importorskip("matplotlib")
     for name in ("one.svg", "two.svg", "one.png"):
         fairq("plot", what, "--out", tmp_path / name, *WINDOW)

@@ -1,11 +1,5 @@
 """Every rule point of HTCondor's scheme, switched alone: the smallest pool in which it decides otherwise."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import pytest
 from tests.cli.points import POINTS, point
 from tests.documents.condor_pool import DAY, HOUR, NOW, Pool, busy_ad, job_ad, slot_ad
@@ -14,26 +8,24 @@ from fairq.settings.key import HTCONDOR
 from fairq.settings.keys import SINGLE
 from fairq.settings.values import to_text
 
-Run = Callable[..., Any]
-
 YES = "[negotiator]\npreemption_requirements = 'True'\n"
 FITS = "/Expr(TARGET.Memory >= RequestMemory)/"
 
 
-def accounts(**priorities: float) -> list[dict[str, Any]]:
+def accounts(**priorities):
     """Accounting ads of users with these effective priorities."""
     return [
         {"Name": f"{name}@example.org", "Priority": value, "PriorityFactor": 1.0} for name, value in priorities.items()
     ]
 
 
-def use(pool: Pool, user: str) -> float:
+def use(pool, user):
     """The usage of *user* in slot hours, as ``userprio`` shows it."""
     return float(pool.record(user)["AccumulatedUsage"]) / HOUR
 
 
 @point("accounting.remove_idle_records", documented=False, program=True)
-def _(pool: Pool) -> bool:
+def _(pool):
     """Is a user of the past still known?"""
     pool.set_rup("ann", 0.6)
     for days in range(3):
@@ -42,7 +34,7 @@ def _(pool: Pool) -> bool:
 
 
 @point("accounting.count_preempted", documented=0, program=1)
-def _(pool: Pool) -> int:
+def _(pool):
     """Slots of a user whose only job was preempted in the last cycle."""
     pool.settings(YES)
     pool.slots(1)
@@ -56,7 +48,7 @@ def _(pool: Pool) -> int:
 
 
 @point("accounting.exact_usage", documented=2.0, program=0.0)
-def _(pool: Pool) -> float:
+def _(pool):
     """Slot hours of a job of two hours that began in the last cycle."""
     pool.slots(1)
     pool.submit("ann")
@@ -66,7 +58,7 @@ def _(pool: Pool) -> float:
 
 
 @point("accounting.edits_at_their_time", documented=5.0, program=2.5)
-def _(pool: Pool) -> float:
+def _(pool):
     """A priority set to 10 a day after the last cycle, one more day later."""
     pool.cycle()
     pool.set_rup("ann", 10, NOW + DAY)
@@ -75,7 +67,7 @@ def _(pool: Pool) -> float:
 
 
 @point("negotiator.pie_slices", documented={"bob": 1, "cyd": 1}, program={"bob": 2})
-def _(pool: Pool) -> dict[str, int]:
+def _(pool):
     """Two newcomers, where a third user has eight of ten slots."""
     pool.slots(10)
     pool.submit("ann", 8)
@@ -86,7 +78,7 @@ def _(pool: Pool) -> dict[str, int]:
 
 
 @point("negotiator.last_dealing", documented=11, program=9)
-def _(pool: Pool) -> int:
+def _(pool):
     """How many of eleven slots three equal users get."""
     pool.slots(11)
     for user in ("ann", "bob", "cyd"):
@@ -95,7 +87,7 @@ def _(pool: Pool) -> int:
 
 
 @point("negotiator.floor_counts_usage", documented={"ann": 2, "ben": 5}, program={"ann": 5, "ben": 2})
-def _(pool: Pool) -> dict[str, int]:
+def _(pool):
     """A user with a floor of five has three already; the other one has a better priority."""
     pool.slots(10)
     pool.submit("ann", 3)
@@ -109,7 +101,7 @@ def _(pool: Pool) -> dict[str, int]:
 
 
 @point("negotiator.count_slots_outside", documented={"ann": 4}, program={"ann": 2, "ben": 2})
-def _(pool: Pool) -> dict[str, int]:
+def _(pool):
     """One of two users has four slots that the constraint keeps out; four others are free."""
     pool.slots(4, "a", Far="true")
     pool.submit("ben", 4)
@@ -122,7 +114,7 @@ def _(pool: Pool) -> dict[str, int]:
 
 
 @point("negotiator.count_unusable_slots", documented=2.0, program=4.0)
-def _(pool: Pool) -> float:
+def _(pool):
     """The quota of a group that has half of four slots and four that are offline."""
     pool.import_(slots=[slot_ad(f"slot1@n{n}", Offline=n < 4) for n in range(8)])
     pool.settings("[groups.physics]\nquota_dynamic = 0.5\n")
@@ -131,7 +123,7 @@ def _(pool: Pool) -> float:
 
 
 @point("negotiator.skip_by", documented=["5.0"], program=["5.0", "5.2"])
-def _(pool: Pool) -> list[str]:
+def _(pool):
     """The second job of a cluster of three is too large."""
     pool.slots(3)
     pool.import_(
@@ -141,7 +133,7 @@ def _(pool: Pool) -> list[str]:
 
 
 @point("negotiator.report_job", documented=["1.0", "1.1", "1.2"], program=["1.0", "1.0", "1.0"])
-def _(pool: Pool) -> list[str]:
+def _(pool):
     """The jobs that the matches of one request name."""
     pool.slots(3)
     pool.submit("ann", 3)
@@ -149,7 +141,7 @@ def _(pool: Pool) -> list[str]:
 
 
 @point("negotiator.partitionable_slots", documented=3, program=1)
-def _(pool: Pool) -> int:
+def _(pool):
     """How many jobs of one core a machine of four gets in one cycle."""
     pool.import_(slots=[slot_ad("slot1@a", Cpus=4, TotalCpus=4, PartitionableSlot=True, SlotType="Partitionable")])
     pool.submit("ann", 3)
@@ -157,7 +149,7 @@ def _(pool: Pool) -> int:
 
 
 @point("negotiator.match_claimed_idle", documented={}, program={"ann": 1})
-def _(pool: Pool) -> dict[str, int]:
+def _(pool):
     """The only slot is claimed by somebody of a worse priority, but runs nothing."""
     pool.settings(YES)
     pool.import_(
@@ -167,7 +159,7 @@ def _(pool: Pool) -> dict[str, int]:
 
 
 @point("negotiator.static_ranks", documented="slot1@b", program="slot1@a")
-def _(pool: Pool) -> str:
+def _(pool):
     """The rank before the job's asks for the job."""
     pool.settings(
         "[negotiator]\nnegotiator_ignore_job_ranks = true\n"
@@ -178,14 +170,14 @@ def _(pool: Pool) -> str:
 
 
 @point("negotiator.tie_break", documented="slot01@a", program="slot11@a")
-def _(pool: Pool) -> str:
+def _(pool):
     """The first of twenty slots that are all the same."""
     pool.import_(slots=[slot_ad(f"slot{n:02}@a") for n in range(1, 21)], jobs=[job_ad(1, "ann")])
     return pool.taken()[0]
 
 
 @point("negotiator.preempt_prio_delta", documented={}, program={"ann": 1})
-def _(pool: Pool) -> dict[str, int]:
+def _(pool):
     """The holder of all slots has the same effective priority."""
     pool.settings(YES)
     pool.import_(
@@ -197,7 +189,7 @@ def _(pool: Pool) -> dict[str, int]:
 
 
 @point("negotiator.preempt_only_to_share", documented=[6, 0, 0, 0, 0], program=[6, 2, 0, 0, 2])
-def _(pool: Pool) -> list[int]:
+def _(pool):
     """Matches of five cycles where two newcomers want their part of a pool in which nothing changes."""
     pool.settings(YES)
     pool.slots(9)
@@ -213,7 +205,7 @@ def _(pool: Pool) -> list[int]:
     documented=["concurrency limit db reached", "concurrency limit license reached"],
     program=["concurrency limit db reached", "concurrency limit db, license reached"],
 )
-def _(pool: Pool) -> list[str]:
+def _(pool):
     """Why two jobs of a user were refused."""
     pool.settings("[limits]\ndb = 0\nlicense = 0\n")
     pool.slots(2)
@@ -223,7 +215,7 @@ def _(pool: Pool) -> list[str]:
 
 
 @point("negotiator.limits_of_slots_stay", documented={"ann": 1, "bob": 1}, program={"ann": 1})
-def _(pool: Pool) -> dict[str, int]:
+def _(pool):
     """A job without limits takes the slot of one that has a licence, and there are two licences."""
     pool.settings("[limits]\nlicense = 2\n")
     pool.import_(
@@ -238,7 +230,7 @@ def _(pool: Pool) -> dict[str, int]:
 
 
 @point("negotiator.remote_group_at_once", documented={"ann": 1}, program={})
-def _(pool: Pool) -> dict[str, int]:
+def _(pool):
     """The policy asks for the group of the running job in the first cycle that there is a group."""
     pool.settings(
         "[negotiator]\npreemption_requirements = 'RemoteGroup =?= \"g\"'\n"
@@ -253,7 +245,7 @@ def _(pool: Pool) -> dict[str, int]:
 
 
 @point("negotiator.resources_in_use", documented={"ann": 1}, program={})
-def _(pool: Pool) -> dict[str, int]:
+def _(pool):
     """The policy asks whether the holder has two slots; they weigh eight."""
     pool.settings("[negotiator]\npreemption_requirements = 'RemoteUserResourcesInUse == 2'\n")
     pool.import_(
@@ -265,7 +257,7 @@ def _(pool: Pool) -> dict[str, int]:
 
 
 @point("negotiator.negotiator_cross_slot_prios", documented=["slot1@m"], program=[])
-def _(pool: Pool) -> list[str]:
+def _(pool):
     """The policy asks for the priority of the neighbour's user."""
     pool.settings("[negotiator]\npreemption_requirements = 'Slot2_RemoteUserPrio == 30 && SlotID == 1'\n")
     pool.import_(
@@ -277,7 +269,7 @@ def _(pool: Pool) -> list[str]:
 
 
 @point("negotiator.strict_priority_quotas", documented={"big": 3}, program={"small": 3})
-def _(pool: Pool) -> dict[str, int]:
+def _(pool):
     """Both quotas exceed the pool, and the group with the larger one has seven of ten slots already."""
     pool.settings(
         "[negotiator]\nnegotiator_allow_quota_oversubscription = true\n"
@@ -292,7 +284,7 @@ def _(pool: Pool) -> dict[str, int]:
 
 
 @point("negotiator.negotiator_allow_quota_oversubscription", documented={"a": 4, "b": 2}, program={"a": 6})
-def _(pool: Pool) -> dict[str, int]:
+def _(pool):
     """Quotas of eight and four in a pool of six."""
     pool.settings("[groups.a]\nquota = 8\n[groups.b]\nquota = 4\n")
     pool.slots(6)
@@ -302,7 +294,7 @@ def _(pool: Pool) -> dict[str, int]:
 
 
 @point("negotiator.integer_group_limits", documented={"a": 2, "b": 1}, program={"a": 1, "b": 1})
-def _(pool: Pool) -> dict[str, int]:
+def _(pool):
     """Half of a pool of three for each of two groups."""
     pool.settings("[groups.a]\nquota_dynamic = 0.5\n[groups.b]\nquota_dynamic = 0.5\n")
     pool.slots(3)
@@ -312,7 +304,7 @@ def _(pool: Pool) -> dict[str, int]:
 
 
 @point("negotiator.live_group_caps", documented={"a": 4, "a.b": 2}, program={"a": 3, "a.b": 2})
-def _(pool: Pool) -> dict[str, int]:
+def _(pool):
     """A group that takes no surplus, a child that does, and a round that hands out slots one by one."""
     pool.settings(
         "[negotiator]\ngroup_quota_round_robin_rate = 1\ngroup_quota_max_allocation_rounds = 1\nlast_dealing = false\n"
@@ -325,7 +317,7 @@ def _(pool: Pool) -> dict[str, int]:
 
 
 @point("negotiator.hard_group_caps", documented={"a": 3, "<none>": 7}, program={"a": 9, "<none>": 1})
-def _(pool: Pool) -> dict[str, int]:
+def _(pool):
     """Machines that prefer the jobs of a group with a quota of three."""
     pool.settings("[groups.a]\nquota = 3\n")
     pool.slots(10, Rank='ifThenElse(regexp("^a", TARGET.AccountingGroup), 7, 3)')
@@ -336,7 +328,7 @@ def _(pool: Pool) -> dict[str, int]:
 
 
 @point("negotiator.regroup_keeps_quota", documented=7, program=3.4)
-def _(pool: Pool) -> float:
+def _(pool):
     """What a group of one slot is allocated where the quotas of two others go unused."""
     pool.settings(
         "[groups.a]\nquota = 4\naccept_surplus = true\nautoregroup = true\n"
@@ -354,7 +346,7 @@ def _(pool: Pool) -> float:
 
 
 @point("negotiator.ads_per_job_priority", documented=5, program=10)
-def _(pool: Pool) -> float:
+def _(pool):
     """What a group requests whose five idle jobs have two priorities, with global job priorities."""
     pool.settings("[negotiator]\nuse_global_job_prios = true\n[groups.a]\nquota = 4\n")
     pool.slots(4)
@@ -365,22 +357,20 @@ def _(pool: Pool) -> float:
 
 
 @point("schedd.job_order", documented=["7.0", "5.0"], program=["5.0", "7.0"])
-def _(pool: Pool) -> list[str]:
+def _(pool):
     """The job with the larger number was submitted first."""
     pool.slots(2)
     pool.import_(jobs=[job_ad(5, "ann", QDate=NOW - 100), job_ad(7, "ann", QDate=NOW - 500)])
     return pool.jobs()
 
 
-def test_every_point_has_a_situation() -> None:
+def test_every_point_has_a_situation():
     assert POINTS.keys() == {name for name, key in SINGLE.items() if key.point and key.scheme is HTCONDOR}
 
 
 @pytest.mark.parametrize("rules", HTCONDOR.choices)
 @pytest.mark.parametrize("name", POINTS)
-def test_a_point_decides_otherwise_alone(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, rules: str
-) -> None:
+def test_a_point_decides_otherwise_alone(run, tmp_path, monkeypatch, name, rules):
     """The one value or the other decides, and the other points stay as the texts have them."""
     key, of = SINGLE[name], POINTS[name]
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "example.org")

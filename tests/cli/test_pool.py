@@ -1,14 +1,9 @@
 """``fairq pool``: which pool is in use, and why."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-
-import pytest
 
 
-def test_the_option_wins_over_the_variable(run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_option_wins_over_the_variable(run, state, tmp_path, monkeypatch):
     monkeypatch.setenv("FAIRQ_STATE", str(tmp_path / "other.db"))
     assert run("pool").out.startswith(f"{tmp_path / 'other.db'} (FAIRQ_STATE names it")
     assert run("pool", "--state", state).out.startswith(f"{state} (--state names it")

@@ -1,23 +1,17 @@
 """``fairq pool check``: what is wrong is named with its cure, and told by the exit code."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from fairq.steps.pool import check
 
-Run = Callable[..., Any]
-
 NOW = 1_795_000_000
 
 
 @pytest.fixture(autouse=True)
-def no_cron(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def no_cron(monkeypatch, tmp_path):
     """The crontabs and units of this machine are those of a folder."""
     folder = tmp_path / "cron.d"
     folder.mkdir()
@@ -27,20 +21,20 @@ def no_cron(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return folder
 
 
-def found(run: Run, state: Path, *words: object) -> tuple[int, dict[str, dict[str, Any]]]:
+def found(run, state, *words):
     ended = run("--state", state, "pool", "check", "--json", *words)
     return ended.code, {one["check"]: one for one in json.loads(ended.out)["checks"]}
 
 
 @pytest.fixture
-def pool(run: Run, state: Path, no_cron: Path) -> Path:
+def pool(run, state, no_cron):
     (no_cron / "fairq").write_text("*/5 * * * * fairq fairq negotiate -q\n")
     for words in (["slots", "add", "node"], ["negotiate"]):
         assert run("--state", state, *words, "--now", NOW).code == 0
     return state
 
 
-def test_all_is_well(run: Run, pool: Path) -> None:
+def test_all_is_well(run, pool):
     code, checks = found(run, pool, "--now", NOW + 300)
     assert code == 0
     assert {one["status"] for one in checks.values()} == {"good", "not needed"}
@@ -49,7 +43,7 @@ def test_all_is_well(run: Run, pool: Path) -> None:
     assert (quiet.code, quiet.out, quiet.err) == (0, "", "")
 
 
-def test_a_cron_that_stopped_is_found(run: Run, pool: Path, no_cron: Path) -> None:
+def test_a_cron_that_stopped_is_found(run, pool, no_cron):
     (no_cron / "fairq").unlink()
     code, checks = found(run, pool, "--now", NOW + 7200)
     assert code == 114
@@ -59,13 +53,13 @@ def test_a_cron_that_stopped_is_found(run: Run, pool: Path, no_cron: Path) -> No
     assert found(run, pool, "--now", NOW + 7200, "--max-age", "3h")[0] == 0
 
 
-def test_a_clock_that_went_back_is_found(run: Run, pool: Path) -> None:
+def test_a_clock_that_went_back_is_found(run, pool):
     code, checks = found(run, pool, "--now", NOW - 3600)
     assert code == 114
     assert "correct the clock" in checks["clock"]["cure"]
 
 
-def test_wrong_settings_are_found(run: Run, pool: Path) -> None:
+def test_wrong_settings_are_found(run, pool):
     Path(f"{pool}.toml").write_text("[negotiator]\nrules = 7\n")
     code, checks = found(run, pool, "--now", NOW + 10)
     assert code == 114
@@ -73,7 +67,7 @@ def test_wrong_settings_are_found(run: Run, pool: Path) -> None:
     assert checks["state"]["status"] == "good"
 
 
-def test_a_file_that_is_no_state_is_found(run: Run, state: Path) -> None:
+def test_a_file_that_is_no_state_is_found(run, state):
     state.write_text("not a state")
     ended = run("--state", state, "pool", "check")
     assert ended.code == 114
@@ -81,14 +75,14 @@ def test_a_file_that_is_no_state_is_found(run: Run, state: Path) -> None:
     assert ended.err.startswith("fairq: 1 of ")
 
 
-def test_a_pool_that_never_held_a_cycle_is_told(run: Run, state: Path) -> None:
+def test_a_pool_that_never_held_a_cycle_is_told(run, state):
     assert run("--state", state, "slots", "add", "node").code == 0
     code, checks = found(run, state)
     assert code == 114
     assert checks["last cycle"]["detail"] == "no cycle was ever held"
 
 
-def test_slots_that_share_a_gpu_or_do_not_name_theirs_are_found(run: Run, pool: Path) -> None:
+def test_slots_that_share_a_gpu_or_do_not_name_theirs_are_found(run, pool):
     for name in ("a", "b"):
         run("--state", pool, "slots", "add", name, "--gpus", 1)
     assert found(run, pool, "--now", NOW)[1]["GPUs"]["status"] == "not needed"

@@ -1,7 +1,5 @@
 """``fairq queue``, ``remove``, ``hold``, ``release`` and ``prio`` through the command line."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

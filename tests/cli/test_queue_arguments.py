@@ -1,23 +1,15 @@
 """``fairq queue`` with what condor_q's users type, sorted and cut, and with constraints that name nothing."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import pytest
 from tests.cli.lines import read
 
 from fairq.errors.base import UsageError
 
-Run = Callable[..., Any]
-
 NOW = 1_795_000_000
 
 
 @pytest.fixture
-def queue(run: Run, state: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def queue(run, state, monkeypatch):
     """Cluster 1: 1.0 runs, 1.1 and 1.2 are idle, 1.3 is held; cluster 2 of priority 7, submitted later, runs."""
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "x")
     for words in (
@@ -33,7 +25,7 @@ def queue(run: Run, state: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return lambda *words: run("--state", state, "queue", *words)
 
 
-def jobs(queue: Run, *words: str) -> list[str]:
+def jobs(queue, *words):
     ended = queue(*words)
     assert (ended.code, ended.err) == (0, "")
     return [line.split()[0] for line in ended.out.splitlines()[1:-2]]
@@ -58,17 +50,17 @@ def jobs(queue: Run, *words: str) -> list[str]:
         (["--sort", "JobCurrentStartDate"], ["1.0", "2.0", "1.1-2", "1.3"]),
     ],
 )
-def test_options_of_condor_q(queue: Run, words: list[str], want: list[str]) -> None:
+def test_options_of_condor_q(queue, words, want):
     assert jobs(queue, *words) == want
 
 
-def test_the_count_is_of_all_jobs_and_may_stand_alone(queue: Run) -> None:
+def test_the_count_is_of_all_jobs_and_may_stand_alone(queue):
     totals = "5 jobs; 0 completed, 0 removed, 2 idle, 0 running, 1 held, 0 suspended, 2 matched\n"
     assert queue("-totals").out == totals
     assert queue("--limit", "1").out.endswith(f"\n\n{totals}")
 
 
-def test_whole_ads(queue: Run) -> None:
+def test_whole_ads(queue):
     """One attribute a line, by name, and a blank line after each ad; --limit counts ads."""
     text = queue("-long", "1", "--limit", "2").out
     first, second, rest = text.split("\n\n")
@@ -80,7 +72,7 @@ def test_whole_ads(queue: Run) -> None:
     assert queue("-json", "--limit", "2").out.count('"ProcId"') == 2
 
 
-def test_the_shortest_spelling_is_condor_qs() -> None:
+def test_the_shortest_spelling_is_condor_qs():
     assert read("queue", ["-l", "-r", "-g", "-c", "x", "-af:j", "A", "-q", "7.0"]) == [
         "--long", "--running", "--constraint", "x", "--af=j\x1fA", "-q", "7.0",
     ]  # fmt: skip
@@ -90,12 +82,12 @@ def test_the_shortest_spelling_is_condor_qs() -> None:
 @pytest.mark.parametrize(
     ("word", "cure"), [("-xml", "use --json"), ("-better", "use fairq why JOB"), ("-pool", "--state FILE")]
 )
-def test_what_fairq_does_not_have_names_what_to_use(word: str, cure: str) -> None:
+def test_what_fairq_does_not_have_names_what_to_use(word, cure):
     with pytest.raises(UsageError, match=cure):
         read("queue", [word])
 
 
-def test_an_attribute_to_sort_by_that_no_job_has(queue: Run) -> None:
+def test_an_attribute_to_sort_by_that_no_job_has(queue):
     ended = queue("--sort", "Prio")
     assert ended.err == "no job has the attribute Prio; the jobs are in the order of the queue\n"
     assert ended.out == queue().out
@@ -117,25 +109,21 @@ def test_an_attribute_to_sort_by_that_no_job_has(queue: Run) -> None:
         (["state", "history", "--constraint", "Subject =!= 1"], ""),
     ],
 )
-def test_a_constraint_on_an_attribute_that_no_record_has(
-    queue: Run, run: Run, state: Path, words: list[str], note: str
-) -> None:
+def test_a_constraint_on_an_attribute_that_no_record_has(queue, run, state, words, note):
     ended = run("--state", state, *words)
     assert ended.code == 0
     assert ended.err.startswith(note) if note else ended.err == ""
     assert run("-q", "--state", state, *words).err == ""
 
 
-def test_a_change_that_such_a_constraint_selects_nothing_for(queue: Run, run: Run, state: Path) -> None:
+def test_a_change_that_such_a_constraint_selects_nothing_for(queue, run, state):
     ended = run("--state", state, "remove", "--constraint", 'Ownr == "anna"')
     assert ended.code == 35
     assert "(no job has the attribute Ownr; did you mean Owner?); nothing was changed" in ended.err
 
 
 @pytest.mark.parametrize("command", ["queue", "remove"])
-def test_each_of_several_constraints_is_an_expression_of_its_own(
-    queue: Run, run: Run, state: Path, command: str
-) -> None:
+def test_each_of_several_constraints_is_an_expression_of_its_own(queue, run, state, command):
     ended = run("--state", state, command, "--constraint", "true) || (false", "--constraint", "ProcId == 0")
     assert ended.code == 21
     assert ended.err.startswith("fairq: 'true) || (false' is not a ClassAd expression")

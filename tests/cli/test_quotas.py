@@ -1,7 +1,5 @@
 """``fairq quotas`` from the outside: the groups after a cycle, before one, and what they would become."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -32,7 +30,7 @@ quota = 10
 
 
 @pytest.fixture
-def pool(run, state: Path) -> Path:
+def pool(run, state):
     """Thirty slots; hal of physics.hep wants them all, bob of chemistry three."""
     Path(f"{state}.toml").write_text(SETTINGS)
     assert run("--state", state, "slots", "add", "node", "--count", "30", "--memory", "1GB").code == 0
@@ -43,15 +41,15 @@ def pool(run, state: Path) -> Path:
 
 
 @pytest.fixture
-def quotas(run, pool: Path):
-    def quotas(*words: object):
+def quotas(run, pool):
+    def quotas(*words):
         return run("--state", pool, "quotas", *words)
 
     return quotas
 
 
 @pytest.fixture
-def negotiated(run, pool: Path) -> Path:
+def negotiated(run, pool):
     assert run("--state", pool, "negotiate", "--now", NOW).code == 0
     return pool
 
@@ -71,7 +69,7 @@ Number of users: 2                       ByQuota
 """  # noqa: W291
 
 
-def test_a_pipe_gets_condor_userprios_table(quotas, negotiated: Path):
+def test_a_pipe_gets_condor_userprios_table(quotas, negotiated):
     ended = quotas()
     assert ended.out.partition("\n")[2] == TABLE.partition("\n")[2]
     assert (ended.code, ended.err) == (0, "")
@@ -92,7 +90,7 @@ def test_before_the_first_cycle_the_same_quotas_are_told(quotas):
     assert quotas("-q").err == ""
 
 
-def test_json_has_a_record_for_each_group(quotas, negotiated: Path):
+def test_json_has_a_record_for_each_group(quotas, negotiated):
     """One shape as in the other reports; HTCondor's attributes of a group are those of userprio."""
     groups = {group["group"]: group for group in json.loads(quotas("--json").out)}
     assert list(groups) == ["<none>", "chemistry", "physics", "physics.hep", "physics.lep"]
@@ -111,7 +109,7 @@ def test_json_has_a_record_for_each_group(quotas, negotiated: Path):
     assert (root["parent"], root["quota"], root["in_use"]) == (None, 0.0, 0.0)
 
 
-def test_csv_and_autoformat_show_the_same_groups(quotas, negotiated: Path):
+def test_csv_and_autoformat_show_the_same_groups(quotas, negotiated):
     rows = list(csv.DictReader(io.StringIO(quotas("--csv").out)))
     assert [(row["group"], row["quota"]) for row in rows][1:3] == [("chemistry", "10.0"), ("physics", "20.0")]
     assert quotas("--af", "group", "in_use / quota", "--constraint", "quota == 15").out == (
@@ -129,17 +127,17 @@ physics            20     20    0  no               0          0      20  #####.
 """
 
 
-def test_the_tree_stands_below_its_parents_with_bars(quotas, negotiated: Path):
+def test_the_tree_stands_below_its_parents_with_bars(quotas, negotiated):
     """Shares of the pool, and use of the quota of the whole subtree; ASCII in a pipe."""
     assert quotas("--tree").out == TREE
 
 
-def test_in_a_part_of_the_tree_a_group_without_its_parent_has_its_whole_name(quotas, negotiated: Path):
+def test_in_a_part_of_the_tree_a_group_without_its_parent_has_its_whole_name(quotas, negotiated):
     lines = quotas("--tree", "--no-header", "--constraint", "own_in_use > 0").out.splitlines()
     assert [line.split()[0] for line in lines] == ["chemistry", "physics.hep"]
 
 
-def on_a_terminal(*words: object, **environment: str) -> str:
+def on_a_terminal(*words, **environment):
     """Run fairq on a pseudo-terminal of 24 by 80 cells."""
     outer, inner = pty.openpty()
     try:
@@ -156,7 +154,7 @@ def on_a_terminal(*words: object, **environment: str) -> str:
         os.close(outer)
 
 
-def test_a_terminal_gets_the_tree_within_its_width(negotiated: Path):
+def test_a_terminal_gets_the_tree_within_its_width(negotiated):
     """Block characters where the terminal has them, ASCII where its character set or it itself has none."""
     text = on_a_terminal("--state", negotiated, "quotas", TERM="xterm", LC_ALL="C.UTF-8", PYTHONUTF8="1")
     assert "Groups in a pool of 30, cycle 1" in text
@@ -169,12 +167,12 @@ def test_a_terminal_gets_the_tree_within_its_width(negotiated: Path):
     assert "####....  50%" in latin
 
 
-def test_a_terminal_gets_condor_userprios_table_on_request(negotiated: Path):
+def test_a_terminal_gets_condor_userprios_table_on_request(negotiated):
     text = on_a_terminal("--state", negotiated, "quotas", "--plain", TERM="xterm")
     assert text.partition("\n")[2] == TABLE.partition("\n")[2]
 
 
-def test_other_settings_count_at_once(run, quotas, negotiated: Path):
+def test_other_settings_count_at_once(run, quotas, negotiated):
     """The last cycle's figures are those of other groups then; those of the next cycle are told instead."""
     assert run("--state", negotiated, "config", "set", "groups.chemistry.quota", "8").code == 0
     ended = quotas("--af", "group", "quota", "allocated")
@@ -187,7 +185,7 @@ def test_other_settings_count_at_once(run, quotas, negotiated: Path):
     assert "physics 20.0\n" in quotas("--af", "group", "own").out
 
 
-def test_the_flat_models_groups_are_shown_by_their_maxima(run, quotas, pool: Path):
+def test_the_flat_models_groups_are_shown_by_their_maxima(run, quotas, pool):
     """One level, no surplus; fractions make whole slots, and the rest is everybody's."""
     Path(f"{pool}.toml").write_text(
         '[accounting]\nuid_domain = "test"\n[negotiator]\nquota_model = "flat"\n'
@@ -199,7 +197,7 @@ def test_the_flat_models_groups_are_shown_by_their_maxima(run, quotas, pool: Pat
     assert ended.err == ""
 
 
-def test_use_told_before_a_cycle_includes_slots_that_others_claimed(run, state: Path, tmp_path: Path):
+def test_use_told_before_a_cycle_includes_slots_that_others_claimed(run, state, tmp_path):
     """Claims of an imported pool count for their groups though no cycle has charged them yet."""
     Path(f"{state}.toml").write_text("[groups.a]\nquota = 2\n[groups.a.b]\nquota = 1\n")
     slot = {"State": "Claimed", "RemoteUser": "a.b.ann@test", "Cpus": 2, "Memory": 1, "SlotWeight": 2}
@@ -209,7 +207,7 @@ def test_use_told_before_a_cycle_includes_slots_that_others_claimed(run, state: 
     assert ended.out == "<none> 0.0 0.0\na 0.0 2.0\na.b 2.0 2.0\n"
 
 
-def test_nothing_is_written(run, quotas, negotiated: Path):
+def test_nothing_is_written(run, quotas, negotiated):
     before = negotiated.read_bytes()
     for words in ([], ["--tree"], ["--slots", 15], ["--with", f"{negotiated}.toml"], ["check"], ["--json"]):
         quotas(*words)
@@ -219,14 +217,14 @@ def test_nothing_is_written(run, quotas, negotiated: Path):
     assert not missing.exists()
 
 
-def test_without_groups_it_is_said(run, state: Path):
+def test_without_groups_it_is_said(run, state):
     ended = run("--state", state, "quotas")
     assert (ended.code, ended.out) == (0, "")
     assert "no groups are configured" in ended.err
     assert run("--state", state, "quotas", "--json").out == "[]\n"
 
 
-def test_a_preview_without_groups_and_jobs_says_so(run, state: Path):
+def test_a_preview_without_groups_and_jobs_says_so(run, state):
     ended = run("--state", state, "quotas", "--slots", "1")
     assert (ended.code, ended.out) == (0, "")
     assert "no jobs are queued and no groups are configured" in ended.err
@@ -251,7 +249,7 @@ def test_a_pool_of_another_size(quotas):
     assert "physics.hep.hal@" in out.partition("Long-run")[2]
 
 
-def test_another_configuration_beside_todays(quotas, tmp_path: Path):
+def test_another_configuration_beside_todays(quotas, tmp_path):
     """Groups of either stand there, those of only one with one side blank; HTCondor's configuration will do."""
     other = tmp_path / "next.conf"
     other.write_text("GROUP_NAMES = chemistry, biology\nGROUP_QUOTA_chemistry = 2\nGROUP_QUOTA_DYNAMIC_biology = 0.5\n")
@@ -285,7 +283,7 @@ def test_wrong_use_is_told(quotas, words, code, message):
     assert message in ended.err
 
 
-def test_a_wrong_configuration_to_compare_with_keeps_its_error(quotas, tmp_path: Path):
+def test_a_wrong_configuration_to_compare_with_keeps_its_error(quotas, tmp_path):
     other = tmp_path / "bad.toml"
     other.write_text("[groups.a]\nquota = -3\n")
     ended = quotas("--with", other)
@@ -293,7 +291,7 @@ def test_a_wrong_configuration_to_compare_with_keeps_its_error(quotas, tmp_path:
     assert f"{other}:2: groups.a.quota = -3 is not valid" in ended.err
 
 
-def test_no_numpy_for_the_figures_of_a_cycle(negotiated: Path):
+def test_no_numpy_for_the_figures_of_a_cycle(negotiated):
     script = (
         "import sys; from fairq.cli.app import main; main(sys.argv[1:]);"
         "sys.stderr.write(' '.join({'numpy', 'classad2', 'htcondor2', 'rich'} & sys.modules.keys()))"
@@ -310,8 +308,8 @@ class TestUserprio:
     """The views of userprio with the groups of a real cycle."""
 
     @pytest.fixture
-    def userprio(self, run, negotiated: Path):
-        def userprio(*words: object):
+    def userprio(self, run, negotiated):
+        def userprio(*words):
             return run("--state", negotiated, "userprio", "-allusers", "--now", NOW, *words)
 
         return userprio
@@ -353,7 +351,7 @@ class TestUserprio:
         used = {ad["Name"]: ad["WeightedResourcesUsed"] for ad in json.loads(userprio("-grouprollup", "--json").out)}
         assert (used["physics"], used["physics.hep"], used["<none>"]) == (20.0, 20.0, 23.0)
 
-    def test_a_groups_factor_can_be_edited(self, run, userprio, negotiated: Path):
+    def test_a_groups_factor_can_be_edited(self, run, userprio, negotiated):
         """A group has no @ in its name; HTCondor's tool cannot do this."""
         ended = run("--state", negotiated, "userprio", "-setfactor", "physics", "5")
         assert ended.out == "The priority factor of physics was set to 5.000000\n"

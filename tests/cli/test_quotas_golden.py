@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from fnmatch import fnmatch
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -43,7 +41,7 @@ class Shown(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def pools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Shown]]:
+def pools(tmp_path_factory):
     """Every case of groups: imported, one cycle held, and looked at."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TZ", "UTC")  # tables show local time
@@ -53,7 +51,7 @@ def pools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Shown]
     time.tzset()
 
 
-def shown(case: Path) -> Shown:
+def shown(case):
     expected = json.loads((case / "expected.json").read_text())
     now = expected["now"]
     with scratch() as fairq:
@@ -67,12 +65,12 @@ def shown(case: Path) -> Shown:
         return Shown(texts, fairq.run("quotas"), ads, records, expected)
 
 
-def policies(pool: Shown) -> set[str]:
+def policies(pool):
     return {ad["SurplusPolicy"] for name, ad in pool.expected["groups_after"].items() if name != "<none>"} - {"no"}
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_userprio_prints_the_text_of_condor_userprio(pools: dict[str, Shown], view: str) -> None:
+def test_userprio_prints_the_text_of_condor_userprio(pools, view):
     """Quotas, policies, order and use of the groups, from the cycle to the last blank of the table."""
     compared = 0
     for name, pool in pools.items():
@@ -94,11 +92,11 @@ def test_userprio_prints_the_text_of_condor_userprio(pools: dict[str, Shown], vi
     assert compared > 40
 
 
-def by_lines(text: str) -> list[str]:
+def by_lines(text):
     return sorted(line.replace("ByQuota", "").replace("Regroup", "").rstrip() for line in text.splitlines())
 
 
-def test_quotas_prints_the_table_of_all_groups(pools: dict[str, Shown]) -> None:
+def test_quotas_prints_the_table_of_all_groups(pools):
     """In a pipe it is condor_userprio -quotas -allusers."""
     for name, pool in pools.items():
         assert pool.quotas == pool.texts["quotas_allusers"], name
@@ -112,7 +110,7 @@ def test_quotas_prints_the_table_of_all_groups(pools: dict[str, Shown]) -> None:
         "PriorityFactor", "IsAccountingGroup",
     ],
 )  # fmt: skip
-def test_every_groups_ad_has_the_recorded_figures(pools: dict[str, Shown], attribute: str) -> None:
+def test_every_groups_ad_has_the_recorded_figures(pools, attribute):
     for name, pool in pools.items():
         groups = pool.expected["groups_after"]
         assert pool.ads.keys() == groups.keys(), name
@@ -130,7 +128,7 @@ def test_every_groups_ad_has_the_recorded_figures(pools: dict[str, Shown], attri
         ("Priority", "effective_priority"),
     ],
 )  # fmt: skip
-def test_quotas_has_the_recorded_figures_of_every_group(pools: dict[str, Shown], attribute: str, member: str) -> None:
+def test_quotas_has_the_recorded_figures_of_every_group(pools, attribute, member):
     """The quota of ``<none>`` is that of its own users; the ad has the whole pool there."""
     for name, pool in pools.items():
         groups = pool.expected["groups_after"]

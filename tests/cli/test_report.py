@@ -1,30 +1,24 @@
 """``fairq report``: its sums are those of userprio, and its months those of the calendar."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from fairq.common.periods import parts, periods
-
-Run = Callable[..., Any]
 
 NOW = 1_792_880_000
 """2026-10-25 00:13:20 in Berlin; in this night the clocks go back."""
 
 
 @pytest.fixture
-def fairq(run: Run, state: Path, monkeypatch: pytest.MonkeyPatch, zone: Callable[[str], None]) -> Run:
+def fairq(run, state, monkeypatch, zone):
     """Two users whose jobs run for ten days over the change of the clocks and the end of the month."""
     zone("Europe/Berlin")
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "x")
     Path(f"{state}.toml").write_text("[groups.physics]\nquota = 2\n")
 
-    def fairq(*words: object) -> Any:
+    def fairq(*words):
         ended = run("--state", state, *words)
         assert ended.code == 0, ended.err
         return ended
@@ -46,11 +40,11 @@ def fairq(run: Run, state: Path, monkeypatch: pytest.MonkeyPatch, zone: Callable
     return fairq
 
 
-def report(fairq: Run, *words: object) -> Any:
+def report(fairq, *words):
     return json.loads(fairq("report", "--now", NOW + 864_000, "--since", "2026-10-01", *words, "--json").out)
 
 
-def test_charges_and_edits_add_up_to_what_userprio_shows(fairq: Run) -> None:
+def test_charges_and_edits_add_up_to_what_userprio_shows(fairq):
     shown = json.loads(fairq("userprio", "--all", "--allusers", "--json", "--now", NOW + 864_000).out)
     want = {ad["Name"]: ad["WeightedAccumulatedUsage"] for ad in shown if not ad["IsAccountingGroup"]}
     rows = report(fairq, "--by", "submitter")["rows"]
@@ -60,13 +54,13 @@ def test_charges_and_edits_add_up_to_what_userprio_shows(fairq: Run) -> None:
 
 
 @pytest.mark.parametrize("kind", ["hour", "day", "week", "month", "year", "group", "user", "group,day", "user,month"])
-def test_every_division_has_the_same_sums(fairq: Run, kind: str) -> None:
+def test_every_division_has_the_same_sums(fairq, kind):
     whole, divided = report(fairq), report(fairq, "--by", kind)
     for name in ("jobs", "failed", "slot_seconds", "charged_seconds", "edited_seconds", "entitled_seconds"):
         assert sum(row[name] for row in divided["rows"]) == pytest.approx(whole["total"][name], abs=1e-3), name
 
 
-def test_a_day_at_the_change_of_the_clocks_has_25_hours(fairq: Run) -> None:
+def test_a_day_at_the_change_of_the_clocks_has_25_hours(fairq):
     days = {row["day"]: row["charged_seconds"] for row in report(fairq, "--by", "day")["rows"]}
     assert days["2026-10-27"] == 3 * 24 * 3600
     hours = [row["hour"] for row in report(fairq, "--by", "hour")["rows"]]
@@ -74,7 +68,7 @@ def test_a_day_at_the_change_of_the_clocks_has_25_hours(fairq: Run) -> None:
     assert {"2026-10-25T02:00+02:00", "2026-10-25T02:00+01:00"} <= set(hours)
 
 
-def test_months_are_cut_at_local_midnight(fairq: Run) -> None:
+def test_months_are_cut_at_local_midnight(fairq):
     found = report(fairq, "--by", "month")["rows"]
     assert [row["month"] for row in found] == ["2026-10", "2026-11"]
     # 2026-11-01 00:00 in Berlin.
@@ -84,7 +78,7 @@ def test_months_are_cut_at_local_midnight(fairq: Run) -> None:
     assert alone["total"]["charged_seconds"] == found[1]["charged_seconds"]
 
 
-def test_a_zone_with_half_hours_has_months_of_its_own(zone: Callable[[str], None]) -> None:
+def test_a_zone_with_half_hours_has_months_of_its_own(zone):
     zone("Asia/Kolkata")
     midnight = next(period.end for period in periods("month", NOW, NOW + 864_000))
     assert midnight % 3600 == 1800
@@ -93,7 +87,7 @@ def test_a_zone_with_half_hours_has_months_of_its_own(zone: Callable[[str], None
     ]  # fmt: skip
 
 
-def test_old_hours_become_days_and_the_sums_stay(fairq: Run) -> None:
+def test_old_hours_become_days_and_the_sums_stay(fairq):
     before = report(fairq, "--by", "user,month", "--until", "2026-11-03")["rows"]
     for week in range(1, 13):
         fairq("negotiate", "--now", NOW + 864_000 + week * 7 * 86_400)
@@ -105,7 +99,7 @@ def test_old_hours_become_days_and_the_sums_stay(fairq: Run) -> None:
     assert len([row for row in hours if row["charged_seconds"]]) == 7
 
 
-def test_the_table_says_its_ends_with_their_offsets(fairq: Run) -> None:
+def test_the_table_says_its_ends_with_their_offsets(fairq):
     lines = fairq("report", "--now", NOW + 864_000, "--since", "2026-10-01").out.splitlines()
     assert lines[0] == "From 2026-10-01 00:00+02:00 to 2026-11-03 23:13+01:00, local time"
     assert lines[2].split()[:6] == ["USER", "JOBS", "FAILED", "SLOT_HOURS", "CHARGED", "SHARE"]
@@ -124,19 +118,19 @@ def test_the_table_says_its_ends_with_their_offsets(fairq: Run) -> None:
         (["--since", "2026-10-02", "--until", "2026-10-01"], "--since is not before --until"),
     ],
 )
-def test_wrong_use_is_told(run: Run, words: list[str], said: str) -> None:
+def test_wrong_use_is_told(run, words, said):
     ended = run("report", *words)
     assert ended.code == 2
     assert said in ended.err
 
 
 @pytest.fixture
-def unfair(run: Run, state: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def unfair(run, state, monkeypatch):
     """Ten slots of two cores that alice has; bob takes four of them by priority, and none has carol's eight cores."""
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "x")
     Path(f"{state}.toml").write_text('[negotiator]\npreemption_requirements = "true"\n')
 
-    def fairq(*words: object) -> Any:
+    def fairq(*words):
         ended = run("--state", state, *words)
         assert ended.code == 0, ended.err
         return ended
@@ -157,13 +151,13 @@ def unfair(run: Run, state: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return fairq
 
 
-def fairness(fairq: Run, *words: object) -> Any:
+def fairness(fairq, *words):
     return json.loads(
         fairq("report", "--fairness", "--since", NOW - 86_400, "--now", NOW + 10_800, *words, "--json").out
     )
 
 
-def test_fairness_has_the_work_lost_to_preemption_and_the_time_of_demand(unfair: Run) -> None:
+def test_fairness_has_the_work_lost_to_preemption_and_the_time_of_demand(unfair):
     rows = {row["user"]: row for row in fairness(unfair, "--by", "user")["rows"]}
     assert {name: row["lost_seconds"] for name, row in rows.items()} == {
         "alice@x": 4 * 2 * 3600, "bob@x": 0, "carol@x": 0,
@@ -172,7 +166,7 @@ def test_fairness_has_the_work_lost_to_preemption_and_the_time_of_demand(unfair:
     assert rows["alice@x"]["met"] == rows["alice@x"]["delivered_seconds"] / rows["alice@x"]["entitled_seconds"]
 
 
-def test_fairness_names_who_is_blocked_and_its_smallest_job(unfair: Run) -> None:
+def test_fairness_names_who_is_blocked_and_its_smallest_job(unfair):
     (carol,) = fairness(unfair)["blocked"]
     assert (carol["submitter"], carol["job"], carol["cpus"], carol["memory"], carol["idle"]) == (
         "carol@x",
@@ -185,12 +179,12 @@ def test_fairness_names_who_is_blocked_and_its_smallest_job(unfair: Run) -> None
     assert fairness(unfair, "--user", "bob@x")["blocked"] == []
 
 
-def test_fairness_is_by_day_and_user_unless_asked_otherwise(unfair: Run) -> None:
+def test_fairness_is_by_day_and_user_unless_asked_otherwise(unfair):
     assert fairness(unfair)["by"] == ["day", "user"]
     assert fairness(unfair, "--by", "group")["by"] == ["group"]
 
 
-def test_fairness_of_slots_is_refused(run: Run, state: Path) -> None:
+def test_fairness_of_slots_is_refused(run, state):
     ended = run("--state", state, "report", "--fairness", "--by", "slot")
     assert ended.code == 2
     assert "leave out --by slot" in ended.err

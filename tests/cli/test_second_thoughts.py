@@ -1,7 +1,5 @@
 """What lets people think again: questions at a terminal, and the way back to a copy."""
 
-from __future__ import annotations
-
 import io
 import json
 import sqlite3
@@ -16,33 +14,33 @@ NOW = 1_795_200_000
 
 
 @pytest.fixture
-def pool(run, state: Path) -> Path:
+def pool(run, state):
     """30 idle jobs."""
     run("--state", state, "submit", "--count", 30, "--now", NOW, "--", "/bin/true")
     return state
 
 
 @pytest.fixture
-def answer(monkeypatch: pytest.MonkeyPatch):
+def answer(monkeypatch):
     """Sit at a terminal and answer."""
 
     class Terminal(io.StringIO):
-        def isatty(self) -> bool:
+        def isatty(self):
             return True
 
-    def answer(text: str) -> None:
+    def answer(text):
         monkeypatch.setattr(sys, "stdin", Terminal(text + "\n"))
         monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
 
     return answer
 
 
-def jobs(run, state: Path) -> int:
+def jobs(run, state):
     return len(json.loads(run("--state", state, "queue", "--json").out))
 
 
 @pytest.mark.parametrize("words", [["remove", "--all"], ["remove", "1.0-24"], ["hold", "1"]])
-def test_many_jobs_are_changed_after_a_question(run, pool: Path, answer, words: list[str]):
+def test_many_jobs_are_changed_after_a_question(run, pool, answer, words):
     before = pool.read_bytes()
     answer("no")
     ended = run("--state", pool, *words)
@@ -57,16 +55,16 @@ def test_many_jobs_are_changed_after_a_question(run, pool: Path, answer, words: 
 @pytest.mark.parametrize(
     "words", [["remove", "--all", "--yes"], ["remove", "1.0-19"], ["remove", "--all", "--dry-run"]]
 )
-def test_what_is_clear_or_small_is_not_asked(run, pool: Path, answer, words: list[str]):
+def test_what_is_clear_or_small_is_not_asked(run, pool, answer, words):
     answer("no")
     assert run("--state", pool, *words).code == 0
 
 
-def test_without_a_terminal_nobody_is_asked(run, pool: Path):
+def test_without_a_terminal_nobody_is_asked(run, pool):
     assert run("--state", pool, "remove", "--all").code == 0
 
 
-def test_a_new_record_and_a_deletion_are_asked_for(run, pool: Path, answer):
+def test_a_new_record_and_a_deletion_are_asked_for(run, pool, answer):
     answer("n")
     assert "New record bob@here?" in run("--state", pool, "userprio", "-setfactor", "bob@here", "5").err
     assert run("--state", pool, "userprio", "-allusers", "--json").out == "[]\n"
@@ -77,7 +75,7 @@ def test_a_new_record_and_a_deletion_are_asked_for(run, pool: Path, answer):
     assert run("--state", pool, "userprio", "-delete", "bob").code == 0
 
 
-def test_a_restored_copy_is_the_state_and_the_former_one_is_kept(run, pool: Path, tmp_path: Path):
+def test_a_restored_copy_is_the_state_and_the_former_one_is_kept(run, pool, tmp_path):
     copy = tmp_path / "copy.db"
     run("--state", pool, "state", "backup", copy)
     run("--state", pool, "remove", "--all")
@@ -92,7 +90,7 @@ def test_a_restored_copy_is_the_state_and_the_former_one_is_kept(run, pool: Path
     assert sorted(path.name for path in tmp_path.iterdir()) == ["copy.db", pool.name, f"{pool.name}.before-restore"]
 
 
-def test_only_a_sound_copy_is_restored(run, pool: Path, tmp_path: Path):
+def test_only_a_sound_copy_is_restored(run, pool, tmp_path):
     before = pool.read_bytes()
     (tmp_path / "other.db").write_bytes(b"no state")
     for name in ("none.db", "other.db", pool.name):
@@ -101,7 +99,7 @@ def test_only_a_sound_copy_is_restored(run, pool: Path, tmp_path: Path):
 
 
 @pytest.mark.parametrize("content", [b"", None], ids=["a file of no bytes", "an SQLite file of no tables"])
-def test_an_empty_file_is_no_copy(run, pool: Path, tmp_path: Path, content: bytes | None):
+def test_an_empty_file_is_no_copy(run, pool, tmp_path, content):
     """Such a file is what a backup to a full disk leaves; as a state it would read as an empty pool."""
     copy = tmp_path / "copy.db"
     if content is None:
@@ -116,7 +114,7 @@ def test_an_empty_file_is_no_copy(run, pool: Path, tmp_path: Path, content: byte
 
 
 @pytest.mark.parametrize("size", [4096, 200_000], ids=["all but the first page", "a part"])
-def test_a_copy_takes_the_place_of_a_state_that_has_lost_its_end(run, pool: Path, tmp_path: Path, size: int):
+def test_a_copy_takes_the_place_of_a_state_that_has_lost_its_end(run, pool, tmp_path, size):
     copy = tmp_path / "copy.db"
     run("--state", pool, "state", "backup", copy)
     damaged = pool.read_bytes()[:size]
@@ -128,7 +126,7 @@ def test_a_copy_takes_the_place_of_a_state_that_has_lost_its_end(run, pool: Path
     assert run("--state", pool, "state", "check").code == 0
 
 
-def test_a_copy_takes_the_place_of_a_state_with_a_damaged_page(run, pool: Path, tmp_path: Path):
+def test_a_copy_takes_the_place_of_a_state_with_a_damaged_page(run, pool, tmp_path):
     copy = tmp_path / "copy.db"
     run("--state", pool, "state", "backup", copy)
     content = pool.read_bytes()
@@ -137,7 +135,7 @@ def test_a_copy_takes_the_place_of_a_state_with_a_damaged_page(run, pool: Path, 
     assert (jobs(run, pool), run("--state", pool, "state", "check").code) == (30, 0)
 
 
-def test_whoever_has_a_state_with_a_damaged_beginning_hears_the_way_back(run, pool: Path, tmp_path: Path):
+def test_whoever_has_a_state_with_a_damaged_beginning_hears_the_way_back(run, pool, tmp_path):
     copy = tmp_path / "copy.db"
     run("--state", pool, "state", "backup", copy)
     pool.write_bytes(bytes(pool.stat().st_size))
@@ -161,9 +159,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.mark.parametrize("left", ["nothing", "half of it", "all of it"])
-def test_what_a_killed_command_left_half_done_is_not_undone_in_the_restored_copy(
-    run, pool: Path, tmp_path: Path, left: str
-):
+def test_what_a_killed_command_left_half_done_is_not_undone_in_the_restored_copy(run, pool, tmp_path, left):
     copy = tmp_path / "copy.db"
     run("--state", pool, "state", "backup", copy)
     run("--state", pool, "submit", "--count", 3000, "--attribute", "Note=$(Process)", "--", "/bin/true")

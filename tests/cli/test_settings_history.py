@@ -1,7 +1,5 @@
 """Changes of settings in the history: by a command with who and why, by hand without who; and their undo."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path
@@ -16,8 +14,8 @@ T = 1_795_000_000
 
 
 @pytest.fixture
-def pool(run, state: Path):
-    def fairq(*words: object):
+def pool(run, state):
+    def fairq(*words):
         return run("--state", state, *words)
 
     fairq("slots", "add", "node1", "--now", T)
@@ -25,11 +23,11 @@ def pool(run, state: Path):
 
 
 @pytest.fixture
-def file(state: Path) -> Path:
+def file(state):
     return Path(f"{state}.toml")
 
 
-def changes(pool, *words: object):
+def changes(pool, *words):
     found = json.loads(pool("state", "history", "--json", *words).out)
     return [one for one in found if one["subject"].startswith("setting ")]
 
@@ -44,7 +42,7 @@ def test_a_change_has_who_why_and_both_values(pool):
     assert second["reason"] == "new machines" and second["user"] and "config set" in second["command"]
 
 
-def test_undo_takes_it_back(pool, file: Path):
+def test_undo_takes_it_back(pool, file):
     pool("config", "set", "priority_halflife", "2h")
     before = file.read_text()
     pool("config", "set", "priority_halflife", "3h")
@@ -55,7 +53,7 @@ def test_undo_takes_it_back(pool, file: Path):
     assert pool("config", "get", "priority_halflife").out == "86400.0\n"
 
 
-def test_a_group_is_created_changed_and_removed_and_all_of_it_undone(pool, file: Path):
+def test_a_group_is_created_changed_and_removed_and_all_of_it_undone(pool, file):
     assert pool("quotas", "set", "physics", "--quota", 20, "--members", "ann,%hep", "--reason", "x").code == 0
     assert pool("quotas", "set", "physics.hep", "--share", "50%", "--accept-surplus").code == 0
     assert pool("config", "get", "groups.physics.hep.quota_dynamic").out == "0.5\n"
@@ -74,7 +72,7 @@ def test_a_group_is_created_changed_and_removed_and_all_of_it_undone(pool, file:
     assert pool("config", "show", "groups", "--json").out == "[]\n"
 
 
-def test_an_undo_that_would_break_the_settings_is_refused(pool, file: Path):
+def test_an_undo_that_would_break_the_settings_is_refused(pool, file):
     pool("quotas", "set", "physics", "--quota", 20)
     number = changes(pool)[-1]["number"]
     pool("quotas", "set", "physics.hep", "--quota", 3)
@@ -87,7 +85,7 @@ def test_an_undo_that_would_break_the_settings_is_refused(pool, file: Path):
     assert file.read_text() == before
 
 
-def test_a_dry_run_undo_changes_nothing(pool, file: Path):
+def test_a_dry_run_undo_changes_nothing(pool, file):
     pool("config", "set", "priority_halflife", "3h")
     before = file.read_text()
     assert "would be undone" in pool("undo", "--dry-run").out
@@ -95,7 +93,7 @@ def test_a_dry_run_undo_changes_nothing(pool, file: Path):
     assert pool("undo").code == 0
 
 
-def test_what_is_edited_by_hand_is_noted_at_the_next_cycle_without_who(pool, file: Path):
+def test_what_is_edited_by_hand_is_noted_at_the_next_cycle_without_who(pool, file):
     pool("config", "set", "groups.physics.quota", 20)
     pool("negotiate", "--now", T)
     assert len(changes(pool)) == 1
@@ -108,7 +106,7 @@ def test_what_is_edited_by_hand_is_noted_at_the_next_cycle_without_who(pool, fil
     assert len(changes(pool)) == 2
 
 
-def test_a_file_that_is_seen_for_the_first_time_is_no_change(pool, file: Path):
+def test_a_file_that_is_seen_for_the_first_time_is_no_change(pool, file):
     file.write_text("[groups.physics]\nquota = 3\n")
     pool("negotiate", "--now", T)
     assert changes(pool) == []
@@ -120,7 +118,7 @@ def test_a_file_that_is_seen_for_the_first_time_is_no_change(pool, file: Path):
 @pytest.mark.parametrize("is_written", [False, True])
 @pytest.mark.parametrize("next_command", ["negotiate", "state history", "config set limits.LICENSE 2"])
 def test_a_kill_leaves_the_old_or_the_new_and_the_next_command_completes_the_record(
-    pool, file: Path, state: Path, is_written: bool, next_command: str
+    pool, file, state, is_written, next_command
 ):
     pool("config", "set", "groups.physics.quota", 20)
     new = file.read_text().replace("20", "30")
@@ -138,7 +136,7 @@ def test_a_kill_leaves_the_old_or_the_new_and_the_next_command_completes_the_rec
     assert len([one for one in changes(pool) if one["subject"].endswith("quota")]) == 1 + is_written
 
 
-def test_others_than_administrators_change_nothing(pool, file: Path, monkeypatch: pytest.MonkeyPatch):
+def test_others_than_administrators_change_nothing(pool, file, monkeypatch):
     file.write_text('[pool]\nadministrators = ["nobody"]\n')
     before = file.read_text()
     monkeypatch.setattr("os.getuid", lambda: 12345)
@@ -147,6 +145,6 @@ def test_others_than_administrators_change_nothing(pool, file: Path, monkeypatch
     assert file.read_text() == before
 
 
-def test_without_a_state_nothing_is_recorded_and_none_is_made(run, state: Path):
+def test_without_a_state_nothing_is_recorded_and_none_is_made(run, state):
     assert run("--state", state, "config", "set", "priority_halflife", "3h").code == 0
     assert not state.exists()

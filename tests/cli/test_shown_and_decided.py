@@ -1,15 +1,9 @@
 """What is shown is what is decided: ended leases, shares of the pool, and the signs of zeros."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from typing import Any
 
 import pytest
-from tests.documents.condor_pool import HOUR, NOW, Pool, busy_ad, make_pool, slot_ad
-
-Run = Callable[..., Any]
+from tests.documents.condor_pool import HOUR, NOW, busy_ad, make_pool, slot_ad
 
 pool = pytest.fixture(make_pool)
 
@@ -19,9 +13,7 @@ LEASES = [("factor", 50, "PriorityFactor", 1000.0), ("ceil", 2, "Ceiling", -1), 
 @pytest.mark.parametrize("cycle", [False, True])
 @pytest.mark.parametrize(("option", "leased", "attribute", "after"), LEASES)
 @pytest.mark.parametrize("rules", ["documented", "htcondor"])
-def test_an_ended_lease_is_shown_nowhere(
-    pool: Pool, rules: str, option: str, leased: int, attribute: str, after: float, cycle: bool
-) -> None:
+def test_an_ended_lease_is_shown_nowhere(pool, rules, option, leased, attribute, after, cycle):
     """Whether a cycle was held since or not: in tables, JSON, -af, status, metrics, exports and forecasts."""
     pool.settings(f'[negotiator]\nrules = "{rules}"\n')
     pool.slots(4)
@@ -51,7 +43,7 @@ def test_an_ended_lease_is_shown_nowhere(
     assert seen == [leased, after]
 
 
-def test_a_simulated_future_knows_when_a_lease_ends(pool: Pool) -> None:
+def test_a_simulated_future_knows_when_a_lease_ends(pool):
     """A ceiling of nothing for two hours: the job starts when it is over."""
     pool.slots(1)
     pool.fairq("userprio", "-setceil", "ann@example.org", 0, "-duration", "2h", "--now", NOW)
@@ -60,7 +52,7 @@ def test_a_simulated_future_knows_when_a_lease_ends(pool: Pool) -> None:
     assert 0 <= job["EstimatedStart"] - (NOW + 2 * HOUR) <= 120
 
 
-def test_a_simulated_future_keeps_to_the_time_of_cycles(pool: Pool) -> None:
+def test_a_simulated_future_keeps_to_the_time_of_cycles(pool):
     """Where a cycle has no time to offer a job, no start is forecast: neither by queue nor by why."""
     pool.settings("[negotiator]\nnegotiator_max_time_per_cycle = 0\n")
     pool.slots(1)
@@ -70,7 +62,7 @@ def test_a_simulated_future_keeps_to_the_time_of_cycles(pool: Pool) -> None:
     assert (job.get("EstimatedStart"), why["start"]["start_time"], why["reason"]) == (None, None, "time budget")
 
 
-def test_a_simulated_future_knows_the_limits_that_jobs_of_others_use(pool: Pool) -> None:
+def test_a_simulated_future_knows_the_limits_that_jobs_of_others_use(pool):
     """A job from outside the queue has one licence, one of ours the other: the second of ours waits for it."""
     pool.settings("[limits]\ndb = 2\n")
     pool.import_(slots=[busy_ad("slot1@a", "bob", ConcurrencyLimits="db"), slot_ad("slot1@b"), slot_ad("slot1@c")])
@@ -80,7 +72,7 @@ def test_a_simulated_future_knows_the_limits_that_jobs_of_others_use(pool: Pool)
     assert start > NOW + 60
 
 
-def test_status_tells_the_share_of_the_pool(pool: Pool) -> None:
+def test_status_tells_the_share_of_the_pool(pool):
     """Not that of the group's pie: who may use 3 of 12 slots has 25.0%."""
     pool.settings("[groups.a]\nquota = 3\n[groups.b]\nquota = 6\n")
     pool.slots(12)
@@ -92,7 +84,7 @@ def test_status_tells_the_share_of_the_pool(pool: Pool) -> None:
     assert pool.fairq("status", "--now", NOW).out.count("25.0%") == 3
 
 
-def test_no_zero_has_a_sign(pool: Pool) -> None:
+def test_no_zero_has_a_sign(pool):
     """Neither in a table nor in CSV, TSV, --af or JSON."""
     pool.import_(slots=[slot_ad("slot1@a", LoadAvg=-0.0), slot_ad("slot1@b", LoadAvg=-0.0001)])
     table = pool.fairq("slots", "--now", NOW).out

@@ -1,11 +1,8 @@
 """``fairq simulate``: traces in, figures of several policies side by side out."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json
-from pathlib import Path
 
 import pytest
 
@@ -26,19 +23,19 @@ SWF = """\
 
 
 @pytest.fixture
-def trace(tmp_path: Path) -> Path:
+def trace(tmp_path):
     file = tmp_path / "log.swf.gz"
     file.write_bytes(gzip.compress(SWF.encode("latin-1")))
     return file
 
 
-def simulated(run, trace: Path, *words: object) -> dict:
+def simulated(run, trace, *words):
     ended = run("simulate", trace, "--every", "60", *words, "--json")
     assert ended.code == 0, ended.err
     return json.loads(ended.out)
 
 
-def test_a_log_is_read_and_what_is_no_job_is_left_out_and_counted(run, trace: Path):
+def test_a_log_is_read_and_what_is_no_job_is_left_out_and_counted(run, trace):
     found = simulated(run, trace)
     assert (found["jobs"], found["users"], found["groups"], found["slots"]) == (5, 3, 2, 2)
     assert found["work"] == 3200
@@ -48,7 +45,7 @@ def test_a_log_is_read_and_what_is_no_job_is_left_out_and_counted(run, trace: Pa
     assert "5 jobs of 3 users" in ended.out or "Figure" in ended.out
 
 
-def test_policies_stand_side_by_side_and_all_work_is_done_under_each(run, trace: Path, tmp_path: Path):
+def test_policies_stand_side_by_side_and_all_work_is_done_under_each(run, trace, tmp_path):
     groups = tmp_path / "groups.toml"
     groups.write_text("[groups.g5]\nquota = 1\naccept_surplus = true\n[groups.g4]\nquota = 1\naccept_surplus = true\n")
     found = simulated(run, trace, "--policy", "fifo", "--policy", "current", "--policy", f"groups={groups}")
@@ -59,7 +56,7 @@ def test_policies_stand_side_by_side_and_all_work_is_done_under_each(run, trace:
     assert found["changes"][0]["longer"] + found["changes"][0]["shorter"] + found["changes"][0]["same"] == 5
 
 
-def test_csv_has_a_column_of_plain_numbers_for_each_policy(run, trace: Path):
+def test_csv_has_a_column_of_plain_numbers_for_each_policy(run, trace):
     words = ("simulate", trace, "--every", "60", "--policy", "fifo", "--policy", "current")
     rows = list(csv.DictReader(run(*words, "--csv").out.splitlines()))
     waits = {of["policy"]: of["wait"]["mean"] for of in json.loads(run(*words, "--json").out)["policies"]}
@@ -67,24 +64,24 @@ def test_csv_has_a_column_of_plain_numbers_for_each_policy(run, trace: Path):
     assert (rows[0]["metric"], {name: float(rows[0][name]) for name in waits}) == ("wait_mean", waits)
 
 
-def test_a_job_without_a_time_of_submission_is_left_out(run, tmp_path: Path):
+def test_a_job_without_a_time_of_submission_is_left_out(run, tmp_path):
     file = tmp_path / "log.swf"
     file.write_text(SWF + "9 -1 -1 100 1 -1 -1 -1 3600 -1 1 1 4 -1 -1 -1 -1 -1\n")
     found = simulated(run, file)
     assert (found["jobs"], found["skipped"]["time of submission unknown"]) == (5, 1)
 
 
-def test_the_same_command_prints_the_same_and_a_seed_moves_whole_users(run, trace: Path):
+def test_the_same_command_prints_the_same_and_a_seed_moves_whole_users(run, trace):
     one, other = (run("simulate", trace, "--shake", "600", "--seed", "3", "--json").out for _ in range(2))
     assert one == other
     assert json.loads(one)["jobs"] == 5
 
 
-def test_a_window_of_submissions(run, trace: Path):
+def test_a_window_of_submissions(run, trace):
     assert simulated(run, trace, "--from", "10", "--until", "30")["jobs"] == 1
 
 
-def test_limits_are_not_enforced_and_preceding_jobs_not_awaited_which_is_said(run, tmp_path: Path):
+def test_limits_are_not_enforced_and_preceding_jobs_not_awaited_which_is_said(run, tmp_path):
     file = tmp_path / "log.swf"
     rest = "60 -1 1 1 1 -1 -1 -1"
     file.write_text(f"1 0 -1 10000000 1 -1 -1 -1 {rest} 2 5\n2 0 -1 10 1 -1 -1 -1 {rest} 1 5\n")
@@ -117,7 +114,7 @@ PARALLEL = """\
     ],
 )  # fmt: skip
 def test_jobs_of_several_cores_run_on_the_machine_of_the_log_or_a_note_has_the_cure(
-    run, tmp_path: Path, processors: str, words: list[str], ended: int, cure: str | None
+    run, tmp_path, processors, words, ended, cure
 ):
     file = tmp_path / "log.swf"
     file.write_text(PARALLEL.format(processors))
@@ -128,14 +125,14 @@ def test_jobs_of_several_cores_run_on_the_machine_of_the_log_or_a_note_has_the_c
     assert ("never start" in found.err) is (cure is not None)
 
 
-def test_the_title_says_how_many_cores_the_machines_have(run, tmp_path: Path):
+def test_the_title_says_how_many_cores_the_machines_have(run, tmp_path):
     file = tmp_path / "log.swf"
     file.write_text(PARALLEL.format(16))
     assert "3 jobs of 3 users in 20s on 1 slot with 16 cores, load" in run("simulate", file).out
     assert "on 16 slots, load" in run("simulate", file, "--slots", "16").out
 
 
-def test_a_job_that_asks_for_more_memory_than_any_machine_has_is_counted_with_the_cure(run, tmp_path: Path):
+def test_a_job_that_asks_for_more_memory_than_any_machine_has_is_counted_with_the_cure(run, tmp_path):
     file = tmp_path / "jobs.csv"
     file.write_text("submit,run,cpus,memory\n0,600,1,2G\n0,600,1,17G\n")
     ended = run("simulate", file, "--slots", "3x8c16g")
@@ -144,7 +141,7 @@ def test_a_job_that_asks_for_more_memory_than_any_machine_has_is_counted_with_th
     )
 
 
-def test_a_machine_of_a_log_that_no_pool_has_is_refused(run, tmp_path: Path):
+def test_a_machine_of_a_log_that_no_pool_has_is_refused(run, tmp_path):
     file = tmp_path / "log.swf"
     file.write_text(PARALLEL.format(99_999_999_999))
     ended = run("simulate", file)
@@ -152,7 +149,7 @@ def test_a_machine_of_a_log_that_no_pool_has_is_refused(run, tmp_path: Path):
     assert ended.code == 110
 
 
-def test_csv_with_names_cores_and_memory(run, tmp_path: Path):
+def test_csv_with_names_cores_and_memory(run, tmp_path):
     file = tmp_path / "jobs.csv"
     file.write_text("submit,run,user,cpus,memory\n0,600,ann,4,2G\n0,600,bob,9,1G\n5,60,ann,,\n")
     found = simulated(run, file, "--slots", "1x8c16g")
@@ -194,7 +191,7 @@ def test_csv_with_names_cores_and_memory(run, tmp_path: Path):
         ("submit,run\n0,1\n", ["--slots", "1", "--factor", "eve=2"], 110, "no jobs of this user"),
     ],
 )
-def test_what_cannot_be_simulated_is_refused(run, tmp_path: Path, text: str, words: list[str], code: int, said: str):
+def test_what_cannot_be_simulated_is_refused(run, tmp_path, text, words, code, said):
     file = tmp_path / "trace"
     file.write_text(text)
     ended = run("simulate", file, *words)
@@ -214,21 +211,21 @@ def test_what_cannot_be_simulated_is_refused(run, tmp_path: Path, text: str, wor
     ],
     ids=["blank lines", "tabs", "CRLF", "CR", "empty values at the end", "tabs after commas"],
 )
-def test_csv_of_other_programs_is_read(run, tmp_path: Path, text: str):
+def test_csv_of_other_programs_is_read(run, tmp_path, text):
     file = tmp_path / "jobs.csv"
     file.write_text(text, newline="")
     found = simulated(run, file, "--slots", "1")
     assert [(one["user"], one["jobs"]) for one in found["users_by_policy"]] == [("ann", 1), ("unknown", 1)]
 
 
-def test_a_long_trace_may_count_seconds_beyond_what_was_a_date_in_1973(run, tmp_path: Path):
+def test_a_long_trace_may_count_seconds_beyond_what_was_a_date_in_1973(run, tmp_path):
     file = tmp_path / "jobs.csv"
     file.write_text("submit,run\n0,10\n110000000,10\n")
     found = simulated(run, file, "--slots", "1", "--window", "365d")
     assert found["last_submit_time"] - found["start_time"] == 110_000_000
 
 
-def test_the_pools_own_past_is_a_trace(run, state: Path):
+def test_the_pools_own_past_is_a_trace(run, state):
     now = 1_795_200_000
     assert run("--state", state, "slots", "add", "node", "--count", "2", "--now", now).code == 0
     words = ["--accounting-group", "x", "--accounting-group-user", "ann", "--now", now, "--", "/bin/true"]
@@ -243,7 +240,7 @@ def test_the_pools_own_past_is_a_trace(run, state: Path):
     assert run("simulate").code == 2
 
 
-def test_jobs_that_preempt_each_other_without_end_are_named_with_the_cure(run, tmp_path: Path):
+def test_jobs_that_preempt_each_other_without_end_are_named_with_the_cure(run, tmp_path):
     (tmp_path / "jobs.csv").write_text("submit,run,user\n0,7200,ann\n0,7200,bob\n10,60,bob\n")
     policy = tmp_path / "policy.toml"
     words = ("simulate", tmp_path / "jobs.csv", "--slots", "1", "--policy", f"hasty={policy}")

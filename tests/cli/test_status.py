@@ -1,25 +1,18 @@
 """``fairq status``, and the queue of one user."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
-
-Run = Callable[..., Any]
 
 NOW = 1_795_000_000
 
 
 @pytest.fixture
-def fairq(run: Run, state: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def fairq(run, state, monkeypatch):
     """Two slots; anna has one and waits for more, bert has one, carl's job is held."""
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "x")
 
-    def fairq(*words: object) -> Any:
+    def fairq(*words):
         ended = run("--state", state, *words)
         assert ended.code == 0, ended.err
         return ended
@@ -32,7 +25,7 @@ def fairq(run: Run, state: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return fairq
 
 
-def test_a_screenful_says_how_the_pool_stands(fairq: Run) -> None:
+def test_a_screenful_says_how_the_pool_stands(fairq):
     lines = fairq("status", "--now", NOW + 360).out.splitlines()
     assert lines[1:4] == [
         "Slots       2 slots; weight 2.00 of 2.00 in use (100.0%)",
@@ -45,25 +38,25 @@ def test_a_screenful_says_how_the_pool_stands(fairq: Run) -> None:
     assert lines[-3].split()[1:7] == ["3", "1", "0", "1.00", "1.00", "50.0%"]
 
 
-def test_the_document_has_all_of_it(fairq: Run) -> None:
+def test_the_document_has_all_of_it(fairq):
     found = json.loads(fairq("status", "--limit", "1", "--now", NOW + 360, "--json").out)
     assert (found["idle"], found["running"], found["held"], found["cycle_time"]) == (3, 2, 1, NOW + 60)
     assert [one["submitter"] for one in found["submitters"]] == ["anna@x", "bert@x", "carl@x"]
 
 
-def test_an_empty_pool_has_a_status_too(run: Run) -> None:
+def test_an_empty_pool_has_a_status_too(run):
     ended = run("status")
     assert ended.code == 0
     assert "Last cycle  none; 'fairq negotiate' holds one" in ended.out
 
 
-def test_the_queue_of_one_user(fairq: Run) -> None:
+def test_the_queue_of_one_user(fairq):
     assert {ad["ClusterId"] for ad in json.loads(fairq("queue", "--user", "bert@x", "--json").out)} == {2}
     assert {ad["ClusterId"] for ad in json.loads(fairq("queue", "--mine", "--json").out)} == {1, 2, 3}
     assert fairq("queue", "-user", "nobody").out.startswith("0 jobs")
 
 
-def test_nothing_is_watched_without_a_terminal(run: Run, state: Path) -> None:
+def test_nothing_is_watched_without_a_terminal(run, state):
     for words in (["status", "--watch"], ["slots", "--watch", "5"], ["taskqueues", "--watch=2m"]):
         ended = run("--state", state, *words)
         assert ended.code == 2

@@ -1,10 +1,7 @@
 """Jobs that wait for other jobs: after, after_ok and after_failed."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,10 +10,10 @@ Run = Callable[..., Any]
 
 
 @pytest.fixture
-def fairq(run: Run, state: Path) -> Run:
+def fairq(run, state):
     """Run a command on a pool with two slots and no launcher."""
 
-    def ended(*words: str, code: int = 0) -> Any:
+    def ended(*words, code=0):
         found = run("--state", state, *words)
         assert found.code == code, found.err
         return found
@@ -25,18 +22,18 @@ def fairq(run: Run, state: Path) -> Run:
     return ended
 
 
-def submit(fairq: Run, *words: str) -> Any:
+def submit(fairq, *words):
     return fairq("submit", *words, "--", "/bin/true")
 
 
-def statuses(fairq: Run) -> dict[str, str]:
+def statuses(fairq):
     """Return of each job in the queue what it waits for, or else its status."""
     found = json.loads(fairq("queue", "--json", "--procs").out)
     words = {1: "idle", 2: "running", 5: "held"}
     return {f"{one['ClusterId']}.{one['ProcId']}": one.get("WaitsFor", words[one["JobStatus"]]) for one in found}
 
 
-def end(fairq: Run, job: str, code: int = 0) -> None:
+def end(fairq, job, code=0):
     """Run a job in the next cycle, and end it."""
     fairq("negotiate")
     fairq("finish", job, "--exit-code", str(code))
@@ -49,7 +46,7 @@ def end(fairq: Run, job: str, code: int = 0) -> None:
         ("--after-failed", 0, "held"), ("--after-failed", 3, "idle"),
     ],
 )  # fmt: skip
-def test_a_job_waits_until_another_one_has_ended(fairq: Run, option: str, code: int, then: str) -> None:
+def test_a_job_waits_until_another_one_has_ended(fairq, option, code, then):
     submit(fairq)
     submit(fairq, option, "1")
     assert statuses(fairq) == {"1.0": "idle", "2.0": f"{option[2:].replace('-', '_')} 1"}
@@ -62,7 +59,7 @@ def test_a_job_waits_until_another_one_has_ended(fairq: Run, option: str, code: 
 
 
 @pytest.mark.parametrize(("option", "then"), [("--after", "idle"), ("--after-ok", "held"), ("--after-failed", "idle")])
-def test_a_removed_job_has_failed_and_undo_lets_its_followers_wait_again(fairq: Run, option: str, then: str) -> None:
+def test_a_removed_job_has_failed_and_undo_lets_its_followers_wait_again(fairq, option, then):
     submit(fairq)
     submit(fairq, option, "1")
     before = statuses(fairq)
@@ -72,7 +69,7 @@ def test_a_removed_job_has_failed_and_undo_lets_its_followers_wait_again(fairq: 
     assert statuses(fairq) == before
 
 
-def test_a_removal_is_not_undone_once_a_follower_has_started(fairq: Run) -> None:
+def test_a_removal_is_not_undone_once_a_follower_has_started(fairq):
     submit(fairq)
     submit(fairq, "--after", "1")
     fairq("remove", "1")
@@ -80,7 +77,7 @@ def test_a_removal_is_not_undone_once_a_follower_has_started(fairq: Run) -> None
     assert "job 2.0, which waited for it, has started since" in fairq("undo", code=103).err
 
 
-def test_a_submission_with_followers_is_not_undone(fairq: Run) -> None:
+def test_a_submission_with_followers_is_not_undone(fairq):
     submit(fairq)
     submit(fairq, "--after", "1")
     number = json.loads(fairq("state", "history", "--json").out)[2]["number"]
@@ -90,7 +87,7 @@ def test_a_submission_with_followers_is_not_undone(fairq: Run) -> None:
     assert statuses(fairq) == {}
 
 
-def test_all_jobs_of_a_cluster_count(fairq: Run) -> None:
+def test_all_jobs_of_a_cluster_count(fairq):
     submit(fairq, "--count", "2", "--name", "batch")
     submit(fairq, "--after-ok", "batch")
     submit(fairq, "--after-ok", "1.1")
@@ -100,7 +97,7 @@ def test_all_jobs_of_a_cluster_count(fairq: Run) -> None:
     assert statuses(fairq) == {"2.0": "idle", "3.0": "idle"}
 
 
-def test_conditions_of_a_description_may_differ_from_job_to_job(fairq: Run, tmp_path: Path) -> None:
+def test_conditions_of_a_description_may_differ_from_job_to_job(fairq, tmp_path):
     submit(fairq, "--count", "2")
     description = tmp_path / "after.sub"
     description.write_text("executable = /bin/true\nafter_ok = 1.$(Process)\nqueue 2\n")
@@ -110,7 +107,7 @@ def test_conditions_of_a_description_may_differ_from_job_to_job(fairq: Run, tmp_
     assert statuses(fairq) == {"1.0": "running", "2.0": "after 1.0, after_ok 1.0", "2.1": "after 1.0"}
 
 
-def test_what_the_history_forgets_changes_nothing(fairq: Run, state: Path) -> None:
+def test_what_the_history_forgets_changes_nothing(fairq, state):
     submit(fairq, "--count", "2")
     submit(fairq, "--after-failed", "1")
     end(fairq, "1.0", 1)
@@ -121,7 +118,7 @@ def test_what_the_history_forgets_changes_nothing(fairq: Run, state: Path) -> No
     assert statuses(fairq) == {"2.0": "idle"}
 
 
-def test_conditions_on_jobs_that_have_ended(fairq: Run) -> None:
+def test_conditions_on_jobs_that_have_ended(fairq):
     submit(fairq, "--name", "bad")
     end(fairq, "1.0", 7)
     submit(fairq, "--after", "1")
@@ -130,7 +127,7 @@ def test_conditions_on_jobs_that_have_ended(fairq: Run) -> None:
     assert statuses(fairq) == {"2.0": "idle", "3.0": "held", "4.0": "idle"}
 
 
-def test_a_job_held_in_vain_runs_once_it_is_released(fairq: Run) -> None:
+def test_a_job_held_in_vain_runs_once_it_is_released(fairq):
     submit(fairq)
     submit(fairq, "--after-ok", "1")
     fairq("remove", "1")
@@ -139,7 +136,7 @@ def test_a_job_held_in_vain_runs_once_it_is_released(fairq: Run) -> None:
     assert statuses(fairq) == {"2.0": "idle"}
 
 
-def test_a_waiting_job_that_is_held_and_released_waits_again(fairq: Run) -> None:
+def test_a_waiting_job_that_is_held_and_released_waits_again(fairq):
     submit(fairq)
     submit(fairq, "--after", "1")
     fairq("hold", "2")
@@ -154,13 +151,13 @@ def test_a_waiting_job_that_is_held_and_released_waits_again(fairq: Run) -> None
 
 
 @pytest.mark.parametrize("name", ["99", "1.0-5", "1.7", "nobody"])
-def test_jobs_that_nobody_knows(fairq: Run, name: str) -> None:
+def test_jobs_that_nobody_knows(fairq, name):
     submit(fairq)
     assert name in fairq("submit", "--after", name, "--", "/bin/true", code=30 if name[0].isdigit() else 35).err
     assert list(statuses(fairq)) == ["1.0"]
 
 
-def test_the_whole_state_as_a_document(fairq: Run, run: Run, tmp_path: Path) -> None:
+def test_the_whole_state_as_a_document(fairq, run, tmp_path):
     submit(fairq)
     submit(fairq, "--after-ok", "1")
     document = tmp_path / "pool.json"
@@ -174,7 +171,7 @@ def test_the_whole_state_as_a_document(fairq: Run, run: Run, tmp_path: Path) -> 
     assert "WaitsFor" not in run("--state", other, "queue", "--json").out
 
 
-def test_the_queue_says_what_each_job_waits_for(fairq: Run) -> None:
+def test_the_queue_says_what_each_job_waits_for(fairq):
     submit(fairq)
     submit(fairq, "--after", "1")
     lines = fairq("queue").out.splitlines()
@@ -186,7 +183,7 @@ def test_the_queue_says_what_each_job_waits_for(fairq: Run) -> None:
     assert [one["ProcId"] for one in json.loads(fairq("queue", "--idle", "--json").out)] == [0, 0]
 
 
-def test_a_job_does_not_start_before_its_time(fairq: Run) -> None:
+def test_a_job_does_not_start_before_its_time(fairq):
     now = "2026-03-01T21:00"
     submit(fairq, "--begin", "20:00", "--now", now)
     submit(fairq, "--begin", "+1h", "--now", now)
@@ -197,7 +194,7 @@ def test_a_job_does_not_start_before_its_time(fairq: Run) -> None:
     assert statuses(fairq)["1.0"] == "2026-03-02 20:00:00"
 
 
-def test_a_time_and_another_job(fairq: Run) -> None:
+def test_a_time_and_another_job(fairq):
     now = "2026-03-01T21:00"
     submit(fairq, "--now", now)
     submit(fairq, "--begin", "+1h", "--after", "1", "--now", now)
@@ -208,7 +205,7 @@ def test_a_time_and_another_job(fairq: Run) -> None:
     assert statuses(fairq) == {"2.0": "running"}
 
 
-def test_at_most_so_many_of_them_run(fairq: Run) -> None:
+def test_at_most_so_many_of_them_run(fairq):
     fairq("slots", "add", "b", "--count", "8")
     submit(fairq, "--count", "6", "--max-running", "2")
     assert list(statuses(fairq).values()) == ["idle"] * 2 + ["its limit of 2 running"] * 4
@@ -228,9 +225,7 @@ def test_at_most_so_many_of_them_run(fairq: Run) -> None:
 @pytest.mark.parametrize(
     ("command", "first", "later"), [("max_idle = 1", "WWW", "RIW"), ("max_materialize = 2", "IWW", "RRW")]
 )
-def test_at_most_so_many_are_idle_or_in_the_queue(
-    fairq: Run, tmp_path: Path, command: str, first: str, later: str
-) -> None:
+def test_at_most_so_many_are_idle_or_in_the_queue(fairq, tmp_path, command, first, later):
     description = tmp_path / "many.sub"
     description.write_text(f"executable = /bin/true\n{command}\nqueue 3\n")
     fairq("submit", str(description))
@@ -245,6 +240,6 @@ def test_at_most_so_many_are_idle_or_in_the_queue(
 
 
 @pytest.mark.parametrize("words", [("--begin", "soon"), ("--max-running", "0"), ("--begin", "1969-01-01")])
-def test_wrong_times_and_caps(fairq: Run, words: tuple[str, ...]) -> None:
+def test_wrong_times_and_caps(fairq, words):
     code = 2 if words[0] == "--max-running" else 32
     fairq("submit", *words, "--", "/bin/true", code=code)

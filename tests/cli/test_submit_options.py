@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-Run = Callable[..., Any]
-
 TEXT = "executable = /bin/sleep\narguments = $(LENGTH:60)\npriority = 1\n"
 
 
 @pytest.fixture
-def submit(run: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def submit(run, state, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("one.sub").write_text(f"{TEXT}queue\n")
     Path("none.sub").write_text(f"{TEXT}\\")
@@ -23,19 +20,19 @@ def submit(run: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     return lambda *words: run("--state", state, "submit", *words)
 
 
-def ads(submit: Run, *words: str) -> list[dict[str, Any]]:
+def ads(submit, *words):
     ended = submit("--dry-run", "--json", *words)
     assert (ended.code, ended.err) == (0, "")
     found: list[dict[str, Any]] = json.loads(ended.out)
     return found
 
 
-def test_lines_are_read_above_each_queue_statement(submit: Run) -> None:
+def test_lines_are_read_above_each_queue_statement(submit):
     made = ads(submit, "two.sub", "-append", "priority = 5", "-a", '+Site = "CERN"')
     assert [(job["JobPrio"], job["Site"]) for job in made] == [(5, "CERN")] * 3
 
 
-def test_macros_are_set_above_the_first_line(submit: Run) -> None:
+def test_macros_are_set_above_the_first_line(submit):
     (job,) = ads(submit, "LENGTH=5", "one.sub", "priority=3")
     assert (job["Args"], job["JobPrio"]) == ("5", 1)
     (job,) = ads(submit, "one.sub")
@@ -50,11 +47,11 @@ def test_macros_are_set_above_the_first_line(submit: Run) -> None:
         (["none.sub", "--queue=2", "LENGTH=4"], ["4", "4"]),
     ],
 )
-def test_a_queue_statement_from_the_command_line(submit: Run, words: list[str], want: list[str]) -> None:
+def test_a_queue_statement_from_the_command_line(submit, words, want):
     assert [job["Args"] for job in ads(submit, *words)] == want
 
 
-def test_a_batch_has_a_name_and_its_jobs_are_told_tersely(submit: Run) -> None:
+def test_a_batch_has_a_name_and_its_jobs_are_told_tersely(submit):
     assert [job["JobBatchName"] for job in ads(submit, "one.sub", "-batch-name", "night")] == ["night"]
     assert [job["JobBatchName"] for job in ads(submit, "-batch-name", "night", "--", "/bin/true")] == ["night"]
     assert submit("-terse", "two.sub").out == "1.0 - 1.2\n"
@@ -80,7 +77,7 @@ def test_a_batch_has_a_name_and_its_jobs_are_told_tersely(submit: Run) -> None:
         (["one.sub", "two.sub"], 2, "give one submit description; a command with its arguments goes after --"),
     ],
 )
-def test_what_does_not_fit_is_refused(submit: Run, words: list[str], code: int, problem: str) -> None:
+def test_what_does_not_fit_is_refused(submit, words, code, problem):
     ended = submit(*words)
     assert (ended.code, ended.out, ended.err.count("\n")) == (code, "", 1)
     assert ended.err.startswith(f"fairq: {problem}")

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-Run = Callable[..., Any]
-
 
 @pytest.fixture
-def ads(run: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[dict[str, Any]]]:
+def ads(run, state, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
-    def found(*words: str) -> list[dict[str, Any]]:
+    def found(*words):
         ended = run("--state", state, "submit", "--dry-run", "--json", *words)
         assert ended.code == 0, ended.err
         jobs: list[dict[str, Any]] = json.loads(ended.out)
@@ -41,18 +38,18 @@ def ads(run: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         (["--env", "A=b c", "--env", "D='$x'"], "Environment", "'A=b c' 'D=''$x'''"),
     ],
 )
-def test_short_options(ads: Any, words: list[str], attribute: str, value: object) -> None:
+def test_short_options(ads, words, attribute, value):
     assert ads(*words, "--", "/bin/true")[0][attribute] == value
 
 
-def test_variables_come_from_here(ads: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_come_from_here(ads, monkeypatch):
     monkeypatch.setenv("COLOUR", "dark blue")
     assert ads("--env", "COLOUR", "--", "/bin/true")[0]["Environment"] == "'COLOUR=dark blue'"
     assert "'COLOUR=dark blue'" in ads("--getenv", "--", "/bin/true")[0]["Environment"]
     assert ads("--", "/bin/true")[0]["Environment"] == ""
 
 
-def test_three_names_are_replaced_and_nothing_else(ads: Any) -> None:
+def test_three_names_are_replaced_and_nothing_else(ads):
     command = "echo $(Process) $(Cluster) $(Item) $(date) $(process) $HOME {} ${A} $$(B)"
     (job,) = ads("--", "/bin/sh", "-c", command)
     assert job["Arguments"] == "-c 'echo 0 1 $(Item) $(date) $(process) $HOME {} ${A} $$(B)'"
@@ -60,7 +57,7 @@ def test_three_names_are_replaced_and_nothing_else(ads: Any) -> None:
     assert job["Arguments"].startswith("'it''s $(date) {}|it''s $(date) {}|$(date)' 'it''s $(date) {}' ")
 
 
-def test_a_job_for_each_item(ads: Any) -> None:
+def test_a_job_for_each_item(ads):
     made = ads("--each", "a b", "--each", "c", "--count", "2", "--output", "{}.$(Process)", "--", "/bin/echo", "{}")
     assert [job["Arguments"] for job in made] == ["'a b'", "'a b'", "c", "c"]
     assert [job["Out"] for job in made] == ["a b.0", "a b.1", "c.2", "c.3"]
@@ -69,18 +66,18 @@ def test_a_job_for_each_item(ads: Any) -> None:
     assert [job["Arguments"] for job in made] == ["one", "' two  words'", "last"]
 
 
-def test_names_of_files_have_the_macros_that_there_are(ads: Any) -> None:
+def test_names_of_files_have_the_macros_that_there_are(ads):
     (job,) = ads("--output", "$(ClusterId).$(Process).$(date +%s).$(YEAR)", "--", "/bin/true")
     assert job["Out"].startswith("1.0.$(date +%s).2")
     assert ads("--verbatim", "--output", "$(Process).{}", "--", "/bin/echo", "$(Process)")[0]["Out"] == "$(Process).{}"
 
 
-def test_verbatim_replaces_nothing(ads: Any) -> None:
+def test_verbatim_replaces_nothing(ads):
     (job,) = ads("--verbatim", "--each", "a", "--", "/bin/echo", "$(Process)", "$(Item)", "{}")
     assert job["Arguments"] == "$(Process) $(Item) {}"
 
 
-def test_alike_jobs_stay_one_range(run: Run, state: Path) -> None:
+def test_alike_jobs_stay_one_range(run, state):
     run("--state", state, "submit", "--count", "1000", "--", "/bin/echo", "$(Process)")
     assert run("--state", state, "queue").out.count("1.0-999") == 1
 
@@ -96,7 +93,7 @@ def test_alike_jobs_stay_one_range(run: Run, state: Path) -> None:
         (["--time", "soon"], "--time"),
     ],
 )
-def test_wrong_values(run: Run, state: Path, words: list[str], problem: str) -> None:
+def test_wrong_values(run, state, words, problem):
     ended = run("--state", state, "submit", *words, "--", "/bin/true")
     assert ended.code != 0
     assert problem in ended.err
@@ -112,7 +109,7 @@ echo
 """
 
 
-def test_a_script_with_lines_of_slurm(ads: Any, run: Run, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_script_with_lines_of_slurm(ads, run, state, monkeypatch):
     monkeypatch.setenv("COLOUR", "dark $blue")
     Path("job.sh").write_text(SCRIPT)
     made = ads("job.sh", "x y", "--flag")
@@ -126,7 +123,7 @@ def test_a_script_with_lines_of_slurm(ads: Any, run: Run, state: Path, monkeypat
     assert "without effect here: --partition\n" in run("--state", state, "submit", "job.sh").err
 
 
-def test_a_script_with_lines_of_fairq(ads: Any) -> None:
+def test_a_script_with_lines_of_fairq(ads):
     Path("job.sh").write_text("#!/bin/sh -e\n# A comment.\n#FAIRQ --cpus 4 --mem 2GB --name night\nhostname\n")
     (job,) = ads("--cpus", "1", "job.sh")
     assert (job["RequestCpus"], job["RequestMemory"], job["JobBatchName"]) == (1, 2048, "night")
@@ -144,7 +141,7 @@ def test_a_script_with_lines_of_fairq(ads: Any) -> None:
          "SLURM_CPUS_PER_TASK=1 SLURM_JOB_ID=1 SLURM_JOB_NAME=script"),
     ],
 )  # fmt: skip
-def test_options_of_slurm(ads: Any, line: str, attribute: str, value: object) -> None:
+def test_options_of_slurm(ads, line, attribute, value):
     Path("job.sh").write_text(f"#!/bin/sh\n#SBATCH {line}\n")
     assert ads("job.sh")[0][attribute] == value
 
@@ -157,7 +154,7 @@ def test_options_of_slurm(ads: Any, line: str, attribute: str, value: object) ->
         ("--time=soon", "--time=soon"),
     ],
 )  # fmt: skip
-def test_what_would_run_another_job_is_refused(run: Run, state: Path, tmp_path: Path, line: str, problem: str) -> None:
+def test_what_would_run_another_job_is_refused(run, state, tmp_path, line, problem):
     script = tmp_path / "job.sh"
     script.write_text(f"#!/bin/sh\n#SBATCH {line}\n")
     ended = run("--state", state, "submit", script)
@@ -165,6 +162,6 @@ def test_what_would_run_another_job_is_refused(run: Run, state: Path, tmp_path: 
     assert problem in ended.err
 
 
-def test_items_that_nothing_names(run: Run, state: Path) -> None:
+def test_items_that_nothing_names(run, state):
     ended = run("--state", state, "submit", "--each", "a", "--each", "b", "--", "/bin/true")
     assert "the jobs are alike: neither {} nor $(Item)" in ended.err

@@ -1,14 +1,6 @@
 """``submit`` tells where one job of a cluster may keep the others from being tried."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import pytest
-
-Run = Callable[..., Any]
 
 STATEMENTS = 'requirements = Arch == "A"\nqueue 2\nrequirements = Arch == "B"\nqueue\n'
 ITEMS = "request_memory = $(m)\nqueue m in (1G, 2G)\n"
@@ -27,9 +19,7 @@ TOLD = "keeps the later ones from being tried in the same pass; set schedd.negot
         ("schedd.significant_attributes", "Arch", True),
     ],
 )
-def test_a_cluster_of_different_jobs(
-    run: Run, state: Path, tmp_path: Path, text: str, told: bool, setting: str, value: str, lifts: bool
-) -> None:
+def test_a_cluster_of_different_jobs(run, state, tmp_path, text, told, setting, value, lifts):
     """Statements or items with different needs, where the rest of the cluster is skipped."""
     description = tmp_path / "jobs.sub"
     description.write_text(f"executable = /bin/true\n{text}")

@@ -1,24 +1,19 @@
 """Jobs that start at a set time: deferral_time and cron."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-Run = Callable[..., Any]
 TEXT = "executable = /bin/date\narguments = +%s\noutput = out\n"
 
 
 @pytest.fixture
-def fairq(run: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def fairq(run, state, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TZ", "UTC")
 
-    def ended(*words: str, code: int = 0) -> Any:
+    def ended(*words, code=0):
         found = run("--state", state, *words)
         assert found.code == code, found.err
         return found
@@ -27,17 +22,17 @@ def fairq(run: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     return ended
 
 
-def job(fairq: Run) -> Any:
+def job(fairq):
     (found,) = json.loads(fairq("queue", "--json").out)
     return found.get("WaitsFor", found["JobStatus"])
 
 
-def submit(fairq: Run, lines: str, now: str) -> None:
+def submit(fairq, lines, now):
     Path("job.sub").write_text(f"{TEXT}{lines}\nqueue\n")
     fairq("submit", "job.sub", "--now", now)
 
 
-def test_a_job_is_matched_shortly_before_its_time(fairq: Run) -> None:
+def test_a_job_is_matched_shortly_before_its_time(fairq):
     submit(fairq, "deferral_time = QDate + 3600", "2026-03-01 10:00")
     assert job(fairq) == "2026-03-01 10:55:00"
     fairq("negotiate", "--now", "2026-03-01 10:54:59")
@@ -46,7 +41,7 @@ def test_a_job_is_matched_shortly_before_its_time(fairq: Run) -> None:
     assert job(fairq) == 2
 
 
-def test_preparation_and_window(fairq: Run) -> None:
+def test_preparation_and_window(fairq):
     submit(fairq, "deferral_time = QDate + 3600\ndeferral_prep_time = 60\ndeferral_window = 30", "2026-03-01 10:00")
     assert job(fairq) == "2026-03-01 10:59:00"
     fairq("slots", "drain", "slot1@a", "slot2@a")
@@ -57,7 +52,7 @@ def test_preparation_and_window(fairq: Run) -> None:
     assert json.loads(fairq("queue", "--json").out)[0]["HoldReasonCode"] == 20
 
 
-def test_a_schedule_waits_for_its_next_time_when_it_is_released(fairq: Run) -> None:
+def test_a_schedule_waits_for_its_next_time_when_it_is_released(fairq):
     submit(fairq, "cron_minute = 0\ncron_hour = 6,18\non_exit_remove = false", "2026-03-01 10:00")
     assert job(fairq) == "2026-03-01 17:55:00"
     fairq("slots", "drain", "slot1@a", "slot2@a")
@@ -75,12 +70,12 @@ def test_a_schedule_waits_for_its_next_time_when_it_is_released(fairq: Run) -> N
         ("deferral_time = soon(", "deferral_time"),
     ],
 )
-def test_wrong_times(fairq: Run, line: str, problem: str) -> None:
+def test_wrong_times(fairq, line, problem):
     Path("job.sub").write_text(f"{TEXT}{line}\nqueue\n")
     assert problem in fairq("submit", "job.sub", code=32).err
 
 
-def test_the_program_starts_at_its_time_or_not_at_all(fairq: Run) -> None:
+def test_the_program_starts_at_its_time_or_not_at_all(fairq):
     fairq("slots", "add", "b", "--attribute", 'Launch="local"')
     fairq("slots", "remove", "slot1@a", "slot2@a")
     Path("job.sub").write_text(f"{TEXT}deferral_time = QDate + 2\nqueue\n")

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-Run = Callable[..., Any]
 
 NOW = 1_795_210_080
 PILOT = ("--site", "LCG.CERN.cern", "--cputime", 100000)
 
 
 @pytest.fixture
-def pool(run: Run, state: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+def pool(run, state, monkeypatch):
     """Runs fairq on a state of its own at NOW (or later), and returns what it prints, as JSON if asked for."""
     monkeypatch.setenv("FAIRQ_STATE", str(state))
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "example.org")
 
-    def pool(*words: object, now: int = NOW, code: int = 0) -> Any:
+    def pool(*words, now=NOW, code=0):
         ended = run(*words, "--now", now)
         assert ended.code == code, ended.err
         return json.loads(ended.out) if "--json" in words else ended
@@ -29,7 +26,7 @@ def pool(run: Run, state: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...
     return pool
 
 
-def submit(run: Run, owner: str, group: str | None = None, count: int = 1, now: int = NOW, **asked: str) -> None:
+def submit(run, owner, group=None, count=1, now=NOW, **asked):
     """Queue *count* jobs of *owner*; *asked* are attributes of the job."""
     words: list[object] = ["--count", count, "--accounting-group-user", owner, "--now", now]
     if group:
@@ -40,16 +37,16 @@ def submit(run: Run, owner: str, group: str | None = None, count: int = 1, now: 
     assert ended.code == 0, ended.err
 
 
-def settings(state: Path, text: str) -> None:
+def settings(state, text):
     Path(f"{state}.toml").write_text(text)
 
 
-def queues(pool: Callable[..., Any]) -> list[dict[str, Any]]:
+def queues(pool):
     found: list[dict[str, Any]] = pool("taskqueues", "--json")
     return found
 
 
-def test_jobs_that_ask_for_the_same_share_a_queue_whatever_the_order(run: Run, pool: Callable[..., Any]) -> None:
+def test_jobs_that_ask_for_the_same_share_a_queue_whatever_the_order(run, pool):
     submit(run, "anna", "u", 2, Sites='"A, B"', CPUTime="50000")
     submit(run, "anna", "u", 1, Site='"B,A"', CPUTime="80000")
     submit(run, "anna", "u", 1, Sites='{ "B", "A", "A", " " }')
@@ -65,7 +62,7 @@ def test_jobs_that_ask_for_the_same_share_a_queue_whatever_the_order(run: Run, p
     ]
 
 
-def test_what_is_requested_becomes_tags_and_memory(run: Run, pool: Callable[..., Any]) -> None:
+def test_what_is_requested_becomes_tags_and_memory(run, pool):
     words = ["--request-cpus", 8, "--request-memory", "4GB", "--request-gpus", 1, "--accounting-group-user", "anna"]
     assert run("submit", *words, "--attribute", 'Tag="SGX"', "--", "/bin/true").code == 0
     submit(run, "anna", None, 1, WholeNode="true", MinRAM="0")
@@ -77,7 +74,7 @@ def test_what_is_requested_becomes_tags_and_memory(run: Run, pool: Callable[...,
     assert one["owner_group"] == "<none>"
 
 
-def test_priorities_of_jobs_become_user_priorities(run: Run, pool: Callable[..., Any], state: Path) -> None:
+def test_priorities_of_jobs_become_user_priorities(run, pool, state):
     submit(run, "anna", "u", UserPriority="5", JobName='"a"')
     submit(run, "bert", "u")
     assert run("prio", "7", "2.0").code == 0
@@ -92,9 +89,7 @@ def test_priorities_of_jobs_become_user_priorities(run: Run, pool: Callable[...,
     assert averages == pytest.approx({"anna": 5.0, "bert": 7.0, "carl": 1e-5, "dora": 1.0, "emil": 1e6})
 
 
-def test_private_groups_divide_by_users_and_sharing_ones_by_queues(
-    run: Run, pool: Callable[..., Any], state: Path
-) -> None:
+def test_private_groups_divide_by_users_and_sharing_ones_by_queues(run, pool, state):
     settings(state, "[shares.groups.u]\njob_share = 1000\n[shares.groups.p]\njob_share = 3000\njob_sharing = true\n")
     submit(run, "anna", "u")
     submit(run, "bert", "u")
@@ -110,7 +105,7 @@ def test_private_groups_divide_by_users_and_sharing_ones_by_queues(
     assert [one["stored_priority"] for one in queues(pool)] == [500, 125, 375, 1500, 1500]
 
 
-def test_queues_keep_their_numbers_and_no_number_is_given_twice(run: Run, pool: Callable[..., Any]) -> None:
+def test_queues_keep_their_numbers_and_no_number_is_given_twice(run, pool):
     for owner in ("anna", "bert", "carl"):
         submit(run, owner, "u")
     pool("taskqueues", "shares")
@@ -120,7 +115,7 @@ def test_queues_keep_their_numbers_and_no_number_is_given_twice(run: Run, pool: 
     assert [(one["task_queue"], one["owner"]) for one in queues(pool)] == [(1, "anna"), (4, "dora")]
 
 
-def test_a_full_queue_splits(run: Run, pool: Callable[..., Any], state: Path) -> None:
+def test_a_full_queue_splits(run, pool, state):
     settings(state, "[shares]\nmax_jobs_in_task_queue = 4\n")
     submit(run, "anna", "u", 10)
     assert [one["jobs"] for one in queues(pool)] == [4, 4, 2]
@@ -128,7 +123,7 @@ def test_a_full_queue_splits(run: Run, pool: Callable[..., Any], state: Path) ->
     assert sorted(one["job"] for one in matched["matches"]) == sorted(f"1.{proc}" for proc in range(10))
 
 
-def test_a_pilot_gets_a_job_which_runs_until_it_is_finished(run: Run, pool: Callable[..., Any]) -> None:
+def test_a_pilot_gets_a_job_which_runs_until_it_is_finished(run, pool):
     submit(run, "anna", "u", 2)
 
     matched = pool("taskqueues", "match", *PILOT, "--pilot", "https://pilot/7", "--json")
@@ -151,7 +146,7 @@ def test_a_pilot_gets_a_job_which_runs_until_it_is_finished(run: Run, pool: Call
     assert run("state", "check").code == 0
 
 
-def test_a_cycle_leaves_pilots_alone_and_charges_them(run: Run, pool: Callable[..., Any]) -> None:
+def test_a_cycle_leaves_pilots_alone_and_charges_them(run, pool):
     assert run("slots", "add", "node").code == 0
     submit(run, "anna", "u", 3)
     pool("taskqueues", "match", *PILOT)
@@ -162,7 +157,7 @@ def test_a_cycle_leaves_pilots_alone_and_charges_them(run: Run, pool: Callable[.
     assert run("state", "check").code == 0
 
 
-def test_a_site_that_is_not_in_use_gets_test_jobs_alone(run: Run, pool: Callable[..., Any], state: Path) -> None:
+def test_a_site_that_is_not_in_use_gets_test_jobs_alone(run, pool, state):
     submit(run, "ann", JobType='"MC"')
     submit(run, "bob", JobType='"Test"')
     settings(state, '[shares]\nusable_sites = "LCG.CERN.cern, LCG.RAL.uk"\n')
@@ -173,7 +168,7 @@ def test_a_site_that_is_not_in_use_gets_test_jobs_alone(run: Run, pool: Callable
     assert [one["owner"] for one in pool(*asked, "LCG.RAL.uk")["matches"]] == ["ann"]
 
 
-def test_a_pilot_of_a_vo_takes_the_jobs_of_its_groups(run: Run, pool: Callable[..., Any], state: Path) -> None:
+def test_a_pilot_of_a_vo_takes_the_jobs_of_its_groups(run, pool, state):
     settings(state, '[shares.groups]\nu = { vo = "lhcb" }\np = { vo = "lhcb" }\nw = { vo = "belle" }\n')
     for group in "upw":
         submit(run, "ann", group)
@@ -183,7 +178,7 @@ def test_a_pilot_of_a_vo_takes_the_jobs_of_its_groups(run: Run, pool: Callable[.
     assert {one["group"] for one in pool(*asked, "lhcb", "--group", "w", "--json")["matches"]} == {"w"}
 
 
-def test_an_import_of_machines_keeps_the_pilots(run: Run, pool: Callable[..., Any], tmp_path: Path) -> None:
+def test_an_import_of_machines_keeps_the_pilots(run, pool, tmp_path):
     submit(run, "anna", "u", 2)
     pool("taskqueues", "match", *PILOT)
     (tmp_path / "slots.json").write_text('[{"Name": "a"}, {"Name": "b"}]')
@@ -194,7 +189,7 @@ def test_an_import_of_machines_keeps_the_pilots(run: Run, pool: Callable[..., An
     assert [slot["Name"] for slot in pool("slots", "--json")] == ["a", "b"]
 
 
-def test_holding_or_removing_a_job_ends_its_pilots_slot(run: Run, pool: Callable[..., Any]) -> None:
+def test_holding_or_removing_a_job_ends_its_pilots_slot(run, pool):
     submit(run, "anna", "u", 3)
     pool("taskqueues", "match", *PILOT, "--count", 3)
     pool("hold", "1.0", now=NOW + 1)
@@ -205,7 +200,7 @@ def test_holding_or_removing_a_job_ends_its_pilots_slot(run: Run, pool: Callable
     assert run("state", "check").code == 0
 
 
-def test_the_same_seed_draws_the_same(run: Run, pool: Callable[..., Any]) -> None:
+def test_the_same_seed_draws_the_same(run, pool):
     for owner in ("anna", "bert", "carl", "dora"):
         submit(run, owner, "u", 5)
     draws = [
@@ -218,9 +213,7 @@ def test_the_same_seed_draws_the_same(run: Run, pool: Callable[..., Any]) -> Non
 
 
 @pytest.mark.parametrize(("selection", "chance"), [("proportional", 2 / 3), ("dirac", 0.75), ("strict", 1.0)])
-def test_each_way_of_drawing_has_its_chances(
-    selection: str, chance: float, run: Run, pool: Callable[..., Any], state: Path
-) -> None:
+def test_each_way_of_drawing_has_its_chances(selection, chance, run, pool, state):
     settings(state, "[shares.groups.a]\njob_share = 2000\n[shares.groups.b]\njob_share = 1000\n")
     submit(run, "anna", "a")
     submit(run, "bert", "b")
@@ -231,9 +224,7 @@ def test_each_way_of_drawing_has_its_chances(
     assert first == {"anna": pytest.approx(chance)} or first == {"bert": pytest.approx(1 - chance)}
 
 
-def test_running_limits_of_a_site_hold_within_one_call_and_between_calls(
-    run: Run, pool: Callable[..., Any], state: Path
-) -> None:
+def test_running_limits_of_a_site_hold_within_one_call_and_between_calls(run, pool, state):
     settings(state, '[shares.RunningLimit."LCG.CERN.cern".JobType]\nMC = 2\n')
     submit(run, "anna", "u", 5, JobType='"MC"')
     submit(run, "bert", "u", 1, JobType='"User"')
@@ -248,7 +239,7 @@ def test_running_limits_of_a_site_hold_within_one_call_and_between_calls(
     assert len(pool("taskqueues", "match", *PILOT, "--json", now=NOW + 2)["matches"]) == 1
 
 
-def test_matching_delays_of_a_site_are_remembered(run: Run, pool: Callable[..., Any], state: Path) -> None:
+def test_matching_delays_of_a_site_are_remembered(run, pool, state):
     settings(state, '[shares.MatchingDelay."LCG.CERN.cern".JobType]\nMC = 100\n')
     submit(run, "anna", "u", 5, JobType='"MC"')
     got = [
@@ -258,9 +249,7 @@ def test_matching_delays_of_a_site_are_remembered(run: Run, pool: Callable[..., 
     assert got == [1, 0, 1, 0, 1]
 
 
-def test_why_names_every_condition_that_fails_with_both_values_and_the_change(
-    run: Run, pool: Callable[..., Any]
-) -> None:
+def test_why_names_every_condition_that_fails_with_both_values_and_the_change(run, pool):
     asked = {"Sites": '"A, B"', "Platform": '"el9"', "JobType": '"MC"', "Tag": '"GPU"', "MinRAM": "4000"}
     submit(run, "anna", "u", 1, CPUTime="100000", **asked)
     pilot = ["--site", "C", "--cputime", 1000, "--platform", "el8", "--job-type", "User", "--max-ram", 2000,
@@ -286,7 +275,7 @@ def test_why_names_every_condition_that_fails_with_both_values_and_the_change(
     assert "it is running on pilot_1.0@A" in pool("taskqueues", "why", "1.0", *mended).out
 
 
-def test_a_job_that_asks_for_nonsense_is_in_no_queue_and_why_says_so(run: Run, pool: Callable[..., Any]) -> None:
+def test_a_job_that_asks_for_nonsense_is_in_no_queue_and_why_says_so(run, pool):
     submit(run, "anna", "u", 1, CPUTime='"long"')
     submit(run, "bert", "u")
     listed = pool("taskqueues")
@@ -310,23 +299,21 @@ def test_a_job_that_asks_for_nonsense_is_in_no_queue_and_why_says_so(run: Run, p
         ("CPUTime", "2 * 30"),
     ],
 )
-def test_odd_values_of_a_job_are_no_trouble(name: str, value: str, run: Run, pool: Callable[..., Any]) -> None:
+def test_odd_values_of_a_job_are_no_trouble(name, value, run, pool):
     submit(run, "anna", "u", 1, **{name: value})
     assert pool("taskqueues", "shares", "--json")["rules"] == "documented"
     assert len(pool("taskqueues", "match", *PILOT, "--tag", "any", "--json")["matches"]) == 1
     assert run("state", "check").code == 0
 
 
-def test_a_state_that_does_not_exist_has_no_queues_and_is_not_made(pool: Callable[..., Any], state: Path) -> None:
+def test_a_state_that_does_not_exist_has_no_queues_and_is_not_made(pool, state):
     assert queues(pool) == []
     assert pool("taskqueues", "match", *PILOT, "--json")["matches"] == []
     assert pool("taskqueues", "shares", "--json")["task_queues"] == []
     assert not state.exists()
 
 
-def test_a_group_that_nobody_knows_is_refused_once_groups_are_configured(
-    run: Run, pool: Callable[..., Any], state: Path
-) -> None:
+def test_a_group_that_nobody_knows_is_refused_once_groups_are_configured(run, pool, state):
     submit(run, "anna", "u")
     assert pool("taskqueues", "match", *PILOT, "--group", "lhcb", "--json")["matches"] == []
     settings(state, "[shares.groups.lhcb_user]\njob_share = 1\n")
@@ -337,7 +324,7 @@ def test_a_group_that_nobody_knows_is_refused_once_groups_are_configured(
     assert pool("taskqueues", "shares", "--group", "nobody", code=68).err.endswith("known are lhcb_user, u\n")
 
 
-def test_why_counts_the_older_jobs_that_go_first(run: Run, pool: Callable[..., Any]) -> None:
+def test_why_counts_the_older_jobs_that_go_first(run, pool):
     submit(run, "anna", "u", 3)
     submit(run, "anna", "u", 2, UserPriority="5")
     submit(run, "anna", "u", 3)
@@ -348,9 +335,7 @@ def test_why_counts_the_older_jobs_that_go_first(run: Run, pool: Callable[..., A
     assert order == ["1.0", "1.1", "1.2", "3.0", "3.1", "3.2"]
 
 
-def test_background_work_gets_the_floor_and_each_site_variant_a_part(
-    run: Run, pool: Callable[..., Any], state: Path
-) -> None:
+def test_background_work_gets_the_floor_and_each_site_variant_a_part(run, pool, state):
     """With site_families, as DIRAC has it, queues that differ only in sites get the sum of their parts."""
     group = "[shares.groups.u]\njob_share = 900\nallow_background_tqs = true\n"
     settings(state, group)
@@ -366,9 +351,7 @@ def test_background_work_gets_the_floor_and_each_site_variant_a_part(
 
 
 @pytest.mark.parametrize("given", ["0", "-2", "1 - 1", '"high"'])
-def test_a_user_priority_that_is_not_above_0_is_refused(
-    given: str, run: Run, pool: Callable[..., Any], state: Path
-) -> None:
+def test_a_user_priority_that_is_not_above_0_is_refused(given, run, pool, state):
     asked = ("submit", "--attribute", f"UserPriority={given}", "--", "/bin/true")
     refused = run(*asked)
     assert refused.code == 66 and "UserPriority" in refused.err and "give a number above 0" in refused.err
@@ -378,7 +361,7 @@ def test_a_user_priority_that_is_not_above_0_is_refused(
 
 
 @pytest.mark.parametrize("name", ["owner_group", "OwnerGroup", "ownergroup", "Owner_Group"])
-def test_a_member_is_found_in_every_spelling(run: Run, pool: Callable[..., Any], name: str) -> None:
+def test_a_member_is_found_in_every_spelling(run, pool, name):
     submit(run, "anna", "u")
     submit(run, "bert", "v")
     found = pool("taskqueues", "list", "--constraint", f'{name} == "v"', "--af", name, f"strcat({name}, 1)")

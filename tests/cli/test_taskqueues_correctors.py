@@ -1,10 +1,5 @@
 """Share correctors of plugins: whatever one does wrong is one line with its name."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 from tests.cli.test_taskqueues import pool, settings, submit
 
@@ -35,7 +30,7 @@ By = 1
 
 
 @pytest.fixture
-def shares(run: Any, pool: Any, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def shares(run, pool, state, tmp_path, monkeypatch):
     """Run taskqueues shares with a plugin of one group whose answer, start and update are given."""
     info = tmp_path / "odd-1.dist-info"
     info.mkdir()
@@ -45,7 +40,7 @@ def shares(run: Any, pool: Any, state: Path, tmp_path: Path, monkeypatch: pytest
     settings(state, BLOCK)
     submit(run, "anna", "a")
 
-    def shares(number: int, answer: str = "Correction(expected)", made: str = "pass", updated: str = "pass") -> Any:
+    def shares(number, answer="Correction(expected)", made="pass", updated="pass"):
         # Every test brings a module of its own: one that is imported stays.
         name = f"odd_corrector_{number}"
         (tmp_path / f"{name}.py").write_text(PLUGIN.format(answer=answer, made=made, updated=updated))
@@ -73,7 +68,7 @@ ODD = [
 
 
 @pytest.mark.parametrize(("number", "answer", "problem"), [(n, *case) for n, case in enumerate(ODD)])
-def test_an_odd_answer_is_told_with_the_name_of_the_plugin(number: int, answer: str, problem: str, shares: Any) -> None:
+def test_an_odd_answer_is_told_with_the_name_of_the_plugin(number, answer, problem, shares):
     ended = shares(number, answer)
     assert (ended.code, ended.out, ended.err.count("\n")) == (76, "", 1), ended.err
     assert ended.err.startswith("fairq: the share corrector 'Odd' cannot be used: ")
@@ -91,12 +86,12 @@ def test_an_odd_answer_is_told_with_the_name_of_the_plugin(number: int, answer: 
         (103, "raise OSError('no disk')", "pass", "cannot be started: odd_corrector_103:Odd: OSError: no disk"),
     ],
 )
-def test_so_is_whatever_else_it_does(number: int, made: str, updated: str, problem: str, shares: Any) -> None:
+def test_so_is_whatever_else_it_does(number, made, updated, problem, shares):
     ended = shares(number, made=made, updated=updated)
     assert (ended.code, ended.err.count("\n")) == (76, 1), ended.err
     assert problem in ended.err
     assert "'Odd'" in ended.err
 
 
-def test_a_corrector_in_order_is_left_alone(shares: Any) -> None:
+def test_a_corrector_in_order_is_left_alone(shares):
     assert shares(200, "Correction({name: share / 4 for name, share in expected.items()})").code == 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -99,13 +98,13 @@ DUMP: dict[str, Any] = {
 
 
 @pytest.fixture
-def dump(tmp_path: Path) -> Path:
+def dump(tmp_path):
     (tmp_path / "schema.cfg").write_text(SCHEMA)
     (tmp_path / "dump.json").write_text(json.dumps(DUMP))
     return tmp_path / "dump.json"
 
 
-def run_an_hour(run: Any, pool: Any) -> None:
+def run_an_hour(run, pool):
     """Three jobs of anna's group and one of bert's run from NOW to an hour later."""
     submit(run, "anna", "a", 3)
     submit(run, "bert", "b", 1)
@@ -114,7 +113,7 @@ def run_an_hour(run: Any, pool: Any) -> None:
     submit(run, "bert", "b")
 
 
-def test_three_times_the_expected_use_gives_a_third(run: Any, pool: Any, state: Path) -> None:
+def test_three_times_the_expected_use_gives_a_third(run, pool, state):
     """Expected are halves; anna's group used 3/4, so that half of 1000 over 3/4 is left of it."""
     settings(state, HOUR)
     run_an_hour(run, pool)
@@ -129,7 +128,7 @@ def test_three_times_the_expected_use_gives_a_third(run: Any, pool: Any, state: 
     assert (hour["slice"], hour["use"], hour["use_fraction"], hour["bound"]) == ("Hour", 3.0, 0.75, None)
 
 
-def test_runs_that_have_ended_count_as_long_as_the_slice_reaches_back(run: Any, pool: Any, state: Path) -> None:
+def test_runs_that_have_ended_count_as_long_as_the_slice_reaches_back(run, pool, state):
     settings(state, HOUR)
     run_an_hour(run, pool)
     pool("finish", "--all", now=NOW + 1800)
@@ -139,7 +138,7 @@ def test_runs_that_have_ended_count_as_long_as_the_slice_reaches_back(run: Any, 
     assert [one["factor"] for one in later["groups"]] == [1, 1]
 
 
-def test_the_rules_dirac_ignore_the_schemas_name_of_the_bound(run: Any, pool: Any, state: Path) -> None:
+def test_the_rules_dirac_ignore_the_schemas_name_of_the_bound(run, pool, state):
     settings(state, HOUR.replace("MaxGlobalCorrection = 10", "MaxGlobalCorrectionFactor = 1"))
     run_an_hour(run, pool)
     documented = pool("taskqueues", "shares", "--json", "--dry-run", now=NOW + 3600)
@@ -150,9 +149,7 @@ def test_the_rules_dirac_ignore_the_schemas_name_of_the_bound(run: Any, pool: An
     assert "DIRAC reads MaxGlobalCorrection (default 5), not MaxGlobalCorrectionFactor" in ended.err
 
 
-def test_the_schemas_example_is_taken_as_it_stands_and_corrects_imported_queues(
-    run: Any, pool: Any, dump: Path
-) -> None:
+def test_the_schemas_example_is_taken_as_it_stands_and_corrects_imported_queues(run, pool, dump):
     """Reference dirac 5: 455.5556 and 6600; alice 144.2593; bob, at the bound 3 in DIRAC, has 2.6 here."""
     assert run("config", "import", dump.with_name("schema.cfg")).code == 0
     assert run("config", "set", "shares.rules", "documented").code == 0
@@ -172,14 +169,14 @@ def test_the_schemas_example_is_taken_as_it_stands_and_corrects_imported_queues(
     assert stored[15] == pytest.approx(3300)
 
 
-def test_a_live_diracs_priorities_are_what_they_should_be(run: Any, pool: Any, dump: Path) -> None:
+def test_a_live_diracs_priorities_are_what_they_should_be(run, pool, dump):
     assert run("config", "import", dump.with_name("schema.cfg")).code == 0
     ended = pool("taskqueues", "shares", "--check", dump)
     assert ended.out == ""
     assert "all 5 task queues have the expected priority (rules dirac)" in ended.err
 
 
-def test_a_dirac_whose_agent_does_not_run_is_found_out(run: Any, pool: Any, dump: Path, state: Path) -> None:
+def test_a_dirac_whose_agent_does_not_run_is_found_out(run, pool, dump, state):
     """DIRAC issue 8650: priority 1 everywhere, unnoticed for years."""
     assert run("config", "import", dump.with_name("schema.cfg")).code == 0
     ones = dict(DUMP, task_queues=[{**queue, "Priority": 1.0} for queue in DUMP["task_queues"]])
@@ -196,7 +193,7 @@ def test_a_dirac_whose_agent_does_not_run_is_found_out(run: Any, pool: Any, dump
     assert not state.exists()
 
 
-def test_imported_jobs_are_for_pilots_and_handed_out_once(run: Any, pool: Any, dump: Path) -> None:
+def test_imported_jobs_are_for_pilots_and_handed_out_once(run, pool, dump):
     assert run("slots", "add", "node").code == 0
     pool("taskqueues", "import", dump)
     assert pool("negotiate", "--json")["matches"] == []
@@ -209,7 +206,7 @@ def test_imported_jobs_are_for_pilots_and_handed_out_once(run: Any, pool: Any, d
     assert run("state", "check").code == 0
 
 
-def test_an_old_dump_does_not_queue_again_what_ended_since(pool: Any, tmp_path: Path) -> None:
+def test_an_old_dump_does_not_queue_again_what_ended_since(pool, tmp_path):
     queues = [{"TQId": 7, "Owner": "ann", "OwnerGroup": "u", "CPUTime": 360, "Jobs": 3}]
     made = {"task_queues": queues, "jobs": [{"JobId": number, "TQId": 7} for number in (1, 2, 3)]}
     old, new = tmp_path / "old.json", tmp_path / "new.json"
@@ -225,7 +222,7 @@ def test_an_old_dump_does_not_queue_again_what_ended_since(pool: Any, tmp_path: 
     assert [queue["jobs"] for queue in pool("taskqueues", "--json", now=9000)] == [3]
 
 
-def test_reports_are_old_after_the_correctors_period(run: Any, pool: Any, state: Path, dump: Path) -> None:
+def test_reports_are_old_after_the_correctors_period(run, pool, state, dump):
     history = {"": {"3600": {"u": 1.0}}}
     dump.write_text(json.dumps({"time": NOW, "task_queues": [], "history": history}))
     pool("taskqueues", "import", dump)
@@ -238,7 +235,7 @@ def test_reports_are_old_after_the_correctors_period(run: Any, pool: Any, state:
     assert "seconds old" not in pool("taskqueues", "shares", now=NOW + 1000).err
 
 
-def test_averages_are_enough_and_what_is_listed_can_be_imported(run: Any, pool: Any, tmp_path: Path) -> None:
+def test_averages_are_enough_and_what_is_listed_can_be_imported(run, pool, tmp_path):
     text = (
         "TQId,Owner,OwnerGroup,CPUTime,Sites,Tags,MinRAM,Jobs,AveragePriority,Priority\n"
         '7,alice,g,86400,"B, A",,0,4,2.5,1\n8,bob,g,360,,GPU,2000,2,,\n9,carl,g,360,,,,0,,3\n'
@@ -259,9 +256,7 @@ def test_averages_are_enough_and_what_is_listed_can_be_imported(run: Any, pool: 
     assert "all 2 task queues" in pool("taskqueues", "shares", "--check", tmp_path / "again.json").err
 
 
-def test_a_corrector_of_a_plugin_is_found_by_its_entry_point(
-    run: Any, pool: Any, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_corrector_of_a_plugin_is_found_by_its_entry_point(run, pool, state, tmp_path, monkeypatch):
     (tmp_path / "halving.py").write_text(
         "from fairq.engine.shares.corrector import Correction\n"
         "class Halving:\n"
@@ -317,9 +312,7 @@ MaxCorrection = 2
 
 
 @pytest.mark.parametrize("rules", ["", '[shares]\nrules = "dirac"\nenable_shares_correction = true\n'])
-def test_the_schemas_example_in_toml_works_before_anybody_has_configured_groups(
-    rules: str, run: Any, pool: Any, state: Path
-) -> None:
+def test_the_schemas_example_in_toml_works_before_anybody_has_configured_groups(rules, run, pool, state):
     settings(state, rules + TOML)
     assert run("config", "check").code == 0
     assert pool("taskqueues", "shares", "--json")["groups"] == []
@@ -327,7 +320,7 @@ def test_the_schemas_example_in_toml_works_before_anybody_has_configured_groups(
     assert [one["owner_group"] for one in pool("taskqueues", "shares", "--json")["groups"]] == ["lhcb_user"]
 
 
-def test_corrections_that_can_do_nothing_are_told(run: Any, pool: Any, state: Path) -> None:
+def test_corrections_that_can_do_nothing_are_told(run, pool, state):
     settings(state, TOML + "[shares.groups.lhcb_user]\njob_sharing = true\n")
     submit(run, "anna", "lhcb_user")
     assert "a corrector is for the users of lhcb_user, but job sharing" in pool("taskqueues", "shares").err
@@ -335,7 +328,7 @@ def test_corrections_that_can_do_nothing_are_told(run: Any, pool: Any, state: Pa
     assert 'To correct by name, set shares.in_group_key = "name"' in pool("taskqueues", "shares").err
 
 
-def test_an_accounting_group_is_known_without_shares_of_its_own(run: Any, pool: Any, state: Path) -> None:
+def test_an_accounting_group_is_known_without_shares_of_its_own(run, pool, state):
     settings(state, TOML + "[groups.lhcb_user]\nquota = 5\n[shares.groups.lhcb_prod]\njob_share = 5\n")
     assert pool("taskqueues", "shares", "--json")["rules"] == "documented"
     assert pool("taskqueues", "match", *PILOT, "--group", "lhcb_user", "--json")["matches"] == []

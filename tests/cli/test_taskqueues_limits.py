@@ -1,19 +1,13 @@
 """``fairq taskqueues limits``: what runs at each site, what may run, and how long delays last."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
-from tests.cli.test_taskqueues import NOW, PILOT, Run, pool, settings, submit
+from tests.cli.test_taskqueues import NOW, PILOT, pool, settings, submit
 
 __all__ = ["pool"]
 
 SITE = "LCG.CERN.cern"
 
 
-def test_running_jobs_are_counted_against_the_limit(run: Run, pool: Callable[..., Any], state: Path) -> None:
+def test_running_jobs_are_counted_against_the_limit(run, pool, state):
     settings(state, f'[shares.RunningLimit."{SITE}".JobType]\nMC = 2\nUser = 5\n')
     submit(run, "anna", "u", 3, JobType='"MC"')
     pool("taskqueues", "match", *PILOT, "--count", 3)
@@ -26,7 +20,7 @@ def test_running_jobs_are_counted_against_the_limit(run: Run, pool: Callable[...
     assert (now["running"], now["reached"]) == (1, False)
 
 
-def test_a_delay_runs_out(run: Run, pool: Callable[..., Any], state: Path) -> None:
+def test_a_delay_runs_out(run, pool, state):
     settings(state, f'[shares.MatchingDelay."{SITE}".JobType]\nMC = 100\n')
     submit(run, "anna", "u", 3, JobType='"MC"')
     pool("taskqueues", "match", *PILOT)
@@ -35,13 +29,13 @@ def test_a_delay_runs_out(run: Run, pool: Callable[..., Any], state: Path) -> No
     assert "1m40s" in pool("taskqueues", "limits").out
 
 
-def test_limits_of_computing_elements_have_lines_of_their_own(pool: Callable[..., Any], state: Path) -> None:
+def test_limits_of_computing_elements_have_lines_of_their_own(pool, state):
     settings(state, f'[shares.RunningLimit."{SITE}".CEs."ce1".Owner]\nann = 3\n')
     (found,) = pool("taskqueues", "limits", "--json")
     assert (found["ce"], found["attribute"], found["limit"]) == ("ce1", "Owner", 3)
 
 
-def test_no_limits_are_said(pool: Callable[..., Any]) -> None:
+def test_no_limits_are_said(pool):
     ended = pool("taskqueues", "limits")
     expected = "no site has a limit or a delay; see shares.RunningLimit and shares.MatchingDelay\n"
     assert (ended.out, ended.err) == ("", expected)

@@ -1,17 +1,11 @@
 """``fairq taskqueues match`` and ``why``: how a pilot is described, and what is told of it."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
-from tests.cli.test_taskqueues import PILOT, Run, pool, queues, settings, submit
+from tests.cli.test_taskqueues import PILOT, pool, queues, settings, submit
 
 __all__ = ["pool"]
 
 
-def test_a_dry_run_that_hands_out_nothing_says_only_that(run: Run, pool: Callable[..., Any]) -> None:
+def test_a_dry_run_that_hands_out_nothing_says_only_that(run, pool):
     submit(run, "anna", "u", Sites='"A"')
     told = pool("taskqueues", "match", *PILOT, "--dry-run").err
     assert (
@@ -19,7 +13,7 @@ def test_a_dry_run_that_hands_out_nothing_says_only_that(run: Run, pool: Callabl
     )
 
 
-def test_why_shows_large_numbers_as_they_were_given(run: Run, pool: Callable[..., Any], state: Path) -> None:
+def test_why_shows_large_numbers_as_they_were_given(run, pool, state):
     settings(state, '[shares]\ntask_queue_cpu_time_intervals = "100, 9000000"\n')
     submit(run, "anna", "u", CPUTime="200", MinRAM="9999999")
     asked = ("--site", "A", "--cputime", 1234567, "--max-ram", 7654321)
@@ -27,7 +21,7 @@ def test_why_shows_large_numbers_as_they_were_given(run: Run, pool: Callable[...
     assert [one["offered"] for one in told["failures"]] == ["1234567", "7654321"]
 
 
-def test_groups_and_use_occur_once_and_null_is_no_share(pool: Callable[..., Any], tmp_path: Path) -> None:
+def test_groups_and_use_occur_once_and_null_is_no_share(pool, tmp_path):
     dump = tmp_path / "dirac"
     dump.mkdir()
     (dump / "task_queues.csv").write_text("TQId,Owner,OwnerGroup,CPUTime,Jobs\n1,ann,g,100,1\n")
@@ -43,14 +37,14 @@ def test_groups_and_use_occur_once_and_null_is_no_share(pool: Callable[..., Any]
     assert queues(pool)[0]["priority"] == 1000
 
 
-def test_a_pilot_with_a_proxy_takes_its_own_users_jobs(run: Run, pool: Callable[..., Any], state: Path) -> None:
+def test_a_pilot_with_a_proxy_takes_its_own_users_jobs(run, pool, state):
     """Of a group with job sharing it takes anybody's; under DIRAC's rules of any group."""
     groups = "[shares.groups.u]\n[shares.groups.p]\njob_sharing = true\n"
     settings(state, groups)
     for owner, group in (("ann", "u"), ("bob", "u"), ("ann", "p"), ("bob", "p")):
         submit(run, owner, group)
 
-    def taken(proxy: str) -> set[tuple[str, str]]:
+    def taken(proxy):
         asked = ("taskqueues", "match", *PILOT, "--proxy", proxy, "--count", 9, "--dry-run", "--json")
         return {(one["owner"], one["group"]) for one in pool(*asked)["matches"]}
 

@@ -1,10 +1,6 @@
 """``fairq undo``: a change is taken back as if it had not been made."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,22 +13,22 @@ DAY = 86400
 
 
 @pytest.fixture
-def at(run, state: Path):
+def at(run, state):
     """Run a command at a time, in seconds after NOW."""
 
-    def at(time: int, *words: object):
+    def at(time, *words):
         end = list(words).index("--") if "--" in words else len(words)
         return run("--state", state, *words[:end], "--now", NOW + time, *words[end:])
 
     return at
 
 
-def queue(run, state: Path) -> list[dict[str, Any]]:
+def queue(run, state):
     ads = json.loads(run("--state", state, "queue", "--json").out)
     return [{name: value for name, value in ad.items() if name != "ServerTime"} for ad in ads]
 
 
-def record(state: Path, name: str) -> AccountingRecord | None:
+def record(state, name):
     with reading(state) as opened:
         return submitters.load(opened, name)
 
@@ -50,7 +46,7 @@ def record(state: Path, name: str) -> AccountingRecord | None:
         "release 2.0",
     ],
 )
-def test_a_change_of_jobs_is_taken_back(run, at, state: Path, change: str):
+def test_a_change_of_jobs_is_taken_back(run, at, state, change):
     at(0, "submit", "--count", 9, "--", "/bin/true")
     at(0, "submit", "--count", 5, "--", "/bin/echo", "$(Process)")
     at(1, "hold", "2.0", "--reason", "mine")
@@ -64,7 +60,7 @@ def test_a_change_of_jobs_is_taken_back(run, at, state: Path, change: str):
     assert run("--state", state, "state", "check").code == 0
 
 
-def test_a_removal_that_is_taken_back_is_no_end(run, at, state: Path):
+def test_a_removal_that_is_taken_back_is_no_end(run, at, state):
     at(0, "submit", "--count", 3, "--", "/bin/true")
     at(1, "remove", "1.2")
     at(2, "remove", "1.0-1")
@@ -74,7 +70,7 @@ def test_a_removal_that_is_taken_back_is_no_end(run, at, state: Path):
     assert len(json.loads(run("--state", state, "history", "--json").out)) == 2
 
 
-def test_a_submission_is_taken_back_unless_its_jobs_have_run(run, at, state: Path):
+def test_a_submission_is_taken_back_unless_its_jobs_have_run(run, at, state):
     at(0, "submit", "--count", 9, "--", "/bin/true")
     assert at(1, "undo").code == 0
     assert queue(run, state) == []
@@ -85,7 +81,7 @@ def test_a_submission_is_taken_back_unless_its_jobs_have_run(run, at, state: Pat
     assert (ended.code, "job 2.0 is running" in ended.err) == (103, True)
 
 
-def test_what_a_later_change_concerns_stays_until_that_one_is_undone(run, at, state: Path):
+def test_what_a_later_change_concerns_stays_until_that_one_is_undone(run, at, state):
     at(0, "submit", "--count", 9, "--", "/bin/true")
     at(1, "hold", "1.3")
     ended = at(2, "undo", "1")
@@ -107,7 +103,7 @@ def test_what_a_later_change_concerns_stays_until_that_one_is_undone(run, at, st
     ],
 )
 def test_a_last_change_that_cannot_be_undone_is_named_and_no_older_one_undone(
-    at, run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: str, reason: str
+    at, run, state, tmp_path, monkeypatch, last, reason
 ):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "slots.json").write_text("[]")
@@ -125,7 +121,7 @@ def test_a_last_change_that_cannot_be_undone_is_named_and_no_older_one_undone(
     assert before[-1] in queue(run, state) or last.startswith("taskqueues")
 
 
-def test_what_an_import_brought_is_not_taken_for_what_it_replaced(at, run, state: Path, tmp_path: Path):
+def test_what_an_import_brought_is_not_taken_for_what_it_replaced(at, run, state, tmp_path):
     """The imported job and slot have the number and the name of those before."""
     dump = tmp_path / "dump.json"
     at(0, "slots", "add", "a", "--cpus", "1")
@@ -140,7 +136,7 @@ def test_what_an_import_brought_is_not_taken_for_what_it_replaced(at, run, state
     assert [ad["Cpus"] for ad in json.loads(run("--state", state, "slots", "--json").out)] == [64]
 
 
-def test_a_dry_run_tells_and_stores_nothing(at, state: Path):
+def test_a_dry_run_tells_and_stores_nothing(at, state):
     at(0, "submit", "--", "/bin/true")
     before = state.read_bytes()
     assert "would be undone" in at(1, "undo", "--dry-run").out
@@ -151,7 +147,7 @@ class TestUserprio:
     """Beside a pool in which the edit was never made."""
 
     @pytest.fixture
-    def both(self, run, tmp_path: Path):
+    def both(self, run, tmp_path):
         """The same in two states, of which only the first is edited."""
         states = tmp_path / "a.db", tmp_path / "b.db"
         for one in states:
@@ -173,7 +169,7 @@ class TestUserprio:
             "-resetusage ann", "-resetall", "-delete ann", "-setfactor new@pool 7", "--prune 1s",
         ],
     )  # fmt: skip
-    def test_an_edit_undone_a_day_later_was_never_made(self, run, both, edit: str):
+    def test_an_edit_undone_a_day_later_was_never_made(self, run, both, edit):
         edited, other = both
         assert run("--state", edited, "userprio", *edit.split(), "--now", NOW + 60).code == 0
         assert run("--state", edited, "negotiate", "--now", NOW + 3600).code == 0
@@ -204,7 +200,7 @@ class TestUserprio:
 
 
 @pytest.mark.parametrize("change", ["remove b", "drain b", "add d", "remove b c --reason moved"])
-def test_a_change_of_slots_is_taken_back(run, at, state: Path, change: str):
+def test_a_change_of_slots_is_taken_back(run, at, state, change):
     for name in ("a", "b", "c"):
         at(0, "slots", "add", name)
     before = json.loads(run("--state", state, "slots", "--json", "--now", NOW).out)

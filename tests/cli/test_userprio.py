@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +19,7 @@ HOUR = 3600
 
 
 @pytest.fixture
-def pool(state: Path) -> Path:
+def pool(state):
     """Ann runs on one slot, bob is idle since an hour, old since a hundred days."""
     with writing(state) as opened:
         submitters.store(
@@ -47,21 +46,21 @@ def pool(state: Path) -> Path:
 
 
 @pytest.fixture
-def userprio(run, pool: Path):
+def userprio(run, pool):
     """Run userprio on the pool, a minute after its last update."""
 
-    def userprio(*words: object):
+    def userprio(*words):
         return run("--state", pool, "userprio", "--now", NOW + 60, *words)
 
     return userprio
 
 
-def record(path: Path, name: str) -> AccountingRecord | None:
+def record(path, name):
     with reading(path) as opened:
         return submitters.load(opened, name)
 
 
-def stored(path: Path) -> bytes:
+def stored(path):
     return path.read_bytes()
 
 
@@ -132,7 +131,7 @@ def test_csv_and_autoformat_and_long_show_the_same_records(userprio):
     assert long.endswith("\n\n")
 
 
-def test_a_view_writes_nothing(userprio, pool: Path):
+def test_a_view_writes_nothing(userprio, pool):
     before = stored(pool)
     for words in (["-all", "-allusers"], ["-getreslist", "ann@pool"], ["--json"], ["-grouprollup"]):
         assert userprio(*words).code == 0
@@ -182,7 +181,7 @@ EDITS: list[tuple[list[str], str, str, Any]] = [
 
 
 @pytest.mark.parametrize(("words", "message", "attribute", "value"), EDITS, ids=lambda value: str(value)[:40])
-def test_an_edit_says_what_it_did_and_is_in_the_history(userprio, pool: Path, words, message, attribute, value):
+def test_an_edit_says_what_it_did_and_is_in_the_history(userprio, pool, words, message, attribute, value):
     former = record(pool, "bob@pool")
     ended = userprio(*words)
     assert (ended.code, ended.out, ended.err) == (0, message + "\n", "")
@@ -198,7 +197,7 @@ def test_an_edit_says_what_it_did_and_is_in_the_history(userprio, pool: Path, wo
 
 
 @pytest.mark.parametrize("words", [words for words, *_ in EDITS] + [["-resetall"], ["-delete", "bob@pool"]])
-def test_a_dry_run_of_an_edit_changes_no_byte(userprio, pool: Path, words):
+def test_a_dry_run_of_an_edit_changes_no_byte(userprio, pool, words):
     before = stored(pool)
     ended = userprio(*words, "--dry-run")
     assert ended.code == 0
@@ -207,7 +206,7 @@ def test_a_dry_run_of_an_edit_changes_no_byte(userprio, pool: Path, words):
     assert stored(pool) == before
 
 
-def test_resetting_keeps_the_priority(userprio, pool: Path):
+def test_resetting_keeps_the_priority(userprio, pool):
     """It is accounted for up to the edit; a slot in use is last used then."""
     userprio("-resetusage", "ann@pool")
     ann = record(pool, "ann@pool")
@@ -217,13 +216,13 @@ def test_resetting_keeps_the_priority(userprio, pool: Path):
     assert ann.priority == pytest.approx(4.0, rel=1e-3)
 
 
-def test_resetall_resets_everybody(userprio, pool: Path):
+def test_resetall_resets_everybody(userprio, pool):
     assert userprio("-resetall").out == "The accumulated usage was reset for all users\n"
     with reading(pool) as opened:
         assert {one.weighted_accumulated_usage for one in submitters.load_all(opened)} == {0.0}
 
 
-def test_a_value_for_somebody_never_seen_makes_the_record(run, state: Path):
+def test_a_value_for_somebody_never_seen_makes_the_record(run, state):
     run("--state", state, "userprio", "-setfactor", "new@pool", "5")
     (new,) = json.loads(run("--state", state, "userprio", "new@pool", "--json").out)
     assert (new["PriorityFactor"], new["Priority"], new["LastUsageTime"]) == (5.0, 2.5, 0)
@@ -235,12 +234,12 @@ def test_a_priority_below_the_best_counts_as_the_best(userprio):
     assert bob["RealPriority"] == 0.5
 
 
-def test_a_group_can_be_edited(userprio, pool: Path):
+def test_a_group_can_be_edited(userprio, pool):
     assert userprio("-setfactor", "<none>", "3").code == 0
     assert record(pool, "<none>").priority_factor == 3.0
 
 
-def test_a_lease_is_not_granted_twice_and_can_be_cancelled(userprio, pool: Path):
+def test_a_lease_is_not_granted_twice_and_can_be_cancelled(userprio, pool):
     userprio("-setceiling", "bob@pool", "5", "-duration", "100")
     refused = userprio("-setceiling", "bob@pool", "6", "-duration", "100")
     assert (refused.code, refused.out) == (53, "")
@@ -250,7 +249,7 @@ def test_a_lease_is_not_granted_twice_and_can_be_cancelled(userprio, pool: Path)
     assert userprio("-cancelceilinglease", "bob@pool").code == 54
 
 
-def test_a_submitter_whose_jobs_run_is_deleted_by_force_only(userprio, pool: Path):
+def test_a_submitter_whose_jobs_run_is_deleted_by_force_only(userprio, pool):
     refused = userprio("-delete", "ann@pool")
     assert refused.code == 55
     assert "1 of its jobs" in refused.err
@@ -259,7 +258,7 @@ def test_a_submitter_whose_jobs_run_is_deleted_by_force_only(userprio, pool: Pat
     assert record(pool, "ann@pool") is None
 
 
-def test_deleting_somebody_unknown_says_who_may_be_meant(userprio, pool: Path):
+def test_deleting_somebody_unknown_says_who_may_be_meant(userprio, pool):
     before = stored(pool)
     ended = userprio("-delete", "anne@pool")
     assert ended.code == 56
@@ -267,7 +266,7 @@ def test_deleting_somebody_unknown_says_who_may_be_meant(userprio, pool: Path):
     assert stored(pool) == before
 
 
-def test_pruning_deletes_whoever_was_idle_for_so_long(userprio, pool: Path):
+def test_pruning_deletes_whoever_was_idle_for_so_long(userprio, pool):
     ended = userprio("--prune", "90d", "--json")
     assert [change["name"] for change in json.loads(ended.out)["changes"]] == ["old@pool"]
     assert record(pool, "old@pool") is None
@@ -275,7 +274,7 @@ def test_pruning_deletes_whoever_was_idle_for_so_long(userprio, pool: Path):
     assert userprio("--prune", "90d").out == "0 accountant records idle for 90 days deleted\n"
 
 
-def test_several_edits_are_made_in_condor_userprios_order(userprio, pool: Path):
+def test_several_edits_are_made_in_condor_userprios_order(userprio, pool):
     ended = userprio("-resetall", "-setprio", "bob", "3", "-setfactor", "ann", "5", "-setfactor", "bob", "6")
     assert ended.out.splitlines() == [
         "The priority of bob@pool was set to 3.000000",
@@ -322,7 +321,7 @@ def test_several_edits_are_made_in_condor_userprios_order(userprio, pool: Path):
         (["--constraint", "Priority >"], 21, "Priority >"),
     ],
 )
-def test_wrong_input_is_refused_in_one_line_and_changes_nothing(userprio, pool: Path, words, code, culprit):
+def test_wrong_input_is_refused_in_one_line_and_changes_nothing(userprio, pool, words, code, culprit):
     before = stored(pool)
     ended = userprio(*words)
     assert (ended.code, ended.out) == (code, "")
@@ -331,7 +330,7 @@ def test_wrong_input_is_refused_in_one_line_and_changes_nothing(userprio, pool: 
     assert stored(pool) == before
 
 
-def test_the_htcondor_rules_leave_blank_what_its_accountant_has_no_entry_for(run, state: Path, tmp_path: Path):
+def test_the_htcondor_rules_leave_blank_what_its_accountant_has_no_entry_for(run, state, tmp_path):
     config = tmp_path / "fairq.toml"
     run("--state", state, "userprio", "-setfactor", "new@pool", "5")
     shown = {}
@@ -345,7 +344,7 @@ def test_the_htcondor_rules_leave_blank_what_its_accountant_has_no_entry_for(run
     }
 
 
-def test_rolled_up_groups_hold_the_use_of_all_below_them(run, state: Path, tmp_path: Path):
+def test_rolled_up_groups_hold_the_use_of_all_below_them(run, state, tmp_path):
     config = tmp_path / "fairq.toml"
     config.write_text("[groups.g]\nquota = 5\n[groups.'g.h']\nquota = 2\n")
     with writing(state) as opened:
@@ -366,7 +365,7 @@ def test_rolled_up_groups_hold_the_use_of_all_below_them(run, state: Path, tmp_p
     assert rolled["WeightedAccumulatedUsage"] == 700.0
 
 
-def test_only_an_expression_costs_the_start_of_the_classad_library(fairq, pool: Path):
+def test_only_an_expression_costs_the_start_of_the_classad_library(fairq, pool):
     """A view, an edit or plain attributes start neither NumPy nor HTCondor's library."""
     probe = "import sys; from fairq.cli.app import main; main(sys.argv[1:]); " \
             "print([m for m in ('numpy', 'classad2', 'rich') if m in sys.modules], file=sys.stderr)"  # fmt: skip

@@ -96,5 +96,5 @@ def test_missing_values_are_refused(words):
         rewrite(words)
 
 
-def test_a_time_before_now_is_no_option() -> None:
+def test_a_time_before_now_is_no_option():
     assert rewrite(["-allu", "--now", "-1h", "-l"]) == ["--allusers", "--now", "-1h", "--long"]

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.golden.archive import LIVE_ARCHIVE, names, unpack
-
-Run = Callable[..., Any]
 
 VIEWS = (
     "-all -allusers", "-allusers", "-grouporder -allusers", "-grouprollup -allusers", "-quotas -allusers",
@@ -21,11 +16,11 @@ VIEWS = (
 
 
 @pytest.fixture(scope="module")
-def live(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def live(tmp_path_factory):
     return unpack(tmp_path_factory.mktemp("live"), LIVE_ARCHIVE)
 
 
-def recorded(file: Path) -> dict[str, str]:
+def recorded(file):
     """Return what the tool printed, by its options."""
     found: dict[str, str] = {}
     for part in file.read_text(encoding="utf-8").split("### ")[1:]:
@@ -35,9 +30,7 @@ def recorded(file: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", names(LIVE_ARCHIVE))
-def test_userprio_prints_what_condor_userprio_prints(
-    live: Path, name: str, run: Run, state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_userprio_prints_what_condor_userprio_prints(live, name, run, state, monkeypatch):
     """The floor has no column in this version, and every record tells all: 0.00, never -0.00."""
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()

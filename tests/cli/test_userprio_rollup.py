@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from tests.documents.condor_pool import HOUR, NOW, Pool, make_pool
+from tests.documents.condor_pool import HOUR, NOW, make_pool
 
 pool = pytest.fixture(make_pool)
 
@@ -53,7 +53,7 @@ Number of users: 3               8        16.00
 
 
 @pytest.fixture
-def used(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> Pool:
+def used(pool, monkeypatch):
     """Three users, in a group, in its subgroup and in none, for two hours; a group that nobody used."""
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
@@ -66,16 +66,16 @@ def used(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> Pool:
     return pool
 
 
-def table(pool: Pool, *words: str) -> list[str]:
+def table(pool, *words):
     out: str = pool.fairq("userprio", *words, "-allusers", "--now", NOW + 2 * HOUR).out
     return [line.rstrip() for line in out.splitlines()]
 
 
-def test_rolled_up_groups_have_quotas_and_no_priority(used: Pool) -> None:
+def test_rolled_up_groups_have_quotas_and_no_priority(used):
     lines = table(used, "-grouprollup", "-all")
     assert [line.split() for line in lines[4:-2]] == ROLLED_UP
     assert lines[-1].split() == ["Number", "of", "users:", "3", "ByQuota", "8", "16.00"]
 
 
-def test_equal_usage_leaves_groups_before_users_and_none_last(used: Pool) -> None:
+def test_equal_usage_leaves_groups_before_users_and_none_last(used):
     assert table(used, "-flat", "-usage")[1:] == FLAT.splitlines()

@@ -8,7 +8,6 @@ import tarfile
 import time
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any
 
 import pytest
 from tests.golden.archive import ARCHIVE
@@ -20,7 +19,7 @@ from fairq.steps.userprio.rows import listing
 
 
 @pytest.fixture(autouse=True)
-def utc(monkeypatch: pytest.MonkeyPatch):
+def utc(monkeypatch):
     """Tables show local time: let that be UTC."""
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
@@ -29,7 +28,7 @@ def utc(monkeypatch: pytest.MonkeyPatch):
     time.tzset()
 
 
-def at(month: int, day: int, hour: int, minute: int) -> int:
+def at(month, day, hour, minute):
     return int(datetime(2026, month, day, hour, minute, tzinfo=UTC).timestamp())
 
 
@@ -37,7 +36,7 @@ UPDATE = at(11, 20, 19, 29)
 DAY = 86400
 
 
-def group(name, config, surplus, used, hours, requested, **more) -> dict[str, Any]:
+def group(name, config, surplus, used, hours, requested, **more):
     return {
         "Name": name,
         "AccountingGroup": name,
@@ -56,7 +55,7 @@ def group(name, config, surplus, used, hours, requested, **more) -> dict[str, An
     }
 
 
-def user(name, accounting_group, eup, factor, used, hours, last=None, ceiling=-1, floor=0) -> dict[str, Any]:
+def user(name, accounting_group, eup, factor, used, hours, last=None, ceiling=-1, floor=0):
     return {
         "Name": name,
         "AccountingGroup": accounting_group,
@@ -86,7 +85,7 @@ DEE = user(
 ADS = [NONE, BIO, SEQ, DEE, BOB, ANN, CYD]
 
 
-def table(*views: str, ads=ADS, cutoff: int | None = UPDATE - DAY, **layout: bool) -> str:
+def table(*views, ads=ADS, cutoff=UPDATE - DAY, **layout):
     layouts = {"hierarchical": False, "flat": False, "groups_first": False, **layout}
     return "".join(f"{line}\n" for line in lay_out(listing(ads, options_of(views, cutoff=cutoff, **layouts))))
 
@@ -306,7 +305,7 @@ def test_the_old_layouts_other_views_have_their_columns():
 
 
 @cache
-def recorded() -> dict[str, dict[str, Any]]:
+def recorded():
     """What the real negotiator's pools looked like after a cycle, by case."""
     with tarfile.open(ARCHIVE) as archive:
         return {

@@ -1,9 +1,6 @@
 """``fairq userprio --target``: factors for long-run shares, checked by simulation, and refused where none exist."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +8,7 @@ NOW = 1_795_200_000
 
 
 @pytest.fixture
-def pool(run, state: Path) -> Path:
+def pool(run, state):
     """Forty slots, and four submitters with jobs enough for all of them."""
     assert run("--state", state, "slots", "add", "node", "--count", "40").code == 0
     for user in ("alice", "bob", "carol", "dave"):
@@ -31,13 +28,13 @@ def pool(run, state: Path) -> Path:
     return state
 
 
-def submitters(run, pool: Path, *words: object) -> dict[str, dict[str, object]]:
+def submitters(run, pool, *words):
     ended = run("--state", pool, "userprio", *words, "--now", NOW, "--json")
     assert ended.code == 0, ended.err
     return {one["name"].removeprefix("x.").partition("@")[0]: one for one in json.loads(ended.out)["submitters"]}
 
 
-def test_shares_are_reached_in_the_simulation_and_the_others_keep_theirs(run, pool: Path):
+def test_shares_are_reached_in_the_simulation_and_the_others_keep_theirs(run, pool):
     found = submitters(run, pool, "--target", "x.alice=50%", "--target", "x.bob=0.25")
     assert [round(found[name]["factor_after"], 6) for name in found] == [62.5, 250, 1000, 1000]
     assert {name: one["share_simulated"] for name, one in found.items()} == pytest.approx(
@@ -46,14 +43,14 @@ def test_shares_are_reached_in_the_simulation_and_the_others_keep_theirs(run, po
     assert "PriorityFactor" not in run("--state", pool, "userprio", "--allusers", "--json").out, "nothing is stored"
 
 
-def test_apply_sets_the_factors_and_the_history_has_the_former_ones(run, pool: Path):
+def test_apply_sets_the_factors_and_the_history_has_the_former_ones(run, pool):
     assert submitters(run, pool, "--target", "x.alice=40%", "--apply")["alice"]["factor_after"] == pytest.approx(250)
     ads = json.loads(run("--state", pool, "userprio", "--allusers", "--json").out)
     assert [ad["PriorityFactor"] for ad in ads if ad["Name"].startswith("x.alice@")] == [pytest.approx(250)]
     assert "1000" in run("--state", pool, "state", "history", "--json").out
 
 
-def test_below_half_a_slot_the_square_root_rule_does_not_hold(run, pool: Path):
+def test_below_half_a_slot_the_square_root_rule_does_not_hold(run, pool):
     """0.4 of 40 slots: the priority stays at 0.5, so the factor is half of what the rule alone would say."""
     found = submitters(run, pool, "--target", "x.alice=1%")
     rule = (0.99 / (0.01 * 3 * 1000**-0.5)) ** 2
@@ -71,20 +68,20 @@ def test_below_half_a_slot_the_square_root_rule_does_not_hold(run, pool: Path):
         (["--apply"], 2, "need --target"),
     ],
 )
-def test_what_cannot_be_is_refused_with_the_reason(run, pool: Path, words: list[str], code: int, said: str):
+def test_what_cannot_be_is_refused_with_the_reason(run, pool, words, code, said):
     ended = run("--state", pool, "userprio", *words, "--now", NOW)
     assert said in ended.err
     assert ended.code == code
 
 
-def test_scale_all_raises_everybodys_factor_instead(run, pool: Path):
+def test_scale_all_raises_everybodys_factor_instead(run, pool):
     found = submitters(run, pool, "--target", "x.alice=93%", "--scale-all")
     assert found["alice"]["factor_after"] == pytest.approx(1)
     assert found["carol"]["factor_after"] > 1000
     assert found["alice"]["share_after"] == pytest.approx(0.93, rel=0.01)
 
 
-def test_without_others_the_targets_divide_everything_in_their_ratio(run, state: Path):
+def test_without_others_the_targets_divide_everything_in_their_ratio(run, state):
     assert run("--state", state, "slots", "add", "node", "--count", "20", "--now", NOW).code == 0
     for user in ("alice", "bob"):
         words = ["--count", 30, "--accounting-group", "x", "--accounting-group-user", user, "--now", NOW]

@@ -1,9 +1,6 @@
 """``fairq userprio`` for people: every view fits a terminal, and who sees nobody is told why."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +8,7 @@ NOW = 1_795_200_000
 
 
 @pytest.fixture
-def userprio(run, state: Path):
+def userprio(run, state):
     """Run userprio on a pool in which ann has used a slot for an hour."""
     assert run("--state", state, "slots", "add", "node").code == 0
     words = ("--accounting-group-user", "ann@pool", "--now", NOW, "--", "/bin/sleep", "5")
@@ -21,7 +18,7 @@ def userprio(run, state: Path):
     return lambda *words: run("--state", state, "userprio", "--now", NOW + 3660, *words)
 
 
-def test_who_sees_nobody_is_told_why(userprio, run, state: Path):
+def test_who_sees_nobody_is_told_why(userprio, run, state):
     assert "--allusers shows everybody" in userprio("-activefrom", 1, 1, 2030).err
     assert userprio("nobody@x").err == "fairq: there is no accounting record of nobody@x\n"
     other = state.with_name("other.db")
@@ -47,7 +44,7 @@ def test_a_terminal_shows_each_view_within_its_width(userprio, monkeypatch, view
     assert exact == userprio(*view.split()).out
 
 
-def test_records_that_were_never_used_are_no_obstacle(userprio, run, state: Path):
+def test_records_that_were_never_used_are_no_obstacle(userprio, run, state):
     """The htcondor rules leave the times of use out of their ads."""
     assert run("--state", state, "userprio", "--setfactor", "bob@pool", "5", "--now", NOW).code == 0
     assert run("--state", state, "config", "set", "negotiator.rules", "htcondor").code == 0

@@ -1,7 +1,5 @@
 """``fairq userprio --tree``: groups and users, what they are entitled to, and who is over or under it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -19,7 +17,7 @@ quota = 3
 
 
 @pytest.fixture
-def pool(run, state: Path) -> Path:
+def pool(run, state):
     """Ten slots; bio leaves two of its three, which physics and a user of no group take."""
     Path(f"{state}.toml").write_text(GROUPS)
     run("--state", state, "slots", "add", "node", "--count", "10", "--now", NOW)
@@ -36,11 +34,11 @@ def pool(run, state: Path) -> Path:
     return state
 
 
-def shares(run, pool: Path, *words: object) -> list[dict[str, object]]:
+def shares(run, pool, *words):
     return json.loads(run("--state", pool, "userprio", "--tree", *words, "--now", NOW + 90, "--json").out)
 
 
-def test_each_group_is_followed_by_its_users_and_subgroups(run, pool: Path):
+def test_each_group_is_followed_by_its_users_and_subgroups(run, pool):
     found = shares(run, pool)
     assert [(one["name"].partition("@")[0], one["depth"], one["in_use"]) for one in found] == [
         ("bio", 0, 1), ("bio.carol", 1, 1),
@@ -53,7 +51,7 @@ def test_each_group_is_followed_by_its_users_and_subgroups(run, pool: Path):
     assert sum(one["in_use"] for one in found if not one["is_group"]) == 10
 
 
-def test_a_name_selects_what_is_below_it(run, pool: Path):
+def test_a_name_selects_what_is_below_it(run, pool):
     assert [one["name"].partition("@")[0] for one in shares(run, pool, "physics.atlas")] == [
         "physics.atlas", "physics.atlas.bob",
     ]  # fmt: skip
@@ -61,14 +59,14 @@ def test_a_name_selects_what_is_below_it(run, pool: Path):
     assert [one["depth"] for one in shares(run, pool, "dan")] == [1]
 
 
-def test_the_table_names_users_below_their_group_without_it(run, pool: Path):
+def test_the_table_names_users_below_their_group_without_it(run, pool):
     lines = run("--state", pool, "userprio", "-tree", "--now", NOW + 90).out.splitlines()
     assert lines[0].split()[:3] == ["Name", "Entitled", "In"]
     assert [line.split()[0].partition("@")[0] for line in lines[3:7]] == ["physics", "alice", "atlas", "bob"]
     assert lines[6].startswith("    bob@")
 
 
-def test_without_groups_there_are_only_users_and_without_jobs_nobody(run, state: Path):
+def test_without_groups_there_are_only_users_and_without_jobs_nobody(run, state):
     run("--state", state, "slots", "add", "node", "--now", NOW)
     ended = run("--state", state, "userprio", "--tree", "--now", NOW)
     assert (ended.out, ended.err) == ("", "nobody has jobs or slots\n")

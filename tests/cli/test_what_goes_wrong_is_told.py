@@ -1,30 +1,24 @@
 """What goes wrong in a cycle is counted, mailed and answered, whoever runs it and with whatever mode mask."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from fairq.host.verb.command import command_of
 from fairq.host.verb.document import Request
 
-Run = Callable[..., Any]
-
 
 @pytest.fixture(params=[0o002, 0o022, 0o077], ids=oct)
-def umask(request: pytest.FixtureRequest) -> Any:
+def umask(request):
     former = os.umask(request.param)
     yield request.param
     os.umask(former)
 
 
-def test_broken_settings_are_mailed_whatever_the_umask(run: Run, state: Path, tmp_path: Path, umask: int) -> None:
+def test_broken_settings_are_mailed_whatever_the_umask(run, state, tmp_path, umask):
     mailer, box = tmp_path / "mailer", tmp_path / "box"
     mailer.write_text(f"#!/bin/sh\ncat >> {box}\n")
     mailer.chmod(0o755)
@@ -40,7 +34,7 @@ def test_broken_settings_are_mailed_whatever_the_umask(run: Run, state: Path, tm
     assert "not valid TOML" in box.read_text()
 
 
-def test_a_cycle_of_an_ordinary_user_is_counted(run: Run, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cycle_of_an_ordinary_user_is_counted(run, state, monkeypatch):
     run("--state", state, "slots", "add", "n")
     settings = Path(f"{state}.toml")
     settings.write_text("negotiator = 7\n")
@@ -50,14 +44,14 @@ def test_a_cycle_of_an_ordinary_user_is_counted(run: Run, state: Path, monkeypat
     assert 'fairq_cycle_errors_total{kind="UnknownSetting"} 1' in run("--state", state, "metrics").out
 
 
-def test_a_change_is_undone_for_as_long_as_the_settings_say(run: Run, state: Path) -> None:
+def test_a_change_is_undone_for_as_long_as_the_settings_say(run, state):
     run("--state", state, "config", "set", "pool.undo_kept", "60")
     run("--state", state, "submit", "--now", "2026-03-01T00:00Z", "--", "/bin/true")
     late = run("--state", state, "undo")
     assert (late.code, "so old, cannot be undone" in late.err or "no change" in late.err) == (103, True)
 
 
-def test_a_cycle_in_seventy_years_keeps_what_was_used_by_days(run: Run, state: Path) -> None:
+def test_a_cycle_in_seventy_years_keeps_what_was_used_by_days(run, state):
     run("--state", state, "slots", "add", "n")
     run("--state", state, "submit", "--now", "2026-03-01T00:00Z", "--", "/bin/true")
     run("--state", state, "negotiate", "--now", "2026-03-01T00:00Z")
@@ -67,7 +61,7 @@ def test_a_cycle_in_seventy_years_keeps_what_was_used_by_days(run: Run, state: P
 
 
 @pytest.mark.parametrize("redirections", ["<&-", ">&-", "2>&-", ">/dev/full", "0>/dev/null", "<&- >&-"])
-def test_the_narrow_verb_answers_odd_descriptors_in_one_line(tmp_path: Path, redirections: str) -> None:
+def test_the_narrow_verb_answers_odd_descriptors_in_one_line(tmp_path, redirections):
     site = tmp_path / "site.toml"
     site.write_text("[pool]\n")
     code = f"""
@@ -101,5 +95,5 @@ sys.exit(main(Path({str(tmp_path / "pool.db")!r}), Path({str(site)!r})))
         ("hold", {"jobs": 7}, "fairq hold"),
     ],
 )  # fmt: skip
-def test_the_history_tells_what_was_applied(verb: str, arguments: dict[str, Any], words: str) -> None:
+def test_the_history_tells_what_was_applied(verb, arguments, words):
     assert command_of(Request("0" * 32, verb, "rm -rf /", None, arguments)) == words

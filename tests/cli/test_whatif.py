@@ -1,7 +1,5 @@
 """Changes tried out: ``negotiate --dry-run`` and ``quotas`` with other settings, factors and slots."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -11,7 +9,7 @@ NOW = 1_795_200_000
 
 
 @pytest.fixture
-def pool(run, state: Path) -> Path:
+def pool(run, state):
     """Ten slots on each of two machines; alice and bob have twenty jobs each."""
     for machine in ("one", "two"):
         assert run("--state", state, "slots", "add", machine, "--count", "10").code == 0
@@ -21,17 +19,17 @@ def pool(run, state: Path) -> Path:
     return state
 
 
-def tried(run, pool: Path, *words: object) -> dict:
+def tried(run, pool, *words):
     ended = run("--state", pool, "negotiate", "--dry-run", *words, "--now", NOW, "--json")
     assert ended.code == 0, ended.err
     return json.loads(ended.out)
 
 
-def figures(document: dict, member: str) -> list[float]:
+def figures(document, member):
     return [round(of[member], 6) for of in document["changes"]]
 
 
-def test_a_factor_shows_4_to_1_at_first_and_2_to_1_in_the_long_run(run, pool: Path):
+def test_a_factor_shows_4_to_1_at_first_and_2_to_1_in_the_long_run(run, pool):
     found = tried(run, pool, "--factor", "x.bob=4000")
     assert (figures(found, "matched_now"), figures(found, "matched_then")) == ([10, 10], [16, 4])
     assert (figures(found, "long_run_now"), figures(found, "long_run_then")) == ([10, 10], [13.333333, 6.666667])
@@ -51,13 +49,13 @@ def test_a_factor_shows_4_to_1_at_first_and_2_to_1_in_the_long_run(run, pool: Pa
         (["--slots", "+100"], 120, [20, 20]),
     ],
 )
-def test_slots_and_settings(run, pool: Path, words: list[str], pie: float, long_run: list[float]):
+def test_slots_and_settings(run, pool, words, pie, long_run):
     found = tried(run, pool, *words)
     assert found["pie_then"] == pie
     assert figures(found, "long_run_then") == figures(found, "matched_then") == long_run
 
 
-def test_where_there_are_slots_for_all_a_factor_changes_nothing(run, pool: Path):
+def test_where_there_are_slots_for_all_a_factor_changes_nothing(run, pool):
     run("--state", pool, "slots", "add", "three", "--count", "30")
     lines = run("--state", pool, "negotiate", "--dry-run", "--factor", "x.bob=4000", "--now", NOW).out.splitlines()
     assert lines[:2] == [
@@ -83,20 +81,20 @@ def test_where_there_are_slots_for_all_a_factor_changes_nothing(run, pool: Path)
         (["quotas", "--set", "nothing"], 2, "give KEY=VALUE"),
     ],
 )
-def test_what_cannot_be_tried_is_refused(run, pool: Path, words: list[str], code: int, said: str):
+def test_what_cannot_be_tried_is_refused(run, pool, words, code, said):
     ended = run("--state", pool, *words, "--now", NOW)
     assert said in ended.err
     assert ended.code == code
 
 
-def test_quotas_tell_who_gains_in_the_next_cycle_and_in_the_long_run(run, pool: Path):
+def test_quotas_tell_who_gains_in_the_next_cycle_and_in_the_long_run(run, pool):
     Path(f"{pool}.toml").write_text("[groups.x]\nquota = 8\n")
     ended = run("--state", pool, "quotas", "--set", "groups.x.quota=12", "--now", NOW)
     assert "The next cycle: more for x.alice@" in ended.err
     assert "In the long run: more for x.alice@" in ended.err
 
 
-def test_quotas_of_another_pool_without_groups_shows_the_submitters(run, pool: Path):
+def test_quotas_of_another_pool_without_groups_shows_the_submitters(run, pool):
     ended = run("--state", pool, "quotas", "--slots", "30", "--now", NOW, "--json")
     assert [(round(one["long_run_now"], 6), one["long_run_then"]) for one in json.loads(ended.out)] == [
         (10, 15),
@@ -104,14 +102,14 @@ def test_quotas_of_another_pool_without_groups_shows_the_submitters(run, pool: P
     ]
 
 
-def test_a_floor_lets_a_submitter_be_served_first(run, pool: Path):
+def test_a_floor_lets_a_submitter_be_served_first(run, pool):
     run("--state", pool, "userprio", "-setfactor", "x.bob", "4000", "--now", NOW)
     found = tried(run, pool, "--floor", "x.bob=6")
     assert (figures(found, "matched_now"), figures(found, "matched_then")) == ([16, 4], [14, 6])
     assert found["with"] == "floor x.bob=6"
 
 
-def test_a_limit_bounds_the_jobs_that_name_it(run, pool: Path):
+def test_a_limit_bounds_the_jobs_that_name_it(run, pool):
     run("--state", pool, "submit", "--count", "9", "--concurrency-limits", "lic.matlab", "--accounting-group", "x",
         "--accounting-group-user", "carol", "--now", NOW, "--", "/bin/true")  # fmt: skip
     found = tried(run, pool, "--limit", "lic.matlab=2")

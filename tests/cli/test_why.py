@@ -1,32 +1,23 @@
 """``fairq why`` as a user sees it."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.conftest import Ended
 from tests.engine.negotiation.pools import JOB, NOW, SLOT, claimed
 
 from fairq.common.quantities import shown_time
-from fairq.common.records import Ad
-
-Run = Callable[..., Ended]
 
 FITS = '/Expr((TARGET.Arch == "X86_64") && (TARGET.Memory >= RequestMemory))/'
 ALICE_ONLY = "/Expr(START && TARGET.RequestMemory <= MY.Memory)/"
 
 
-def job(cluster: int, owner: str, count: int = 1, **attributes: Any) -> list[Ad]:
+def job(cluster, owner, count=1, **attributes):
     own = {"ClusterId": cluster, "Owner": owner, "User": f"{owner}@x", "JobStatus": 1, "JobPrio": 0, "QDate": NOW}
     return [{**JOB, **own, "ProcId": proc, **attributes} for proc in range(count)]
 
 
 @pytest.fixture
-def why(state: Path, tmp_path: Path, run: Run) -> Callable[..., Ended]:
+def why(state, tmp_path, run):
     """``fairq why`` on a pool of ten small slots, six of them in use by carol, and two big ones for alice."""
     small = [{**SLOT, "Name": f"slot1@m{number}"} for number in range(10)]
     big = {**SLOT, "Memory": 4096, "Start": '/Expr(TARGET.Owner == "alice")/', "Requirements": ALICE_ONLY}
@@ -50,16 +41,16 @@ def why(state: Path, tmp_path: Path, run: Run) -> Callable[..., Ended]:
     return lambda *words: run("--state", state, "why", *words, "--now", NOW)
 
 
-def first_line(ended: Ended) -> str:
+def first_line(ended):
     assert ended.code == 0, ended.err
     return ended.out.splitlines()[0]
 
 
-def test_a_job_that_would_be_matched_waits_for_the_next_cycle(why: Run) -> None:
+def test_a_job_that_would_be_matched_waits_for_the_next_cycle(why):
     assert first_line(why("1.2")) == "Job 1.2 waits only for the next cycle, which would give it slot1@m8."
 
 
-def test_a_clause_that_no_slot_meets_is_named_with_the_nearest_value(why: Run) -> None:
+def test_a_clause_that_no_slot_meets_is_named_with_the_nearest_value(why):
     ended = why("2.0")
     assert first_line(ended).startswith("Job 2.0 cannot run. No machine has more than 4 GB of memory; you ask for 8.")
     assert ended.out.splitlines()[1] == (
@@ -69,7 +60,7 @@ def test_a_clause_that_no_slot_meets_is_named_with_the_nearest_value(why: Run) -
     assert "TARGET.Memory >= RequestMemory      0     0  4096" in ended.out
 
 
-def test_slots_that_refuse_the_job_are_told_by_clause(why: Run) -> None:
+def test_slots_that_refuse_the_job_are_told_by_clause(why):
     ended = why("3")
     assert first_line(ended) == (
         "Job 3.0 waits because the 12 slots that it accepts reject it, 10 of them by TARGET.RequestMemory <= "
@@ -79,7 +70,7 @@ def test_slots_that_refuse_the_job_are_told_by_clause(why: Run) -> None:
     assert 'TARGET.Owner == "alice"            start             2' in ended.out
 
 
-def test_a_job_that_finds_its_slots_taken_is_told_by_whom(why: Run) -> None:
+def test_a_job_that_finds_its_slots_taken_is_told_by_whom(why):
     """Of a cluster the first job is explained that stays idle."""
     ended = why("4")
     assert first_line(ended) == (
@@ -90,7 +81,7 @@ def test_a_job_that_finds_its_slots_taken_is_told_by_whom(why: Run) -> None:
     assert "carol@x      6" in ended.out
 
 
-def test_the_document_has_reason_and_changes_as_data(why: Run) -> None:
+def test_the_document_has_reason_and_changes_as_data(why):
     document = json.loads(why("5.0", "--json").out)
     assert document["reason"] == "the job's Requirements"
     assert document["verified"]
@@ -118,15 +109,15 @@ def test_the_document_has_reason_and_changes_as_data(why: Run) -> None:
     assert document["slots"] == [{"test": "job_requirements", "slots": 12}]
 
 
-def test_a_later_job_is_told_for_which_one_it_is_skipped(why: Run) -> None:
+def test_a_later_job_is_told_for_which_one_it_is_skipped(why):
     assert json.loads(why("4.3", "--json").out)["skipped_for"] == "4.1"
 
 
-def test_held_jobs_have_their_own_answer(why: Run) -> None:
+def test_held_jobs_have_their_own_answer(why):
     assert first_line(why("6")) == "Job 6.0 is held (too big): release it with 'fairq release 6.0'."
 
 
-def test_running_and_ended_jobs_have_their_own_answer(state: Path, why: Run, run: Run) -> None:
+def test_running_and_ended_jobs_have_their_own_answer(state, why, run):
     run("--state", state, "negotiate", "--now", NOW)
     assert first_line(why("1.0")) == "Job 1.0 does not wait: it runs on slot1@m6."
 
@@ -136,28 +127,28 @@ def test_running_and_ended_jobs_have_their_own_answer(state: Path, why: Run, run
     )
 
 
-def test_a_job_and_a_slot_are_compared_clause_by_clause(why: Run) -> None:
+def test_a_job_and_a_slot_are_compared_clause_by_clause(why):
     ended = why("3.0", "--slot", "big0@m")
     assert first_line(ended) == ('Job 3.0 cannot run on big0@m: the slot\'s clause TARGET.Owner == "alice" is false.')
     assert 'slot  TARGET.Owner == "alice"            False  no' in ended.out
     assert "slot  TARGET.RequestMemory <= MY.Memory  True   yes" in ended.out
 
 
-def test_a_submitter_is_told_what_it_is_entitled_to(why: Run) -> None:
+def test_a_submitter_is_told_what_it_is_entitled_to(why):
     assert first_line(why("dave")) == (
         "dave@x is entitled to 3.00 (50.0% of the pie), has 0 in use; the next cycle starts 1 (weight 1) of its 5 idle "
         "jobs: suitable slots are in use."
     )
 
 
-def test_a_group_is_told_its_quota_use_and_surplus(state: Path, why: Run, run: Run) -> None:
+def test_a_group_is_told_its_quota_use_and_surplus(state, why, run):
     run("--state", state, "--config", state.with_suffix(".toml"), "config", "set", "groups.physics.quota", 1)
     run("--state", state, "submit", "--now", NOW, "--", "/bin/true")
     ended = run("--state", state, "--config", state.with_suffix(".toml"), "why", "physics", "--now", NOW)
     assert first_line(ended).startswith("Group physics has a quota of 1, requests 0, has 0 in use")
 
 
-def test_a_removed_job_is_told_by_whom(state: Path, why: Run, run: Run) -> None:
+def test_a_removed_job_is_told_by_whom(state, why, run):
     """Of a job that never ran the history tells."""
     run("--state", state, "remove", "4.2", "--now", NOW)
     ended = first_line(why("4.2"))
@@ -174,9 +165,7 @@ def test_a_removed_job_is_told_by_whom(state: Path, why: Run, run: Run) -> None:
         ({}, "it has no Requirements, and a job without them gets no slot", "with Requirements = true"),
     ],
 )
-def test_requirements_without_a_value_are_told_as_such(
-    state: Path, run: Run, tmp_path: Path, requirements: Ad, cause: str, change: str
-) -> None:
+def test_requirements_without_a_value_are_told_as_such(state, run, tmp_path, requirements, cause, change):
     (ad,) = job(1, "bob")
     del ad["Requirements"]
     why = imported(state, run, tmp_path, [{**SLOT, "Name": "slot1@n"}], [{**ad, **requirements}])
@@ -185,7 +174,7 @@ def test_requirements_without_a_value_are_told_as_such(
     assert sentence.endswith(f"It would run {change}.")
 
 
-def test_a_time_budget_that_ran_out_is_the_reason(state: Path, run: Run, tmp_path: Path) -> None:
+def test_a_time_budget_that_ran_out_is_the_reason(state, run, tmp_path):
     imported(state, run, tmp_path, [{**SLOT, "Name": "slot1@n"}], job(1, "bob"))
     config = tmp_path / "fairq.toml"
     config.write_text("[negotiator]\nnegotiator_max_time_per_submitter = 0\n")
@@ -196,7 +185,7 @@ def test_a_time_budget_that_ran_out_is_the_reason(state: Path, run: Run, tmp_pat
     )
 
 
-def test_a_job_that_no_cycle_offers_is_told_so(state: Path, run: Run, tmp_path: Path) -> None:
+def test_a_job_that_no_cycle_offers_is_told_so(state, run, tmp_path):
     imported(state, run, tmp_path, [{**SLOT, "Name": "slot1@n"}], job(1, "bob"))
     config = tmp_path / "fairq.toml"
     config.write_text("""[negotiator]\nnegotiator_submitter_constraint = 'Name != "bob@x"'\n""")
@@ -218,13 +207,13 @@ def test_a_job_that_no_cycle_offers_is_told_so(state: Path, run: Run, tmp_path: 
         (("7..",), 36, "'7..' is not a job"),
     ],
 )
-def test_what_is_not_there_is_told_in_one_line(why: Run, words: tuple[str, ...], code: int, message: str) -> None:
+def test_what_is_not_there_is_told_in_one_line(why, words, code, message):
     ended = why(*words)
     assert (ended.code, ended.out) == (code, "")
     assert message in ended.err
 
 
-def test_quota_and_ceiling_are_named_with_what_would_do(state: Path, run: Run, tmp_path: Path) -> None:
+def test_quota_and_ceiling_are_named_with_what_would_do(state, run, tmp_path):
     """A group at its quota, and a submitter at its ceiling, each with the least that would let one job more run."""
     config = tmp_path / "groups.toml"
     config.write_text("[groups.physics]\nquota = 2\n[groups.chem]\nquota = 2\naccept_surplus = true\n")
@@ -251,7 +240,7 @@ def test_quota_and_ceiling_are_named_with_what_would_do(state: Path, run: Run, t
     )
 
 
-def test_pieces_of_a_partitionable_slot_come_back(state: Path, run: Run, tmp_path: Path) -> None:
+def test_pieces_of_a_partitionable_slot_come_back(state, run, tmp_path):
     """A job that would fit a partitionable slot waits for pieces of it, not for other Requirements."""
     for cluster, cpus in enumerate((3, 3, 6), 1):
         description = tmp_path / f"{cluster}.sub"
@@ -269,7 +258,7 @@ def test_pieces_of_a_partitionable_slot_come_back(state: Path, run: Run, tmp_pat
     assert first_line(run("--state", state, "why", "3.0", "--now", NOW)).endswith("which would give it slot1@node1.")
 
 
-def test_a_request_that_no_slot_can_meet_is_told_what_would_fit(state: Path, run: Run, tmp_path: Path) -> None:
+def test_a_request_that_no_slot_can_meet_is_told_what_would_fit(state, run, tmp_path):
     (tmp_path / "job.sub").write_text("executable = /bin/sleep\nrequest_cpus = 12\nrequest_memory = 100\nqueue\n")
     run("--state", state, "submit", tmp_path / "job.sub", "--now", NOW)
     run("--state", state, "slots", "add", "node1", "--cpus", 8, "--memory", "8G")
@@ -280,7 +269,7 @@ def test_a_request_that_no_slot_can_meet_is_told_what_would_fit(state: Path, run
     assert lines[1].endswith("the largest Cpus is 8.")  # what is left of a machine is not advised
 
 
-def test_a_concurrency_limit_is_named_with_its_use(state: Path, run: Run, tmp_path: Path) -> None:
+def test_a_concurrency_limit_is_named_with_its_use(state, run, tmp_path):
     (tmp_path / "job.sub").write_text("executable = /bin/sleep\nconcurrency_limits = db\nqueue 2\n")
     run("--state", state, "submit", tmp_path / "job.sub", "--now", NOW)
     for node in ("node1", "node2"):
@@ -296,20 +285,20 @@ def test_a_concurrency_limit_is_named_with_its_use(state: Path, run: Run, tmp_pa
     )
 
 
-def test_an_empty_pool_is_told(state: Path, run: Run) -> None:
+def test_an_empty_pool_is_told(state, run):
     run("--state", state, "submit", "--now", NOW, "--", "/bin/true")
     ended = run("--state", state, "why", "1", "--now", NOW)
     assert first_line(ended).startswith("Job 1.0 waits because the pool has no slots.")
 
 
-def test_asking_changes_nothing(state: Path, why: Run) -> None:
+def test_asking_changes_nothing(state, why):
     before = state.read_bytes()
     for subject in ("2.0", "4", "bob"):
         why(subject)
     assert state.read_bytes() == before
 
 
-def imported(state: Path, run: Run, tmp_path: Path, slots: list[Ad], jobs: list[Ad]) -> Callable[..., Ended]:
+def imported(state, run, tmp_path, slots, jobs):
     (tmp_path / "slots.json").write_text(json.dumps(slots))
     (tmp_path / "jobs.json").write_text(json.dumps(jobs))
     dumps = ("--slots", tmp_path / "slots.json", "--jobs", tmp_path / "jobs.json")
@@ -317,7 +306,7 @@ def imported(state: Path, run: Run, tmp_path: Path, slots: list[Ad], jobs: list[
     return lambda *words: run("--state", state, "why", *words, "--now", NOW)
 
 
-def test_slots_of_one_name_are_told_apart_by_their_address(state: Path, run: Run, tmp_path: Path) -> None:
+def test_slots_of_one_name_are_told_apart_by_their_address(state, run, tmp_path):
     """Of two slots of a name each is explained by itself, and a change names the one that it means."""
     slots = [
         {**SLOT, "Name": "slot1@n", "MyAddress": "<10.0.0.1:9618>", "Memory": 512},
@@ -338,9 +327,7 @@ def test_slots_of_one_name_are_told_apart_by_their_address(state: Path, run: Run
 
 
 @pytest.mark.parametrize("name", ["slot1_1@n", "other@n"])
-def test_an_imported_dynamic_slot_gives_back_to_the_parent_on_its_machine(
-    state: Path, run: Run, tmp_path: Path, name: str
-) -> None:
+def test_an_imported_dynamic_slot_gives_back_to_the_parent_on_its_machine(state, run, tmp_path, name):
     """Another machine's partitionable slot of the same name gets nothing; a number tells the parent, too."""
     whole = {**SLOT, "Name": "slot1@n", "PartitionableSlot": True, "SlotID": 1, "Cpus": 2, "Memory": 2048}
     slots = [
@@ -367,7 +354,7 @@ def test_an_imported_dynamic_slot_gives_back_to_the_parent_on_its_machine(
     assert document["changes"] == [{"change": "free slot", "of": name, "to": None}]
 
 
-def test_long_tables_are_cut_and_say_so(state: Path, tmp_path: Path, run: Run) -> None:
+def test_long_tables_are_cut_and_say_so(state, tmp_path, run):
     """Two hundred submitters do not push the answer off the screen; the JSON has all of them."""
     jobs = [each for number in range(25) for each in job(number + 1, f"u{number:02}")]
     slots = [claimed({**SLOT, "Name": f"slot1@m{number}"}, f"u{number:02}@x") for number in range(23)]

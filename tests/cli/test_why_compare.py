@@ -1,33 +1,26 @@
 """``why --compare`` of the three schemes: whether, and at which step, the other set of rules decides otherwise."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.cli.broker_sample import POOL, fill
-from tests.documents.condor_pool import NOW, Pool, busy_ad, job_ad, make_pool, slot_ad
-from tests.documents.dirac_grid import Grid, make_grid
-
-Run = Callable[..., Any]
+from tests.documents.condor_pool import NOW, busy_ad, job_ad, make_pool, slot_ad
+from tests.documents.dirac_grid import make_grid
 
 pool = pytest.fixture(make_pool)
 grid = pytest.fixture(make_grid)
 
 
-def compare(pool: Pool, subject: str, *words: object) -> Any:
+def compare(pool, subject, *words):
     return pool.fairq("why", subject, "--compare", *words, "--now", NOW, "--json")["compare"]
 
 
-def figures(found: Any) -> dict[str, tuple[Any, Any]]:
+def figures(found):
     """What both sets make of each step."""
     return {step["step"]: (step["here"], step["there"]) for step in found["steps"]}
 
 
-def sharing(pool: Pool, slots: int = 10, users: int = 3, jobs: int = 10) -> None:
+def sharing(pool, slots=10, users=3, jobs=10):
     """Let some equal users share slots that do not come out even."""
     pool.slots(slots)
     for number in range(users):
@@ -35,7 +28,7 @@ def sharing(pool: Pool, slots: int = 10, users: int = 3, jobs: int = 10) -> None
 
 
 class TestJobsSubmittersAndGroups:
-    def test_the_slot_that_is_left_over_goes_to_nobody_under_the_program(self, pool: Pool) -> None:
+    def test_the_slot_that_is_left_over_goes_to_nobody_under_the_program(self, pool):
         sharing(pool)
         found = compare(pool, "1.3")
         assert (found["rules"], found["other_rules"], found["differs"]) == ("documented", "htcondor", True)
@@ -44,32 +37,32 @@ class TestJobsSubmittersAndGroups:
         assert figures(found)["decision"] == ("gets slot10@node", "submitter limit")
         assert found["points"] == ["negotiator.last_dealing"]
 
-    def test_the_sentence_names_the_step_and_the_points(self, pool: Pool) -> None:
+    def test_the_sentence_names_the_step_and_the_points(self, pool):
         sharing(pool)
         assert (
             "The rules htcondor decide differently. The first step that differs: matches of its submitter. "
             "Rule points that change the decision on their own: negotiator.last_dealing."
         ) in pool.fairq("why", "1.3", "--compare", "--now", NOW).out
 
-    def test_a_job_that_both_sets_match_is_decided_the_same(self, pool: Pool) -> None:
+    def test_a_job_that_both_sets_match_is_decided_the_same(self, pool):
         sharing(pool)
         found = compare(pool, "1.0")
         assert (found["differs"], found["differs_at"], found["points"]) == (False, None, None)
         assert "The rules htcondor decide the same." in pool.fairq("why", "1.0", "--compare", "--now", NOW).out
 
-    def test_the_program_in_force_is_compared_with_the_texts(self, pool: Pool) -> None:
+    def test_the_program_in_force_is_compared_with_the_texts(self, pool):
         pool.settings('[negotiator]\nrules = "htcondor"\n')
         sharing(pool)
         found = compare(pool, "1.3")
         assert (found["rules"], found["other_rules"]) == ("htcondor", "documented")
         assert figures(found)["decision"] == ("submitter limit", "gets slot10@node")
 
-    def test_a_point_that_somebody_set_stays(self, pool: Pool) -> None:
+    def test_a_point_that_somebody_set_stays(self, pool):
         pool.settings("[negotiator]\nlast_dealing = false\n")
         sharing(pool)
         assert not compare(pool, "1.3")["differs"]
 
-    def test_a_submitter(self, pool: Pool) -> None:
+    def test_a_submitter(self, pool):
         sharing(pool)
         found = compare(pool, "u0")
         assert figures(found) == {
@@ -78,7 +71,7 @@ class TestJobsSubmittersAndGroups:
             "decision": ([4], [3]),
         }
 
-    def test_slices_that_count_what_is_in_use(self, pool: Pool) -> None:
+    def test_slices_that_count_what_is_in_use(self, pool):
         """Of ten slots one user holds eight; two newcomers get one each, or one of them both."""
         pool.slots(10)
         pool.submit("ann", 8)
@@ -89,7 +82,7 @@ class TestJobsSubmittersAndGroups:
         assert (found["differs_at"], figures(found)["decision"]) == ("submitter limit", ([1], [0]))
         assert found["points"] == ["negotiator.pie_slices"]
 
-    def test_the_order_of_groups(self, pool: Pool) -> None:
+    def test_the_order_of_groups(self, pool):
         """A quota beyond the pool is strict priority in the manuals, and a large quota in the program."""
         pool.settings(
             "[negotiator]\nnegotiator_allow_quota_oversubscription = true\n"
@@ -104,7 +97,7 @@ class TestJobsSubmittersAndGroups:
         assert (found["differs_at"], figures(found)["decision"]) == ("order of the groups", (0.0, 3.0))
         assert found["points"] == ["negotiator.strict_priority_quotas"]
 
-    def test_quotas_that_are_scaled_down(self, pool: Pool) -> None:
+    def test_quotas_that_are_scaled_down(self, pool):
         pool.settings("[groups.a]\nquota = 8\n[groups.b]\nquota = 4\n")
         pool.slots(6)
         for group in "ab":
@@ -113,7 +106,7 @@ class TestJobsSubmittersAndGroups:
         assert "negotiator.negotiator_allow_quota_oversubscription" in found["points"]
         assert figures(found)["quota"] == (4.0, 8.0)
 
-    def test_ceilings_are_the_same(self, pool: Pool) -> None:
+    def test_ceilings_are_the_same(self, pool):
         pool.slots(5)
         pool.submit("ann", 5)
         pool.fairq("userprio", "--setceiling", "ann@example.org", 2, "--now", NOW)
@@ -121,13 +114,13 @@ class TestJobsSubmittersAndGroups:
         assert not found["differs"]
         assert figures(found)["decision"] == ("ceiling", "ceiling")
 
-    def test_concurrency_limits_are_the_same(self, pool: Pool) -> None:
+    def test_concurrency_limits_are_the_same(self, pool):
         pool.settings("[limits]\nlicence = 1\n")
         pool.slots(5)
         pool.submit("ann", 3, "--concurrency-limits", "licence")
         assert figures(compare(pool, "1.2"))["decision"] == ("concurrency limit", "concurrency limit")
 
-    def test_a_partitionable_slot_is_carved_or_given_whole(self, pool: Pool) -> None:
+    def test_a_partitionable_slot_is_carved_or_given_whole(self, pool):
         pool.import_(slots=[slot_ad("slot1@a", Cpus=4, TotalCpus=4, PartitionableSlot=True, SlotType="Partitionable")])
         pool.submit("ann", 1)
         pool.submit("bob", 1)
@@ -136,7 +129,7 @@ class TestJobsSubmittersAndGroups:
         assert found["points"] == ["negotiator.partitionable_slots"]
         assert figures(found)["decision"][0] == "gets slot1@a"
 
-    def test_a_cluster_that_is_skipped(self, pool: Pool) -> None:
+    def test_a_cluster_that_is_skipped(self, pool):
         """After a job that found no slot the manual passes over its cluster, the program over jobs like it."""
         pool.slots(2)
         pool.import_(jobs=[
@@ -148,18 +141,18 @@ class TestJobsSubmittersAndGroups:
         assert figures(found)["decision"][1].startswith("gets ")
         assert found["points"] == ["negotiator.skip_by"]
 
-    def test_a_pair_is_compared_as_its_job(self, pool: Pool) -> None:
+    def test_a_pair_is_compared_as_its_job(self, pool):
         sharing(pool)
         assert compare(pool, "1.3", "--slot", "slot10@node")["points"] == ["negotiator.last_dealing"]
 
 
 class TestJobsThatAreNotIdle:
-    def test_a_running_job_keeps_its_slot(self, pool: Pool) -> None:
+    def test_a_running_job_keeps_its_slot(self, pool):
         sharing(pool, 2, 1, 1)
         pool.cycle()
         assert figures(compare(pool, "1.0")) == {"decision": ("keeps slot1@node", "keeps slot1@node")}
 
-    def test_a_running_job_that_only_the_program_preempts(self, pool: Pool) -> None:
+    def test_a_running_job_that_only_the_program_preempts(self, pool):
         """The priorities are equal: the manual wants a better one, the program asks PREEMPTION_REQUIREMENTS alone."""
         pool.settings('[negotiator]\npreemption_requirements = "True"\n')
         pool.slots(2)
@@ -170,7 +163,7 @@ class TestJobsThatAreNotIdle:
         assert figures(found)["decision"] == ("keeps slot1@node", "loses slot1@node to bob@example.org")
         assert found["points"] == ["negotiator.preempt_prio_delta"]
 
-    def test_held_jobs_and_those_that_ended(self, pool: Pool) -> None:
+    def test_held_jobs_and_those_that_ended(self, pool):
         sharing(pool, 1, 1, 2)
         pool.cycle()
         pool.fairq("hold", "1.1", "--now", NOW)
@@ -178,11 +171,11 @@ class TestJobsThatAreNotIdle:
         assert figures(compare(pool, "1.1")) == {"decision": ("held", "held")}
         assert figures(compare(pool, "1.0")) == {"decision": ("ended", "ended")}
 
-    def test_an_unknown_job_is_refused(self, pool: Pool) -> None:
+    def test_an_unknown_job_is_refused(self, pool):
         pool.import_(slots=[busy_ad("slot1@a", "ben")], jobs=[job_ad(1, "ann")])
         assert "no job 7.0" in pool.fairq("why", "7.0", "--compare", "--now", NOW, code=30).err
 
-    def test_a_slot_that_was_claimed_elsewhere(self, pool: Pool) -> None:
+    def test_a_slot_that_was_claimed_elsewhere(self, pool):
         pool.import_(slots=[busy_ad("slot1@a", "ben")], jobs=[job_ad(1, "ann")])
         assert not compare(pool, "1.0")["differs"]
 
@@ -190,10 +183,10 @@ class TestJobsThatAreNotIdle:
 class TestTaskQueues:
     PILOT = ("--site", "A", "--cputime", 10**6, "--now", NOW)
 
-    def why(self, grid: Grid, what: object) -> Any:
+    def why(self, grid, what):
         return grid.fairq("taskqueues", "why", what, *self.PILOT, "--compare", "--json")["compare"]
 
-    def test_queues_of_one_group_in_several_sites(self, grid: Grid) -> None:
+    def test_queues_of_one_group_in_several_sites(self, grid):
         """By the schema each has a third of the share; in DIRAC each has it whole."""
         grid.groups(prod=900, user=900)
         for site in "ABC":
@@ -204,7 +197,7 @@ class TestTaskQueues:
         assert figures(found)["decision"][0] == "offered, chance 16.7%"
         assert found["points"] == ["shares.site_families", "shares.selection"]
 
-    def test_a_queue_that_no_set_offers(self, grid: Grid) -> None:
+    def test_a_queue_that_no_set_offers(self, grid):
         grid.groups(user=900)
         grid.submit("bob", "user", Sites='"B"')
         found = self.why(grid, 1)
@@ -213,7 +206,7 @@ class TestTaskQueues:
         text = grid.fairq("taskqueues", "why", 1, *self.PILOT, "--compare").out
         assert "The rules dirac decide the same." in text
 
-    def test_a_running_job_is_in_no_queue_under_either(self, grid: Grid) -> None:
+    def test_a_running_job_is_in_no_queue_under_either(self, grid):
         grid.groups(user=900)
         grid.submit("bob", "user")
         grid.matches(1)
@@ -222,32 +215,32 @@ class TestTaskQueues:
 
 class TestBrokerage:
     @pytest.fixture
-    def why(self, run: Run, state: Path, tmp_path: Path) -> Run:
+    def why(self, run, state, tmp_path):
         queues = [*POOL["queues"], {**POOL["queues"][0], "name": "STANDBY", "status": "standby"}]
         pilots = [*POOL["pilots"], {"queue": "STANDBY", "getJob": 5}]
         relations = [*POOL["relations"], {"queue": "STANDBY", "rse": "NUC_DISK"}]
         fill(run, state, tmp_path, queues=queues, pilots=pilots, relations=relations)
 
-        def why(*words: object, code: int = 0) -> Any:
+        def why(*words, code=0):
             ended = run("--state", state, "broker", "why", *words, "--compare", "--now", NOW)
             assert ended.code == code, ended.err
             return ended
 
         return why
 
-    def test_a_queue_on_standby(self, why: Run, run: Run) -> None:
+    def test_a_queue_on_standby(self, why, run):
         found = json.loads(why(1, "--queue", "STANDBY", "--json").out)["compare"]
         assert (found["differs"], found["differs_at"]) == (True, "status check")
         assert figures(found)["status check"] == (1, 0)
         assert found["points"] == ["broker.online_only"]
         assert [one["queue"] for one in found["queues"]] == ["STANDBY"]
 
-    def test_a_task_that_no_set_can_place(self, why: Run) -> None:
+    def test_a_task_that_no_set_can_place(self, why):
         assert "The rules panda decide the same." in why(2, "--queue", "SMALL").out
 
-    def test_rules_of_the_command(self, why: Run) -> None:
+    def test_rules_of_the_command(self, why):
         found = json.loads(why(1, "--rules", "panda", "--json").out)["compare"]
         assert (found["rules"], found["other_rules"]) == ("panda", "documented")
 
-    def test_past_decisions_are_not_compared(self, why: Run) -> None:
+    def test_past_decisions_are_not_compared(self, why):
         assert "--compare is for a new decision" in why(1, "--last", code=2).err

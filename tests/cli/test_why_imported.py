@@ -1,19 +1,12 @@
 """``fairq why`` on jobs of an imported pool: several schedds, limits, preemption."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 from tests.cli.test_why import first_line, job
 from tests.engine.negotiation.pools import NOW, SLOT
 
-Run = Callable[..., Any]
 
-
-def test_of_several_schedds_jobs_of_one_number_it_says_which(tmp_path: Path, state: Path, run: Run) -> None:
+def test_of_several_schedds_jobs_of_one_number_it_says_which(tmp_path, state, run):
     jobs = [one for at in "ab" for one in job(7, "bob", GlobalJobId=f"{at}@x#7.0#1", RequestMemory=8192)]
     for name, ads in {"slots": [{**SLOT, "Name": "slot1@m"}], "jobs": jobs}.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(ads))
@@ -28,7 +21,7 @@ def test_of_several_schedds_jobs_of_one_number_it_says_which(tmp_path: Path, sta
     assert run("--state", state, "why", "7.0@c", "--now", NOW).code == 30
 
 
-def test_of_several_schedds_a_command_changes_the_job_of_the_one_named(tmp_path: Path, state: Path, run: Run) -> None:
+def test_of_several_schedds_a_command_changes_the_job_of_the_one_named(tmp_path, state, run):
     """Without a schedd it names all the jobs that it changes."""
     jobs = [one for at in "ab" for one in job(7, "bob", GlobalJobId=f"{at}@x#7.0#1")]
     (tmp_path / "jobs.json").write_text(json.dumps(jobs))
@@ -40,7 +33,7 @@ def test_of_several_schedds_a_command_changes_the_job_of_the_one_named(tmp_path:
     assert run("--state", state, "queue", "--af", "ClusterId").out == ""
 
 
-def test_a_limit_below_what_the_job_alone_uses_comes_first(tmp_path: Path, state: Path, run: Run) -> None:
+def test_a_limit_below_what_the_job_alone_uses_comes_first(tmp_path, state, run):
     """No slot is free either, but the job would never start: the limit is named, and the least that helps."""
     (tmp_path / "c.toml").write_text("[limits]\nlic = 4\n")
     held = {**SLOT, "Name": "slot1@m", "State": "Claimed", "Activity": "Busy", "RemoteUser": "x@y"}
@@ -55,7 +48,7 @@ def test_a_limit_below_what_the_job_alone_uses_comes_first(tmp_path: Path, state
     assert "a concurrency limit of 9 for lic" in line
 
 
-def test_slots_taken_by_preemption_were_not_free(tmp_path: Path, state: Path, run: Run) -> None:
+def test_slots_taken_by_preemption_were_not_free(tmp_path, state, run):
     """What the machine preferred was in use until this cycle."""
     held = {"State": "Claimed", "Activity": "Busy", "RemoteUser": "x@y", "Rank": "/Expr(TARGET.JobPrio)/"}
     small = [{**SLOT, "Name": f"slot{number}@m", "Requirements": False} for number in range(2, 7)]

@@ -1,9 +1,5 @@
 """Slots by column are the slots, and their ads have the texts that each ad would have."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +20,7 @@ ads = st.dictionaries(st.sampled_from(["Name", "Memory", "é", 'a"']), values)
 
 
 @given(st.lists(ads, max_size=8))
-def test_slots_and_texts_are_those_of_the_ads(found: list[dict[str, Any]]) -> None:
+def test_slots_and_texts_are_those_of_the_ads(found):
     """Equal numbers of different types, and ads with other attributes, stay what they are."""
     slots = [SlotRecord(place, f"slot{place}", ad, f"<{place}>", place % 2 == 0) for place, ad in enumerate(found, 1)]
 
@@ -40,7 +36,7 @@ def test_slots_and_texts_are_those_of_the_ads(found: list[dict[str, Any]]) -> No
     assert list(map(ad_texts.of_ad, found)) == texts
 
 
-def test_slots_in_several_stretches_are_found_by_row() -> None:
+def test_slots_in_several_stretches_are_found_by_row():
     """A group of slots that are alike may begin and end within a stretch."""
     collector = SlotCollector()
     size = STRETCH + 5
@@ -58,7 +54,7 @@ def test_slots_in_several_stretches_are_found_by_row() -> None:
 
 
 @pytest.mark.parametrize("more", [0, 1])
-def test_slots_of_parts_with_the_same_names_keep_their_places(more: int) -> None:
+def test_slots_of_parts_with_the_same_names_keep_their_places(more):
     """An ad of a common shape may have been read alone, for the sake of its line breaks."""
     names = [f"slot{number}" for number in range(4)]
     parts = [

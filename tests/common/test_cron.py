@@ -1,7 +1,5 @@
 """The times of a cron schedule."""
 
-from __future__ import annotations
-
 import time
 from datetime import datetime
 
@@ -11,12 +9,12 @@ from fairq.common.cron import next_time, numbers
 
 
 @pytest.fixture(autouse=True)
-def utc(monkeypatch: pytest.MonkeyPatch) -> None:
+def utc(monkeypatch):
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
 
 
-def seconds(text: str) -> int:
+def seconds(text):
     return int(datetime.fromisoformat(f"{text}+00:00").timestamp())
 
 
@@ -39,15 +37,15 @@ def seconds(text: str) -> int:
         ),
     ],
 )
-def test_the_next_time(fields: dict[str, str], after: str, then: str) -> None:
+def test_the_next_time(fields, after, then):
     assert next_time(fields, seconds(after)) == seconds(then)
 
 
-def test_a_day_that_never_comes() -> None:
+def test_a_day_that_never_comes():
     assert next_time({"CronDayOfMonth": "31", "CronMonth": "2,4"}, 0) is None
 
 
 @pytest.mark.parametrize("text", ["60", "5-1", "a", "*/0", "1,,2", "-1", ""])
-def test_what_is_no_field(text: str) -> None:
+def test_what_is_no_field(text):
     with pytest.raises(ValueError, match="give numbers"):
         numbers("CronMinute", text)

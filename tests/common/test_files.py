@@ -1,15 +1,11 @@
 """Files appear whole or not at all, keep their mode, follow no planted link, and leave no drafts behind."""
 
-from __future__ import annotations
-
 import os
 import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.state.pools import fill
@@ -18,8 +14,6 @@ from fairq.common import files
 from fairq.state import connection, meta, schema
 from fairq.state.connection import cycle_lock, writing
 from fairq.state.schema import newest
-
-Run = Callable[..., Any]
 
 NEWEST = newest()
 NOBODY = 65534
@@ -35,19 +29,19 @@ with files.draft(Path(sys.argv[1])) as place:
 """
 
 
-def mode(path: Path) -> int:
+def mode(path):
     return stat.S_IMODE(path.stat().st_mode)
 
 
 @pytest.fixture(params=[0o002, 0o022, 0o077], ids=oct)
-def umask(request: pytest.FixtureRequest) -> Iterator[int]:
+def umask(request):
     former = os.umask(request.param)
     yield request.param
     os.umask(former)
 
 
 @pytest.fixture
-def private(state: Path) -> Path:
+def private(state):
     """A state that nobody but its owner may read."""
     with writing(state) as opened:
         fill(opened)
@@ -56,7 +50,7 @@ def private(state: Path) -> Path:
 
 
 @pytest.fixture
-def older(state: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def older(state, monkeypatch):
     """A state that the next write upgrades."""
     with writing(state) as opened:
         fill(opened)
@@ -66,7 +60,7 @@ def older(state: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def victim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def victim(tmp_path_factory):
     """A file that a planted link leads to; it is never changed."""
     file = tmp_path_factory.mktemp("home") / "victim"
     file.write_text("precious")
@@ -74,25 +68,25 @@ def victim(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class TestModes:
-    def test_copies_of_a_private_state_are_private(self, run: Run, private: Path, umask: int) -> None:
+    def test_copies_of_a_private_state_are_private(self, run, private, umask):
         copy, whole, part = (private.with_name(name) for name in ("copy.db", "whole.json", "slots.ads"))
         assert run("--state", private, "state", "backup", copy).code == 0
         assert run("--state", private, "export", "-o", whole).code == 0
         assert run("--state", private, "export", "--slots", "--long", "-o", part).code == 0
         assert [mode(path) for path in (copy, whole, part)] == [0o600] * 3
 
-    def test_the_copy_before_an_upgrade_is_like_the_state(self, older: Path, umask: int) -> None:
+    def test_the_copy_before_an_upgrade_is_like_the_state(self, older, umask):
         older.chmod(0o640)
         with writing(older) as opened:
             meta.set(opened, "cycle", "7")
         assert mode(older.with_name(f"state.db.schema{NEWEST}")) == 0o640
         assert mode(older) == 0o640
 
-    def test_a_new_settings_file_follows_the_umask(self, run: Run, state: Path, umask: int) -> None:
+    def test_a_new_settings_file_follows_the_umask(self, run, state, umask):
         assert run("--state", state, "config", "set", "priority_halflife", "60").code == 0
         assert mode(Path(f"{state}.toml")) == 0o666 & ~umask
 
-    def test_settings_and_their_former_self_keep_their_mode(self, run: Run, state: Path, umask: int) -> None:
+    def test_settings_and_their_former_self_keep_their_mode(self, run, state, umask):
         settings, kept = Path(f"{state}.toml"), Path(f"{state}.toml.bak")
         settings.touch()
         kept.touch()
@@ -104,7 +98,7 @@ class TestModes:
         assert run("--state", state, "config", "import", condor).code == 0
         assert (mode(settings), mode(kept)) == (0o640, 0o640)
 
-    def test_an_exported_file_that_is_replaced_keeps_its_mode(self, run: Run, private: Path) -> None:
+    def test_an_exported_file_that_is_replaced_keeps_its_mode(self, run, private):
         target = private.with_name("pool.json")
         target.touch()
         target.chmod(0o664)
@@ -112,20 +106,20 @@ class TestModes:
         assert mode(target) == 0o664
 
     @pytest.mark.parametrize("bits", [0o600, 0o660, 0o666], ids=oct)
-    def test_who_may_write_the_state_may_take_its_lock(self, private: Path, bits: int) -> None:
+    def test_who_may_write_the_state_may_take_its_lock(self, private, bits):
         private.chmod(bits)
         with cycle_lock(private):
             assert mode(private.with_name("state.db.cycle")) == bits
 
     @pytest.mark.parametrize("bits", [0o600, 0o660], ids=oct)
-    def test_the_journal_is_no_more_open_than_the_state(self, private: Path, bits: int) -> None:
+    def test_the_journal_is_no_more_open_than_the_state(self, private, bits):
         private.chmod(bits)
         with writing(private) as opened:
             meta.set(opened, "cycle", "8")
             assert mode(private.with_name("state.db-journal")) == bits
 
     @pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a file away")
-    def test_root_leaves_files_to_their_owner(self, run: Run, private: Path) -> None:
+    def test_root_leaves_files_to_their_owner(self, run, private):
         settings = Path(f"{private}.toml")
         settings.touch()
         for path in (private, settings):
@@ -137,7 +131,7 @@ class TestModes:
 
 
 class TestPlantedLinks:
-    def test_the_name_that_a_draft_once_had_leads_nowhere(self, run: Run, private: Path, victim: Path) -> None:
+    def test_the_name_that_a_draft_once_had_leads_nowhere(self, run, private, victim):
         for name in ("copy.db", "pool.json", "state.db.toml"):
             private.with_name(f".{name}.{os.getpid()}").symlink_to(victim)
         assert run("--state", private, "state", "backup", private.with_name("copy.db")).code == 0
@@ -147,9 +141,7 @@ class TestPlantedLinks:
 
     @pytest.mark.parametrize("there", [True, False], ids=["to a file", "to nothing"])
     @pytest.mark.parametrize("suffix, words", [(".cycle", ["negotiate"]), (".broker", ["broker", "run"])])
-    def test_a_lock_file_is_never_a_link(
-        self, run: Run, private: Path, victim: Path, suffix: str, words: list[str], there: bool
-    ) -> None:
+    def test_a_lock_file_is_never_a_link(self, run, private, victim, suffix, words, there):
         goal = victim if there else victim.with_name("nothing")
         Path(f"{private}{suffix}").symlink_to(goal)
         ended = run("--state", private, *words)
@@ -157,7 +149,7 @@ class TestPlantedLinks:
         assert f"{private}{suffix} is a symbolic link; remove it" in ended.err
         assert (victim.read_text(), goal.exists()) == ("precious", there)
 
-    def test_the_former_settings_are_not_written_through_a_link(self, run: Run, state: Path, victim: Path) -> None:
+    def test_the_former_settings_are_not_written_through_a_link(self, run, state, victim):
         settings, kept = Path(f"{state}.toml"), Path(f"{state}.toml.bak")
         settings.write_text("# former\n")
         kept.symlink_to(victim)
@@ -166,7 +158,7 @@ class TestPlantedLinks:
         assert run("--state", state, "config", "import", condor).code == 0
         assert (kept.is_symlink(), kept.read_text(), victim.read_text()) == (False, "# former\n", "precious")
 
-    def test_the_copy_before_an_upgrade_takes_another_name(self, older: Path, victim: Path) -> None:
+    def test_the_copy_before_an_upgrade_takes_another_name(self, older, victim):
         for number, goal in enumerate((victim, victim.with_name("nothing"))):
             suffix = "" if not number else f"-{number + 1}"
             older.with_name(f"state.db.schema{NEWEST}{suffix}").symlink_to(goal)
@@ -176,14 +168,14 @@ class TestPlantedLinks:
         assert (victim.read_text(), victim.with_name("nothing").exists()) == ("precious", False)
 
     @pytest.mark.parametrize("name", ["state.db-journal", "state.db-wal"])
-    def test_a_journal_is_never_a_link(self, run: Run, private: Path, victim: Path, name: str) -> None:
+    def test_a_journal_is_never_a_link(self, run, private, victim, name):
         private.with_name(name).symlink_to(victim)
         for words in (["queue"], ["negotiate"], ["state", "check"]):
             ended = run("--state", private, *words)
             assert (ended.code, f"{name} is not a regular file; remove it" in ended.err) == (3, True)
         assert victim.read_text() == "precious"
 
-    def test_an_own_link_is_followed(self, run: Run, private: Path, tmp_path: Path) -> None:
+    def test_an_own_link_is_followed(self, run, private, tmp_path):
         link, goal = tmp_path / "link.json", tmp_path / "goal.json"
         link.symlink_to(goal.name)
         assert run("--state", private, "export", "-o", link).code == 0
@@ -193,7 +185,7 @@ class TestPlantedLinks:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can plant a file of another user")
 class TestOtherUsers:
-    def plant(self, link: Path, goal: Path) -> None:
+    def plant(self, link, goal):
         link.symlink_to(goal)
         os.lchown(link, NOBODY, NOBODY)
 
@@ -205,9 +197,7 @@ class TestOtherUsers:
             ("state.db.toml", ["config", "set", "priority_halflife", "60"], 13),
         ],
     )
-    def test_their_link_is_refused(
-        self, run: Run, private: Path, victim: Path, monkeypatch, name: str, words: list[str], code: int
-    ) -> None:
+    def test_their_link_is_refused(self, run, private, victim, monkeypatch, name, words, code):
         monkeypatch.chdir(private.parent)
         victim.write_text("")
         self.plant(private.with_name(name), victim)
@@ -215,14 +205,14 @@ class TestOtherUsers:
         assert (ended.code, victim.read_text()) == (code, "")
         assert f"{name} is a symbolic link of another user (nobody)" in ended.err
 
-    def test_their_link_does_not_say_where_a_state_is_made(self, run: Run, tmp_path: Path, victim: Path) -> None:
+    def test_their_link_does_not_say_where_a_state_is_made(self, run, tmp_path, victim):
         self.plant(tmp_path / "state.db", victim.with_name("nothing"))
         for words in (["slots", "add", "node"], ["negotiate"], ["broker", "run"]):
             ended = run("--state", tmp_path / "state.db", *words)
             assert (ended.code, "is a symbolic link of another user (nobody)" in ended.err) == (8, True)
         assert list(victim.parent.iterdir()) == [victim]
 
-    def test_their_journal_does_not_change_the_state(self, run: Run, private: Path) -> None:
+    def test_their_journal_does_not_change_the_state(self, run, private):
         before = private.read_bytes()
         journal = private.with_name("state.db-journal")
         journal.write_bytes(os.urandom(4096))
@@ -231,7 +221,7 @@ class TestOtherUsers:
         assert (ended.code, "belongs to nobody, who may not write the state; remove it" in ended.err) == (3, True)
         assert private.read_bytes() == before
 
-    def test_their_drafts_are_left_alone(self, tmp_path: Path) -> None:
+    def test_their_drafts_are_left_alone(self, tmp_path):
         theirs = tmp_path / f".fairq-{'0' * 16}.draft"
         theirs.mkdir(0o700)
         os.chown(theirs, NOBODY, NOBODY)
@@ -240,7 +230,7 @@ class TestOtherUsers:
 
 
 class TestDrafts:
-    def test_the_next_writer_clears_what_a_killed_one_left(self, tmp_path: Path) -> None:
+    def test_the_next_writer_clears_what_a_killed_one_left(self, tmp_path):
         with subprocess.Popen([sys.executable, "-c", DRAFTER, tmp_path], stdout=subprocess.PIPE, text=True) as drafter:
             assert drafter.stdout is not None
             left = tmp_path / drafter.stdout.readline().strip()
@@ -251,7 +241,7 @@ class TestDrafts:
         files.write(tmp_path / "file", b"whole")
         assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
-    def test_nothing_but_drafts_is_cleared(self, tmp_path: Path, victim: Path) -> None:
+    def test_nothing_but_drafts_is_cleared(self, tmp_path, victim):
         """Neither a user's file of a similar name, nor what a link of such a name leads to."""
         (tmp_path / f".fairq-{'1' * 16}.draft").symlink_to(victim.parent)
         (tmp_path / f".fairq-{'2' * 16}.draft").write_text("a file")
@@ -263,11 +253,11 @@ class TestDrafts:
         assert sorted(tmp_path.iterdir()) == sorted([*before, tmp_path / "file"])
         assert victim.read_text() == "precious"
 
-    def test_nobody_else_may_look_into_a_draft(self, tmp_path: Path, umask: int) -> None:
+    def test_nobody_else_may_look_into_a_draft(self, tmp_path, umask):
         with files.draft(tmp_path) as place:
             assert mode(place) == 0o700
 
-    def test_a_writer_that_fails_leaves_the_file_as_it_was(self, tmp_path: Path) -> None:
+    def test_a_writer_that_fails_leaves_the_file_as_it_was(self, tmp_path):
         target = tmp_path / "file"
         target.write_text("before")
         with pytest.raises(ZeroDivisionError), files.replacing(target) as stream:
@@ -275,16 +265,14 @@ class TestDrafts:
             _ = 1 / 0
         assert (target.read_text(), list(tmp_path.iterdir())) == ("before", [target])
 
-    def test_an_upgrade_that_failed_after_its_copy_makes_no_second_one(
-        self, older: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_an_upgrade_that_failed_after_its_copy_makes_no_second_one(self, older, monkeypatch):
         for _ in range(2):
             with pytest.raises(ZeroDivisionError), writing(older):
                 _ = 1 / 0
         copies = [path.name for path in older.parent.iterdir() if path != older]
         assert copies == [f"state.db.schema{NEWEST}"]
 
-    def test_a_directory_that_may_be_written_but_not_listed_will_do(self, private: Path, tmp_path: Path) -> None:
+    def test_a_directory_that_may_be_written_but_not_listed_will_do(self, private, tmp_path):
         place = tmp_path / "blind"
         place.mkdir()
         place.chmod(0o300)

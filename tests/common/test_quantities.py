@@ -1,9 +1,6 @@
 """Sizes, durations, percentages and times are read in one way, and durations and times are shown as they are read."""
 
-from __future__ import annotations
-
 import time
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
@@ -16,7 +13,7 @@ MIDNIGHT = 1_795_129_200
 
 
 @pytest.fixture
-def _vienna(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _vienna(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setenv("TZ", "Europe/Vienna")
         time.tzset()
@@ -31,7 +28,7 @@ def _vienna(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("1K", 1), ("MB", None), ("2 XB", None), ("2iB", None), ("", None),
     ],
 )  # fmt: skip
-def test_sizes_are_powers_of_1024_rounded_up(text: str, mebibytes: int | None) -> None:
+def test_sizes_are_powers_of_1024_rounded_up(text, mebibytes):
     assert size(text, 1024**2) == mebibytes
 
 
@@ -42,16 +39,16 @@ def test_sizes_are_powers_of_1024_rounded_up(text: str, mebibytes: int | None) -
         ("1.5h", 5400), ("1 h 30 m", 5400), ("1.5", None), ("h", None), ("-1h", None), ("7 days", None), ("", None),
     ],
 )  # fmt: skip
-def test_durations(text: str, seconds: float | None) -> None:
+def test_durations(text, seconds):
     assert duration(text) == seconds
 
 
 @given(st.integers(0, 10**10))
-def test_a_duration_is_read_as_it_is_shown(seconds: int) -> None:
+def test_a_duration_is_read_as_it_is_shown(seconds):
     assert duration(shown_duration(seconds)) == seconds
 
 
-def test_percentages() -> None:
+def test_percentages():
     assert [percentage(text) for text in ("50%", "12.5 %", "0.5", "%")] == [0.5, 0.125, None, None]
 
 
@@ -67,12 +64,12 @@ def test_percentages() -> None:
         ("noon", None), ("25:00", None), ("2026-02-30", None), ("", None), ("-", None), ("-1x", None),
     ],
 )  # fmt: skip
-def test_times(text: str, seconds: int | None) -> None:
+def test_times(text, seconds):
     assert moment(text, NOW) == seconds
 
 
 @pytest.mark.usefixtures("_vienna")
-def test_a_day_that_changes_the_clock_has_its_own_midnight() -> None:
+def test_a_day_that_changes_the_clock_has_its_own_midnight():
     """On 25 October 2026 summer time ends: noon is 13 hours after midnight."""
     noon = moment("2026-10-25T12:00", 0)
     assert noon is not None
@@ -82,6 +79,6 @@ def test_a_day_that_changes_the_clock_has_its_own_midnight() -> None:
 
 
 @pytest.mark.parametrize("text", ["-5", "9999999999", "1969-06-01", "2300-01-01", "9" * 40])
-def test_times_outside_1970_to_2200_are_refused(text: str) -> None:
+def test_times_outside_1970_to_2200_are_refused(text):
     with pytest.raises(OutsideError):
         moment(text, NOW)

@@ -1,7 +1,5 @@
 """Condor 6.8's manual, sentence by sentence, where it says other things than Condor 7 and HTCondor 8."""
 
-from __future__ import annotations
-
 import pytest
 from tests.documents.condor_pool import CONDOR_6_8, PHYSICS, make_pool
 from tests.documents.sentences import NotNormative, says

@@ -1,7 +1,5 @@
 """Condor 7's manual, sentence by sentence, where it says other things than HTCondor 8: groups of one level."""
 
-from __future__ import annotations
-
 import pytest
 from tests.documents.condor_pool import CONDOR_6_8, CONDOR_7, NOW, PHYSICS, make_pool
 from tests.documents.sentences import NotNormative, says

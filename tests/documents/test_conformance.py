@@ -1,7 +1,5 @@
 """``docs/conformance.md`` is current, and what the tests of the texts say about themselves is right."""
 
-from __future__ import annotations
-
 import pytest
 from tests.documents.conformance import PAGE, documents, page
 

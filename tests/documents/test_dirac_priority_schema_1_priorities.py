@@ -1,7 +1,5 @@
 """DIRAC's priority schema of 2009, sentence by sentence, under the rules documented: from jobs to priorities."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from fractions import Fraction

@@ -1,9 +1,7 @@
 """DIRAC's priority schema of 2009, sentence by sentence, under the rules documented: share corrections."""
 
-from __future__ import annotations
-
 import pytest
-from tests.documents.dirac_grid import EXAMPLE, HOUR, NOW, PROD, SCHEMA_TEXT, USER, WEEK, Grid, make_grid
+from tests.documents.dirac_grid import EXAMPLE, HOUR, NOW, PROD, SCHEMA_TEXT, USER, WEEK, make_grid
 from tests.documents.sentences import NotNormative, says
 
 TEXT = SCHEMA_TEXT
@@ -61,12 +59,12 @@ GROUPS = {USER: {"JobShare": 1000}, PROD: {"JobShare": 3000, "Properties": "JOB_
 """lhcb_user is to get a quarter, lhcb_prod three quarters."""
 
 
-def one_queue_each(grid: Grid) -> None:
+def one_queue_each(grid):
     grid.submit("ann", USER)
     grid.submit("mc", PROD)
 
 
-def formula(share: float, week: float | None, hour: float | None, most: float = 3) -> float:
+def formula(share, week, hour, most=3):
     """The page's formula: *share* of all is expected, *week* and *hour* were used of all; None: nothing was."""
     hour_max, week_max = 5, 2
     hour_correction = hour_max if hour is None else max(min(share / hour, hour_max), 1 / hour_max)
@@ -75,7 +73,7 @@ def formula(share: float, week: float | None, hour: float | None, most: float = 
     return max(min(final, most), 1 / most)
 
 
-def wide(span: str, bound: int = 100) -> str:
+def wide(span, bound=100):
     """A configuration with one slice and bounds that cut nothing."""
     return (
         "ShareCorrections { ShareCorrectorsToStart = WMSHistory\nWMSHistory { Groups { "

@@ -1,21 +1,15 @@
 """docs/dirac.md: its queries run on DIRAC's schema, and what they give is imported as it is."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
 import re
 import sqlite3
 import tarfile
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
-
-Run = Callable[..., Any]
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "dirac.md"
 SAMPLES = Path(__file__).parent.parent / "data" / "dirac"
@@ -33,11 +27,11 @@ JOBS = [(101, 11, 1.0), (102, 11, 5.0), (103, 12, 1.0), (104, 13, 2.0), (105, 13
 USE = [("lhcb_user", "ann", 300), ("lhcb_user", "bob", 100), ("lhcb_prod", "mc", 1200)]
 
 
-def queries() -> dict[str, str]:
+def queries():
     return dict(re.findall(r"^#### (\w+)\n[^#]*?```sql\n(.*?)```", PAGE.read_text(), re.DOTALL | re.MULTILINE))
 
 
-def database() -> sqlite3.Connection:
+def database():
     """Return TaskQueueDB and AccountingDB in one, with the columns that the queries read."""
     found = sqlite3.connect(":memory:")
     found.executescript(
@@ -71,7 +65,7 @@ def database() -> sqlite3.Connection:
     return found
 
 
-def dumped(delimiter: str = ",", missing: str = "") -> dict[str, str]:
+def dumped(delimiter=",", missing=""):
     """Return what each query gives, as CSV, or as MySQL prints TSV."""
     texts = {}
     with closing(database()) as opened:
@@ -85,7 +79,7 @@ def dumped(delimiter: str = ",", missing: str = "") -> dict[str, str]:
     return texts
 
 
-def looked_at(run: Run, state: Path) -> list[tuple[Any, ...]]:
+def looked_at(run, state):
     found = json.loads(run("--state", state, "taskqueues", "--json", "--now", NOW).out)
     names = ("task_queue", "owner", "owner_group", "cpu_time", "sites", "tags", "min_ram", "jobs", "average_priority")
     return [tuple(queue.get(name) or [] for name in names) for queue in found]
@@ -98,19 +92,19 @@ EXPECTED = [
 ]
 
 
-def test_the_queries_give_the_samples() -> None:
+def test_the_queries_give_the_samples():
     """Written by ``python -m tests.documents.test_dirac_tables``."""
     assert dumped() == {path.stem: path.read_text() for path in SAMPLES.glob("*.csv")}
 
 
-def test_a_directory_of_samples_is_imported_as_it_is(run: Run, state: Path) -> None:
+def test_a_directory_of_samples_is_imported_as_it_is(run, state):
     ended = run("--state", state, "taskqueues", "import", SAMPLES, "--json", "--now", NOW)
     assert ended.code == 0, ended.err
     assert json.loads(ended.out) == {"task_queues": 3, "jobs": 6, "groups": 2, "reports": 3}
     assert sorted(looked_at(run, state)) == EXPECTED
 
 
-def test_the_use_is_the_average_over_the_slice(run: Run) -> None:
+def test_the_use_is_the_average_over_the_slice(run):
     """Eight buckets of 9000 s with 300 jobs, of a week: 300 x 72000 / 604800."""
     rows = list(csv.DictReader((SAMPLES / "history.csv").read_text().splitlines()))
     use = {(row["Group"], row["Entity"]): float(row["Average"]) for row in rows}
@@ -118,7 +112,7 @@ def test_the_use_is_the_average_over_the_slice(run: Run) -> None:
     assert use["", "lhcb_user"] == pytest.approx(400 * 72_000 / WEEK)
 
 
-def test_an_archive_of_what_mysql_prints_is_the_same(run: Run, state: Path, tmp_path: Path) -> None:
+def test_an_archive_of_what_mysql_prints_is_the_same(run, state, tmp_path):
     with tarfile.open(tmp_path / "dirac.tar.gz", "w:gz") as archive:
         for name, text in {**dumped("\t", "NULL"), "groups": json.dumps(GROUPS)}.items():
             content = text.encode()
@@ -140,9 +134,7 @@ def test_an_archive_of_what_mysql_prints_is_the_same(run: Run, state: Path, tmp_
     ],
     ids=range(5),
 )
-def test_what_is_wrong_is_named_and_nothing_is_imported(
-    run: Run, state: Path, tmp_path: Path, files: dict[str, str], problem: str
-) -> None:
+def test_what_is_wrong_is_named_and_nothing_is_imported(run, state, tmp_path, files, problem):
     (tmp_path / "dirac").mkdir()
     for name, text in files.items():
         (tmp_path / "dirac" / name).write_text(text)

@@ -1,7 +1,5 @@
 """HTCondor 8's manual, sentence by sentence, under the rules documented: users and their priorities."""
 
-from __future__ import annotations
-
 import pytest
 from tests.documents.condor_pool import DAY, HOUR, HTCONDOR_8, NOW, job_ad, make_pool, older, slot_ad
 from tests.documents.sentences import NotNormative, says

@@ -1,7 +1,5 @@
 """HTCondor 8's manual, sentence by sentence, under the rules documented: preemption and what its policy may read."""
 
-from __future__ import annotations
-
 import pytest
 from tests.documents.condor_pool import (
     HOUR,

@@ -1,7 +1,5 @@
 """HTCondor 8's manual, sentence by sentence, under the rules documented: the cycle and the pie."""
 
-from __future__ import annotations
-
 import pytest
 from tests.documents.condor_pool import HTCONDOR_8, NOW, busy_ad, job_ad, make_pool, older, slot_ad
 from tests.documents.sentences import NotNormative, says

@@ -1,7 +1,5 @@
 """HTCondor 8's manual, sentence by sentence, under the rules documented: group accounting and quotas."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

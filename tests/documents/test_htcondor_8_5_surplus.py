@@ -1,7 +1,5 @@
 """HTCondor 8's manual, sentence by sentence, under the rules documented: surplus and the order of groups."""
 
-from __future__ import annotations
-
 import pytest
 from tests.documents.condor_pool import HEP, HTCONDOR_8, LEP, NESTED, NOW, PHYSICS, make_pool
 from tests.documents.sentences import says

@@ -1,7 +1,5 @@
 """HTCondor 8's manual under the rules documented: quotas as hard caps, and what preemption by priority fills."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,7 +34,7 @@ SAT: dict[str, dict[str, Any]] = {"SAT": {}}
 PLAIN = {"workflow": "push", "status": "online"}
 
 
-def timed_out(state: Path, job: dict[str, Any], queue: dict[str, Any] | None = None, **ages: float) -> list[str]:
+def timed_out(state, job, queue=None, **ages):
     """Return the rows of the timeouts that end a job; ages in hours, the others are not known."""
     times = {f"{name}Time": NOW - age * HOUR for name, age in ages.items()}
     fresh = {"creationTime": NOW - 1000 * 24 * HOUR, "modificationTime": NOW}
@@ -67,7 +66,7 @@ class TestTimeouts:
           note="'days' for holding jobs are the 48 hours of TIMEOUT_holding")  # fmt: skip
     @pytest.mark.parametrize("label", ["managed", "user"])
     @pytest.mark.parametrize("case", LIMITS)
-    def test_each_state_has_its_limit(self, state: Path, case: str, label: str) -> None:
+    def test_each_state_has_its_limit(self, state, case, label):
         """pending 1 h, defined 4 h, assigned 12 h, throttled 7 d, activated and starting 2 d, sent 30 min, running
         21 d, holding 3 h from priority 800 and days below, each since the job entered the state."""
         job, limit, row = LIMITS[case]
@@ -77,7 +76,7 @@ class TestTimeouts:
 
     @says("Timeout Rules, item 6")
     @pytest.mark.parametrize("status", ["activated", "starting"])
-    def test_urgent_jobs_at_inactive_queues(self, state: Path, status: str) -> None:
+    def test_urgent_jobs_at_inactive_queues(self, state, status):
         """4 hours for urgent activated or starting jobs at queues whose last start is older than 2 hours."""
         job = {"jobStatus": status, "currentPriority": 800}
         store(state, pilots=[{"queue": "Q", "lastStart": NOW - 2 * HOUR - 1}])
@@ -89,7 +88,7 @@ class TestTimeouts:
 
     @says("Timeout Rules, item 9")
     @pytest.mark.parametrize("label", ["managed", "user"])
-    def test_heartbeats(self, state: Path, label: str) -> None:
+    def test_heartbeats(self, state, label):
         """2 hours without heartbeat, or what HEARTBEAT_TIMEOUT of the workflow says, for running and starting jobs."""
         for status in ("running", "starting"):
             job = {"jobStatus": status, "prodSourceLabel": label}
@@ -100,7 +99,7 @@ class TestTimeouts:
         assert timed_out(state, job, modification=5.01, stateChange=6) == ["heartbeat"]
 
     @says("Timeout Rules, item 10", points=["broker.transferring_heartbeat_of_all"])
-    def test_transferring_heartbeats(self, state: Path) -> None:
+    def test_transferring_heartbeats(self, state):
         """Transferring jobs with a jobSubStatus have the same timeout."""
         job = {"jobStatus": "transferring", "jobSubStatus": "os"}
         assert timed_out(state, job, modification=2.01, stateChange=3) == ["heartbeat_transferring"]
@@ -108,7 +107,7 @@ class TestTimeouts:
 
     @says("Timeout Rules, item 12", points=["broker.transfer_days_of_queue"])
     @pytest.mark.parametrize(("priority", "days"), [(800, 3), (799, 9)])
-    def test_transfers(self, state: Path, priority: int, days: int) -> None:
+    def test_transfers(self, state, priority, days):
         """transtimehi days for transferring jobs of priority 800 and above, transtimelo days below."""
         job = {"jobStatus": "transferring", "currentPriority": priority, "prodSourceLabel": "user"}
         queue = {"cric": {"transtimehi": 3, "transtimelo": 9}}
@@ -118,7 +117,7 @@ class TestTimeouts:
     @says("Timeout Rules, item 13", points=["broker.pauses_stop_timeouts"])
     @pytest.mark.parametrize("queue", [{"status": "paused"}, {"catchall": "disableReassign"}])
     @pytest.mark.parametrize("status", ["pending", "activated", "running", "holding"])
-    def test_paused_queues(self, state: Path, queue: dict[str, Any], status: str) -> None:
+    def test_paused_queues(self, state, queue, status):
         """No timeout holds at paused queues and those with disableReassign."""
         assert timed_out(state, {"jobStatus": status}, queue, stateChange=9999, modification=9999) == []
 
@@ -127,7 +126,7 @@ class TestTimeouts:
         ("waiting", "running", "elsewhere", "back"),
         [(14, 4, 0, 2), (14, 5, 0, 0), (10, 0, 0, 0), (11, 0, 0, 1), (14, 0, 33, 0), (14, 0, 20, 4)],
     )
-    def test_fast_rebrokerage(self, state: Path, waiting: int, running: int, elsewhere: int, back: int) -> None:
+    def test_fast_rebrokerage(self, state, waiting, running, elsewhere, back):
         """What is beyond the ratio to running jobs (3), the part of the share (0.3) and its own threshold goes back."""
         kinds = [("Q", "activated", waiting), ("Q", "running", running), ("OTHER", "defined", elsewhere)]
         records = [{"PandaID": 1000 * place + n, "jobStatus": status, "computingSite": queue, "gshare": "MC"}
@@ -150,9 +149,7 @@ class TestAnalysis:
         [("nRunJobs", "JOBS", 10, "cap_running_jobs"), ("nQueuedJobs", "JOBS", 20, "cap_queued_jobs"),
          ("nRunCores", "CORES", 10, "cap_running_cores"), ("nQueuedCores", "CORES", 20, "cap_queued_cores")],
     )  # fmt: skip
-    def test_caps(
-        self, state: Path, owner: dict[str, Any], kind: str, number: str, unit: str, limit: int, reason: str
-    ) -> None:
+    def test_caps(self, state, owner, kind, number, unit, limit, reason):
         """More than the cap running, or twice as much queued, in jobs or cores of the user or group, throttles."""
         name = "higgs" if owner else "jane"
         pool(state, SAT, user(**owner), users=[{"name": name, number: limit}],
@@ -163,7 +160,7 @@ class TestAnalysis:
         assert (decided.status, decided.document["reason"]) == ("waiting", reason)
 
     @says("Analysis, step 1, global disk quota", points=["broker.quota_throttles", "broker.quota_near"])
-    def test_quota(self, state: Path) -> None:
+    def test_quota(self, state):
         """A global disk quota that exceeds throttles the task; being near it does not."""
         pool(state, SAT, user(), users=[{"name": "jane", "quota_near": True}])
         assert run(state).status == "assigned"
@@ -171,14 +168,14 @@ class TestAnalysis:
         assert run(state).status == "waiting"
 
     @says("Analysis, step 2, item 1")
-    def test_types(self, state: Path) -> None:
+    def test_types(self, state):
         """Queues of type analysis and unified are taken."""
         kinds = ("analysis", "unified", "production", "special")
         found = answer(state, {kind: {"type": kind, "cloud": ""} for kind in kinds}, user())
         assert found.reasons(*kinds) == ["", "", "wrong_type", "wrong_type"]
 
     @says("Analysis, step 2, items 2 and 3", points=["broker.included_sites_always"])
-    def test_lists_of_sites(self, state: Path) -> None:
+    def test_lists_of_sites(self, state):
         """Queues in excludedSite, and those that are not in an includedSite, are left out."""
         lists = {"includedSite": ["A", "B"], "excludedSite": ["B"]}
         assert answer(state, {"A": {}, "B": {}, "C": {}}, user(parameters=lists)).reasons("A", "B", "C") == [
@@ -188,7 +185,7 @@ class TestAnalysis:
           points=["broker.site_lists", "broker.online_only", "broker.preassigned_exempt", "broker.lost_site_is_fatal"],
           )  # fmt: skip
     @pytest.mark.parametrize("given", [{"site": "A,B"}, {"parameters": {"includedSite": "A,B"}}])
-    def test_given_queues_and_status(self, state: Path, given: dict[str, Any]) -> None:
+    def test_given_queues_and_status(self, state, given):
         """Queues must be online, but for those that site or includedSite pre-assigns."""
         queues = {"A": {"status": "offline"}, "B": {"status": "standby"}, "C": {}}
         pool(state, queues, user())
@@ -202,7 +199,7 @@ class TestAnalysis:
         ("priority", "intensity", "reason"),
         [(1999, 51, "no_data"), (2000, 51, ""), (0, 50, ""), (0, None, "no_data")],
     )
-    def test_locality(self, state: Path, priority: int, intensity: int | None, reason: str) -> None:
+    def test_locality(self, state, priority, intensity, reason):
         """Queues without the input are skipped, unless priority is 2000 or ioIntensity up to the cut-off."""
         found = answer(state, {"A": {}, "B": {}}, user(taskPriority=priority, ioIntensity=intensity),
                        inputs=[files(1)], replicas=at(A=None),
@@ -210,7 +207,7 @@ class TestAnalysis:
         assert found.reasons("A", "B") == ["", reason]
 
     @says("Analysis, step 3, VP queues", points=["broker.vp_restricted"])
-    def test_virtual_placement(self, state: Path) -> None:
+    def test_virtual_placement(self, state):
         """VP queues are skipped if the task specifies avoidVP or they are overloaded."""
         extra = [{"queue": "SAT", "rse": "X_VP_DISK", "default_read": False, "default_write": False}]
         storage = {"rse": "X_VP_DISK", "site": "SAT", "space_free": 999}
@@ -222,7 +219,7 @@ class TestAnalysis:
         assert asked(state).reasons("SAT") == ["avoid_vp"]
 
     @says("Analysis, step 3, diskIO")
-    def test_disk_traffic(self, state: Path) -> None:
+    def test_disk_traffic(self, state):
         """The limit of disk traffic holds for users' tasks too."""
         found = answer(state, {"A": {"maxdiskio": 50}, "B": {}}, user(diskIO=60),
                        metrics=[{"queue": name, "diskio": 51} for name in "AB"])  # fmt: skip
@@ -230,7 +227,7 @@ class TestAnalysis:
 
     @says("Analysis, step 3, memory")
     @pytest.mark.parametrize(("unit", "need"), [("MBPerCore", (500 + 1000 * 8) * 0.9), ("MB", 1350)])
-    def test_memory(self, state: Path, unit: str, need: float) -> None:
+    def test_memory(self, state, unit, need):
         """(baseRamCount + ramCount x coreCount) x 0.9 for MBPerCore, without coreCount for MB."""
         queues = {"FITS": {"corecount": 8, "maxrss": need}, "LESS": {"corecount": 8, "maxrss": need - 0.5}}
         task = user(coreCount=8, ramCount=1000, baseRamCount=500, ramUnit=unit)
@@ -238,7 +235,7 @@ class TestAnalysis:
 
     @says("Analysis, step 3, disk usage", points=["broker.scratch_of_whole_job"])
     @pytest.mark.parametrize(("direct", "need"), [({}, 1024 + 512 + 100), ({"maxinputsize": -1}, 512 + 100)])
-    def test_scratch(self, state: Path, direct: dict[str, Any], need: float) -> None:
+    def test_scratch(self, state, direct, need):
         """Input (or nothing), outDiskCount x input, and working space; maxwdir per core must be larger."""
         size = {"corecount": 4, **direct}
         queues = {"AS_MUCH": {**size, "maxwdir": 4 * need}, "MORE": {**size, "maxwdir": 4 * need + 4}}
@@ -248,7 +245,7 @@ class TestAnalysis:
         assert found.reasons("AS_MUCH", "MORE") == ["disk", ""]
 
     @says("Analysis, step 3, walltime", points=["broker.stated_walltime", "broker.analysis_minimum_walltime"])
-    def test_walltime(self, state: Path) -> None:
+    def test_walltime(self, state):
         """The task's walltime must be between mintime and maxtime, both included."""
         queues = {"BELOW": {"maxtime": 3599}, "UP_TO": {"maxtime": 3600}, "FROM": {"mintime": 3600},
                   "ABOVE": {"mintime": 3601}, "NONE": {"maxtime": 0}}  # fmt: skip
@@ -258,7 +255,7 @@ class TestAnalysis:
     @says("Analysis, step 3, failed and closed jobs", points=["broker.failures_everywhere"])
     @pytest.mark.parametrize(("finished", "bad", "reason"), [(0, 4, ""), (0, 5, "badsite"), (4, 7, ""),
                                                              (4, 8, "badsite")])  # fmt: skip
-    def test_failures(self, state: Path, finished: int, bad: int, reason: str) -> None:
+    def test_failures(self, state, finished, bad, reason):
         """Failed and closed jobs must be fewer than max(2 x finished, MIN_BAD_JOBS_TO_SKIP_PQ)."""
         ended = [{"task": 1, "queue": "SAT", "failed": bad - 3, "closed": 3, "finished": finished}]
         assert answer(state, SAT, user(), outcomes=ended).reasons() == [reason]
@@ -266,13 +263,13 @@ class TestAnalysis:
     @says("Analysis, step 3, queued jobs", points=["broker.analysis_queue_ratio"])
     @pytest.mark.parametrize(("running", "workers", "queued", "reason"),
                              [(1, 0, 40, ""), (1, 0, 41, "cap"), (30, 0, 60, ""), (30, 0, 61, "cap")])  # fmt: skip
-    def test_queued(self, state: Path, running: int, workers: int, queued: int, reason: str) -> None:
+    def test_queued(self, state, running, workers, queued, reason):
         """More than 2 x max(20, running) queued jobs skip a queue."""
         counts = {"running": running, "defined": queued - 3, "activated": 1, "assigned": 1, "starting": 1}
         assert answer(state, SAT, user(gshare="MC"), statistics=jobs(SAT=counts)).reasons() == [reason]
 
     @says("Analysis, step 3, the user's queued jobs")
-    def test_queued_jobs_of_the_user(self, state: Path) -> None:
+    def test_queued_jobs_of_the_user(self, state):
         """Queues where the user has too many queued jobs are skipped."""
         there = [{"queue": "SAT", "gshare": "MC", "user": who, "nQueue": 300, "nRunning": n}
                  for who, n in (("jane", 0), ("_total", 200))]  # fmt: skip
@@ -281,14 +278,14 @@ class TestAnalysis:
         assert found.reasons() == ["badsite"]
 
     @says("Analysis, step 3, two kinds of issues")
-    def test_persistent_and_temporary(self, state: Path) -> None:
+    def test_persistent_and_temporary(self, state):
         """Every verdict is of a persistent or of a temporary issue."""
         found = answer(state, {"A": {"status": "offline"}, "B": {}}, user(gshare="MC"),
                        statistics=jobs(B={"activated": 99}))  # fmt: skip
         assert [found.queues[name]["temporary"] for name in "AB"] == [False, True]
 
     @says("Analysis, step 4, weight", points=["broker.analysis_weight"])
-    def test_weight(self, state: Path) -> None:
+    def test_weight(self, state):
         """(running + 1) / (activated + assigned + starting + defined + 1)."""
         counts = {"running": 30, "activated": 1, "assigned": 2, "starting": 3, "defined": 4}
         found = answer(state, SAT, user(gshare="MC"), statistics=jobs(SAT=counts))
@@ -296,7 +293,7 @@ class TestAnalysis:
 
     @says("Analysis, step 5, sentence 1",
           points=["broker.problems_open_second_pass", "broker.second_pass_needs_source"])  # fmt: skip
-    def test_the_second_pass(self, state: Path) -> None:
+    def test_the_second_pass(self, state):
         """If persistent issues skip all queues, those without the input are tried; temporary ones do not open them."""
         pool(state, {"A": {"status": "offline"}, "B": {}}, user(gshare="MC"), inputs=[files(1)], replicas=at(A=None))
         assert "B" in asked(state).candidates
@@ -306,14 +303,14 @@ class TestAnalysis:
 
     @says("Analysis, step 5, sentence 2", points=["broker.retry_by_activity"])
     @pytest.mark.parametrize("priority", [500, 990])
-    def test_pending_for_20_minutes(self, state: Path, priority: int) -> None:
+    def test_pending_for_20_minutes(self, state, priority):
         """A task that still finds no queue is pending for 20 minutes."""
         pool(state, {}, user(coreCount=8, taskPriority=priority))
         decided = run(state)
         assert (decided.status, decided.retry) == ("pending", NOW + 20 * 60)
 
     @says("Analysis, step 5, sentence 3", points=["broker.used_queues_first", "broker.distributed_unlimited"])
-    def test_the_ten_best(self, state: Path) -> None:
+    def test_the_ten_best(self, state):
         """The ten queues of the largest weights are taken, whatever the task uses already."""
         counts = {f"Q{number:02}": {"running": number} for number in range(14)}
         found = answer(state, {name: {} for name in counts}, user(gshare="MC"), statistics=jobs(**counts),

@@ -1,10 +1,6 @@
 """docs/panda.md: its queries run on PanDA's schema, and what they give is imported without a remark."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.grid.published import NOW, Grid
@@ -16,11 +12,11 @@ SAMPLES = Path(__file__).parent.parent / "data" / "panda"
 GRID = Grid(sites=3, nuclei=1, queues=3, tasks=4)
 
 
-def test_every_kind_has_a_query() -> None:
+def test_every_kind_has_a_query():
     assert queries().keys() == {*KINDS, "config"}
 
 
-def test_the_queries_give_the_samples() -> None:
+def test_the_queries_give_the_samples():
     """Written by ``python -m tests.documents.test_panda_tables``."""
     assert dumped(Grid(GRID.sites, GRID.nuclei, GRID.queues, GRID.tasks)) == {
         path.stem: path.read_text() for path in SAMPLES.iterdir()
@@ -28,7 +24,7 @@ def test_the_queries_give_the_samples() -> None:
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "config"])
-def test_a_sample_is_imported_as_it_is(run: Callable[..., Any], state: Path, kind: str) -> None:
+def test_a_sample_is_imported_as_it_is(run, state, kind):
     sample = SAMPLES / f"{kind}.csv"
     ended = run("--state", state, "broker", kind, "import", sample, "--now", NOW)
     assert (ended.code, ended.out.startswith(f"{kind}: 0")) == (0, False), ended.err

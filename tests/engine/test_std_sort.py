@@ -14,7 +14,7 @@ from fairq.engine.std_sort import equal_sorted, std_sorted, unequal_sorted
 RECORDED = Path(__file__).parent / "std_sort.json.xz"
 
 
-def test_orders_are_those_recorded_from_libstdcxx() -> None:
+def test_orders_are_those_recorded_from_libstdcxx():
     """Ties, sorted runs and a sequence that drives the sort into its heap come out as std::sort left them."""
     for case in json.loads(lzma.decompress(RECORDED.read_bytes())):
         got = list(std_sorted(np.array(case["keys"], dtype=np.int64)))
@@ -22,7 +22,7 @@ def test_orders_are_those_recorded_from_libstdcxx() -> None:
         assert case["order"] == got
 
 
-def test_equal_keys_come_in_the_order_that_the_algorithm_leaves() -> None:
+def test_equal_keys_come_in_the_order_that_the_algorithm_leaves():
     """What follows from the number of equal keys alone is what sorting them would give."""
     for size in (*range(140), 1023, 1024, 1025, 4097, 10_000):
         by_sorting = list(chain.from_iterable(unequal_sorted(np.zeros(size, np.int64))))
@@ -32,7 +32,7 @@ def test_equal_keys_come_in_the_order_that_the_algorithm_leaves() -> None:
 
 
 @given(st.lists(st.integers(0, 5), max_size=200))
-def test_result_is_a_sorted_permutation(keys: list[int]) -> None:
+def test_result_is_a_sorted_permutation(keys):
     """Whatever the ties, every entry appears once and no worse one comes before a better one."""
     order = list(std_sorted(np.array(keys, dtype=np.int64)))
 
@@ -41,7 +41,7 @@ def test_result_is_a_sorted_permutation(keys: list[int]) -> None:
 
 
 @given(st.lists(st.integers(0, 3), max_size=16))
-def test_short_lists_keep_their_order_among_equals(keys: list[int]) -> None:
+def test_short_lists_keep_their_order_among_equals(keys):
     """Up to 16 entries the sort is a stable one."""
     order = list(std_sorted(np.array(keys, dtype=np.int64)))
 

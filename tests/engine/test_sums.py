@@ -11,7 +11,7 @@ amounts = st.one_of(st.integers(-8, 8).map(float), st.floats(-1e3, 1e3), st.samp
 
 
 @given(amounts, amounts, st.integers(0, 60))
-def test_the_sum_is_that_of_single_additions_to_the_last_digit(total: float, amount: float, times: int) -> None:
+def test_the_sum_is_that_of_single_additions_to_the_last_digit(total, amount, times):
     single = total
     for _ in range(times):
         single += amount
@@ -20,7 +20,7 @@ def test_the_sum_is_that_of_single_additions_to_the_last_digit(total: float, amo
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.one_of(st.sampled_from([1.0, 0.1]), amounts)), max_size=30))
-def test_sums_by_name_are_those_of_single_additions_in_order(uses: list[tuple[str, float]]) -> None:
+def test_sums_by_name_are_those_of_single_additions_in_order(uses):
     single: dict[str, tuple[int, float]] = {}
     for name, amount in uses:
         count, total = single.get(name, (0, 0.0))

@@ -11,9 +11,7 @@ import subprocess
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.engines.experiment import Experiment
@@ -32,7 +30,7 @@ pytestmark = pytest.mark.skipif(bool(_REASON), reason=_REASON or "-")
 class Fairq:
     """The commands of fairq, over one state, as the account of the pool."""
 
-    def __init__(self, pool: Pool, place: Path) -> None:
+    def __init__(self, pool, place):
         self.pool = pool
         self.place = place
         self.notes: list[str] = []
@@ -42,7 +40,7 @@ class Fairq:
             "FAIRQ_ACCOUNTING_UID_DOMAIN": "example.org",
         }
 
-    def begin(self, *words: object, code: str = _MAIN, **settings: str) -> subprocess.Popen[str]:
+    def begin(self, *words, code=_MAIN, **settings):
         return subprocess.Popen(
             [self.pool.python, "-c", code, *map(str, words)],
             user=ACCOUNT_ID,
@@ -56,7 +54,7 @@ class Fairq:
             text=True,
         )
 
-    def __call__(self, *words: object, **settings: str) -> str:
+    def __call__(self, *words, **settings):
         """Run a command that succeeds; return what it printed."""
         process = self.begin(*words, **settings)
         out, err = process.communicate(timeout=PATIENCE)
@@ -64,16 +62,16 @@ class Fairq:
         self.notes += err.splitlines()
         return out
 
-    def json(self, *words: object, **settings: str) -> Any:
+    def json(self, *words, **settings):
         return json.loads(self(*words, "--json", **settings))
 
-    def submit(self, script: str, *words: object) -> None:
+    def submit(self, script, *words):
         self("submit", "--initialdir", self.place, *words, "--", "/bin/sh", "-c", script)
 
-    def queue(self) -> dict[str, dict[str, Any]]:
+    def queue(self):
         return {f"{ad['ClusterId']}.{ad['ProcId']}": ad for ad in self.json("queue")}
 
-    def until(self, is_so: Callable[[], Any], *turn: object) -> Any:
+    def until(self, is_so, *turn):
         """Take turns until *is_so*, and return what it says."""
         end = time.monotonic() + PATIENCE
         while not (found := is_so()):
@@ -82,12 +80,12 @@ class Fairq:
             time.sleep(0.5)
         return found
 
-    def launches(self) -> list[dict[str, Any]]:
+    def launches(self):
         return list(self.json("export")["launches"])
 
 
 @pytest.fixture(scope="module")
-def pool() -> Iterator[Pool]:
+def pool():
     with tempfile.TemporaryDirectory(prefix="fairq-htcondor-", dir="/tmp", ignore_cleanup_errors=True) as name:
         place = Path(name)
         place.chmod(0o755)
@@ -100,7 +98,7 @@ def pool() -> Iterator[Pool]:
 
 
 @pytest.fixture
-def run(pool: Pool) -> Fairq:
+def run(pool):
     place = Path(tempfile.mkdtemp(prefix="state-", dir=pool.directory))
     os.chown(place, ACCOUNT_ID, ACCOUNT_ID)
     found = Fairq(pool, place)
@@ -108,7 +106,7 @@ def run(pool: Pool) -> Fairq:
     return found
 
 
-def test_shares_hold_and_every_job_ends_once_whatever_is_killed(pool: Pool, run: Fairq) -> None:
+def test_shares_hold_and_every_job_ends_once_whatever_is_killed(pool, run):
     experiment = Experiment(run.place, pool, 35, seconds=3)
     experiment.submit()
     experiment.disturb(kills=4, outage=4)
@@ -117,7 +115,7 @@ def test_shares_hold_and_every_job_ends_once_whatever_is_killed(pool: Pool, run:
     assert set(shares) == {(8, 4, 2)}
 
 
-def test_a_job_sees_its_own_gpu_and_a_job_without_sees_none(run: Fairq) -> None:
+def test_a_job_sees_its_own_gpu_and_a_job_without_sees_none(run):
     """Each waits until all have begun, so that no two of them have a GPU of one machine one after the other."""
     script = 'echo "$CUDA_VISIBLE_DEVICES"; touch begun.$FAIRQ_CLUSTER; until [ -e go ]; do sleep 0.2; done'
     environment = "CUDA_VISIBLE_DEVICES=0,1;NVIDIA_VISIBLE_DEVICES=all"
@@ -144,7 +142,7 @@ main()
 """
 
 
-def test_a_death_between_submit_and_record_starts_nothing_twice(run: Fairq) -> None:
+def test_a_death_between_submit_and_record_starts_nothing_twice(run):
     run.submit("echo $FAIRQ_RUN >> $FAIRQ_JOB; sleep 2", "--count", 5)
     process = run.begin("negotiate", code=DIES_AFTER_SUBMITTING)
     process.communicate()
@@ -154,7 +152,7 @@ def test_a_death_between_submit_and_record_starts_nothing_twice(run: Fairq) -> N
     assert [len((run.place / f"1.{proc}").read_text().split()) for proc in range(5)] == [1] * 5
 
 
-def test_all_starts_are_one_transaction(run: Fairq) -> None:
+def test_all_starts_are_one_transaction(run):
     run.submit("true", "--count", CORES * len(MACHINES))
     run("negotiate")
     clusters = {one["engine_id"].partition(".")[0] for one in run.launches()}
@@ -162,7 +160,7 @@ def test_all_starts_are_one_transaction(run: Fairq) -> None:
     run.until(lambda: not run.queue())
 
 
-def test_a_job_that_is_not_matched_shows_why_is_not_charged_and_is_withdrawn(run: Fairq) -> None:
+def test_a_job_that_is_not_matched_shows_why_is_not_charged_and_is_withdrawn(run):
     run.pool.tool("condor_drain", "slot1@n2")
     try:
         run.submit("true", "--requirements", 'Machine == "n2"')
@@ -181,7 +179,7 @@ def test_a_job_that_is_not_matched_shows_why_is_not_charged_and_is_withdrawn(run
         run.pool.tool("condor_drain", "-cancel", "slot1@n2")
 
 
-def test_a_job_gets_its_words_and_variables_whatever_is_in_them(run: Fairq) -> None:
+def test_a_job_gets_its_words_and_variables_whatever_is_in_them(run):
     value = "two\nlines, a \\ and $$(Cpus) $(X) 'quotes' \"double\" ä"
     script = run.place / "words.sh"
     script.write_text('printf "%s|" "$@" "$WORD" > words\n')
@@ -200,7 +198,7 @@ def test_a_job_gets_its_words_and_variables_whatever_is_in_them(run: Fairq) -> N
     assert (run.place / "words").read_text() == f"{value}|a $$(Arch) b\\|"
 
 
-def test_spooled_files_go_with_the_job_and_its_output_comes_back(run: Fairq) -> None:
+def test_spooled_files_go_with_the_job_and_its_output_comes_back(run):
     run.environment["FAIRQ_LAUNCH_HTCONDOR_SPOOL"] = "true"
     (run.place / "word").write_text("hello")
     (run.place / "program").write_text("#!/bin/sh\nread word < word; echo $word; echo $PWD > where; exit 4\n")
@@ -216,7 +214,7 @@ def test_spooled_files_go_with_the_job_and_its_output_comes_back(run: Fairq) -> 
     assert [one["ended"]["exit_code"] for one in run.launches()] == [4, 4]
 
 
-def test_a_program_that_htcondor_cannot_start_holds_the_job(run: Fairq) -> None:
+def test_a_program_that_htcondor_cannot_start_holds_the_job(run):
     program = run.place / "program"
     program.write_text("#!/nowhere\n")
     program.chmod(0o755)
@@ -226,7 +224,7 @@ def test_a_program_that_htcondor_cannot_start_holds_the_job(run: Fairq) -> None:
     assert str(program) in run.queue()["1.0"]["HoldReason"]
 
 
-def test_jobs_are_removed_and_held_while_they_wait_and_while_they_run(run: Fairq) -> None:
+def test_jobs_are_removed_and_held_while_they_wait_and_while_they_run(run):
     run.submit("sleep 600", "--count", 2)
     run("negotiate")
     run.until(lambda: {one["phase"] for one in run.launches()} == {"started"}, "--collect-only")
@@ -239,7 +237,7 @@ def test_jobs_are_removed_and_held_while_they_wait_and_while_they_run(run: Fairq
     assert all(one["phase"] == "ended" for one in run.launches())
 
 
-def test_a_schedd_that_is_away_is_told_once_and_loses_nothing(run: Fairq) -> None:
+def test_a_schedd_that_is_away_is_told_once_and_loses_nothing(run):
     run.submit("echo $FAIRQ_RUN >> $FAIRQ_JOB; sleep 5", "--count", 2)
     run("negotiate")
     run.until(lambda: {one["phase"] for one in run.launches()} == {"started"}, "--collect-only")
@@ -255,7 +253,7 @@ def test_a_schedd_that_is_away_is_told_once_and_loses_nothing(run: Fairq) -> Non
     assert all(one["ended"]["reason"] in ("exit", "lost") for one in run.launches())
 
 
-def test_a_user_whom_the_schedd_does_not_know_gets_the_cure(run: Fairq) -> None:
+def test_a_user_whom_the_schedd_does_not_know_gets_the_cure(run):
     process = run.begin("slots", "sync", "htcondor", CONDOR_CONFIG=str(run.pool.configuration))
     _, told = process.communicate()
     assert process.returncode == 121

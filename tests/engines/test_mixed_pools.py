@@ -3,10 +3,7 @@
 It runs where FAIRQ_TEST_ENGINES is set, and takes about three seconds for a pool. `tests.engines.explore` tries more.
 """
 
-from __future__ import annotations
-
 import os
-from pathlib import Path
 
 import pytest
 from tests.engines.beside import beside
@@ -19,6 +16,6 @@ pytestmark = pytest.mark.skipif(bool(_REASON), reason=_REASON or "-")
 
 
 @pytest.mark.parametrize("seed", range(1000, 1012))
-def test_matches_and_rejections_are_the_same(seed: int, tmp_path: Path) -> None:
+def test_matches_and_rejections_are_the_same(seed, tmp_path):
     found, real = beside(drawn(seed), tmp_path)
     assert found == real

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import random
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,7 +26,7 @@ FITS = (
 LISTED = ("Name", "State", "CurrentRank", "RetirementTimeRemaining", "RemoteUser", "Cpus", "Memory", "Disk")
 
 
-def drawn(seed: int) -> AdPool:
+def drawn(seed):
     """A pool of one to five machines, the same for the same *seed*."""
     chance = random.Random(seed)
     macros: dict[str, Any] = {
@@ -48,7 +47,7 @@ def drawn(seed: int) -> AdPool:
     return AdPool(macros, slots, submits, accounts)
 
 
-def _machine(chance: random.Random, machine: str, rank: float | str) -> list[Ad]:
+def _machine(chance, machine, rank):
     shared: Ad = {
         "Machine": machine, "MyType": "Machine", "State": "Unclaimed", "Activity": "Idle", "Rank": rank, "SlotID": 1,
         "CurrentRank": 0.0, "Start": True, "Requirements": f"/Expr(Start && {FITS})/", "SlotWeight": "/Expr(Cpus)/",
@@ -73,7 +72,7 @@ def _machine(chance: random.Random, machine: str, rank: float | str) -> list[Ad]
     return [{**slot, "NumDynamicSlots": len(parts)}, *parts]
 
 
-def _submit(chance: random.Random) -> tuple[int, dict[str, Any]]:
+def _submit(chance):
     cpus = chance.choice([1, 2, 3, 4, 6, 8])
     memory = cpus * chance.choice([100, 256, 512])
     words = {"request_cpus": cpus, "request_memory": memory, "request_disk": 1000, "My.Boost": chance.choice([0, 5, 9])}
@@ -81,6 +80,6 @@ def _submit(chance: random.Random) -> tuple[int, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_the_same_slots_are_matched_and_the_same_dynamic_slots_preempted(seed: int, tmp_path: Path) -> None:
+def test_the_same_slots_are_matched_and_the_same_dynamic_slots_preempted(seed, tmp_path):
     found, real = beside(drawn(seed), tmp_path)
     assert found == real

@@ -3,17 +3,13 @@
 What takes longer, and is left to chance, is in `tests.engines.experiment`.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.engines.slurm_cluster import Cluster, missing
@@ -26,7 +22,7 @@ _PATIENCE = 240
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
+def cluster():
     with tempfile.TemporaryDirectory(prefix="fairq-slurm") as scratch:
         Path(scratch).chmod(0o755)
         made = Cluster(Path(scratch, "cluster"), node_timeout=6)
@@ -40,33 +36,33 @@ def cluster() -> Iterator[Cluster]:
 class Pool:
     """A pool whose slots are the nodes of the cluster."""
 
-    def __init__(self, run: Callable[..., Any], work: Path, cluster: Cluster) -> None:
+    def __init__(self, run, work, cluster):
         self._run = run
         self.work = work
         self.cluster = cluster
 
-    def call(self, *words: object, **variables: str) -> Any:
+    def call(self, *words, **variables):
         """Run fairq in this process, with further *variables*."""
         with pytest.MonkeyPatch.context() as patch:
             for name, value in variables.items():
                 patch.setenv(name, value)
             return self._run(*words)
 
-    def __call__(self, *words: object, **variables: str) -> str:
+    def __call__(self, *words, **variables):
         ended = self.call(*words, **variables)
         assert ended.code == 0, ended.err
         return str(ended.out)
 
-    def submit(self, script: str, *words: object) -> None:
+    def submit(self, script, *words):
         self("submit", "--initialdir", self.work, *words, "--", "/bin/sh", "-c", script)
 
-    def jobs(self) -> dict[str, dict[str, Any]]:
+    def jobs(self):
         return {f"{ad['ClusterId']}.{ad['ProcId']}": ad for ad in json.loads(self("queue", "--json"))}
 
-    def export(self) -> dict[str, Any]:
+    def export(self):
         return dict(json.loads(self("export")))
 
-    def until(self, is_so: Callable[[], Any], what: str = "it") -> Any:
+    def until(self, is_so, what="it"):
         """Negotiate until *is_so*."""
         end = time.monotonic() + _PATIENCE
         while not (found := is_so()):
@@ -75,7 +71,7 @@ class Pool:
             self("-q", "negotiate")
         return found
 
-    def until_empty(self) -> dict[str, Any]:
+    def until_empty(self):
         """Negotiate until no job is left; the charges are then what Slurm recorded."""
         self.until(lambda: not self.jobs(), "an empty queue")
         document = self.export()
@@ -90,7 +86,7 @@ class Pool:
 
 
 @pytest.fixture
-def pool(run: Callable[..., Any], tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
+def pool(run, tmp_path, cluster, monkeypatch):
     for name in ("SLURM_CONF", "PATH"):
         monkeypatch.setenv(name, cluster.environment[name])
     monkeypatch.setenv("FAIRQ_STATE", str(tmp_path / "pool.db"))
@@ -102,7 +98,7 @@ def pool(run: Callable[..., Any], tmp_path: Path, cluster: Cluster, monkeypatch:
     cluster.until(lambda: not cluster("squeue", "--noheader"), "jobs are left")
 
 
-def test_slots_follow_the_nodes(pool: Pool, cluster: Cluster) -> None:
+def test_slots_follow_the_nodes(pool, cluster):
     assert json.loads(pool("slots", "sync", "slurm", "--json"))["added"] == []
     cluster("scontrol", "update", "NodeName=n1", "State=DRAIN", "Reason=new disk")
     assert "slot1@n1" in pool("slots", "sync", "slurm")
@@ -117,7 +113,7 @@ def test_slots_follow_the_nodes(pool: Pool, cluster: Cluster) -> None:
     assert pool.call("slots", "sync", "local").code == 120
 
 
-def test_a_job_has_its_environment_its_files_and_its_exit_code(pool: Pool) -> None:
+def test_a_job_has_its_environment_its_files_and_its_exit_code(pool):
     script = 'read word; echo "$word $GREETING $FAIRQ_JOB $PWD $SLURM_CPUS_PER_TASK"; echo e >&2; exit 7'
     (pool.work / "in").write_text("hello\n")
     files = ("--input", "in", "--output", "out", "--error", "err")
@@ -130,7 +126,7 @@ def test_a_job_has_its_environment_its_files_and_its_exit_code(pool: Pool) -> No
     assert begun <= ended
 
 
-def test_what_slurm_holds_up_says_why_and_is_not_charged(pool: Pool, cluster: Cluster) -> None:
+def test_what_slurm_holds_up_says_why_and_is_not_charged(pool, cluster):
     cluster("sbatch", "--exclusive", "--nodes=2", "--output=/dev/null", "--wrap=sleep 6")
     cluster.until(lambda: "sleep" not in cluster("squeue", "--noheader", "--states=PENDING"), "the other job waits")
     pool.submit("sleep 2")
@@ -147,7 +143,7 @@ def test_what_slurm_holds_up_says_why_and_is_not_charged(pool: Pool, cluster: Cl
 
 
 @pytest.mark.parametrize("instant", ["before", "after"])
-def test_a_submission_cut_short_is_found_again(pool: Pool, instant: str) -> None:
+def test_a_submission_cut_short_is_found_again(pool, instant):
     """fairq is killed just before or just after Slurm has made the job."""
     shims = pool.work / "shims"
     shims.mkdir()
@@ -168,7 +164,7 @@ def test_a_submission_cut_short_is_found_again(pool: Pool, instant: str) -> None
     assert len((pool.work / "began").read_text().split()) == 3
 
 
-def test_jobs_that_are_removed_end_in_slurm(pool: Pool, cluster: Cluster) -> None:
+def test_jobs_that_are_removed_end_in_slurm(pool, cluster):
     pool.submit("trap 'echo term > ended; exit 0' TERM; : > began; sleep 60 & wait")
     pool("negotiate")
     pool.until((pool.work / "began").exists, "a begin")
@@ -179,7 +175,7 @@ def test_jobs_that_are_removed_end_in_slurm(pool: Pool, cluster: Cluster) -> Non
     assert [one["how"] for one in pool.export()["runs"]] == ["removed"]
 
 
-def test_a_job_that_an_administrator_requeues_is_taken_back(pool: Pool, cluster: Cluster) -> None:
+def test_a_job_that_an_administrator_requeues_is_taken_back(pool, cluster):
     """Slurm would start the run a second time; fairq starts a new run of the job."""
     pool.submit("echo $FAIRQ_RUN >> began; test $(wc -l < began) = 2 || sleep 60; echo $FAIRQ_RUN >> ended")
     pool("negotiate")
@@ -192,14 +188,14 @@ def test_a_job_that_an_administrator_requeues_is_taken_back(pool: Pool, cluster:
     assert [one["how"] for one in pool.export()["runs"]] == ["lost", "finished"]
 
 
-def test_jobs_of_a_pool_that_runs_them_as_their_owners_do_not_go_out(pool: Pool, cluster: Cluster) -> None:
+def test_jobs_of_a_pool_that_runs_them_as_their_owners_do_not_go_out(pool, cluster):
     pool.submit(":")
     done = pool.call("negotiate", FAIRQ_LAUNCH_RUN_AS="owner")
     assert "which slurm cannot do" in done.err
     assert cluster("squeue", "--noheader") == ""
 
 
-def test_a_refused_job_waits_with_the_reason_and_is_told_once(pool: Pool) -> None:
+def test_a_refused_job_waits_with_the_reason_and_is_told_once(pool):
     pool.submit(":", "--count", 2)
     wrong = {"FAIRQ_LAUNCH_SLURM_OPTIONS": "--reservation=none"}
     first, second = (pool.call("negotiate", **wrong).err for _ in range(2))
@@ -209,7 +205,7 @@ def test_a_refused_job_waits_with_the_reason_and_is_told_once(pool: Pool) -> Non
     pool.until_empty()
 
 
-def test_a_controller_that_is_down_is_told_once_and_loses_nothing(pool: Pool, cluster: Cluster) -> None:
+def test_a_controller_that_is_down_is_told_once_and_loses_nothing(pool, cluster):
     pool.submit("sleep 1; echo $FAIRQ_RUN >> ended", "--count", 2)
     pool("negotiate")
     cluster.stop_controller()
@@ -222,7 +218,7 @@ def test_a_controller_that_is_down_is_told_once_and_loses_nothing(pool: Pool, cl
 
 
 @pytest.mark.skipif(os.environ.get("FAIRQ_TEST_ENGINES") != "full", reason="needs FAIRQ_TEST_ENGINES=full: it is slow")
-def test_jobs_of_a_node_that_is_gone_run_elsewhere(pool: Pool, cluster: Cluster) -> None:
+def test_jobs_of_a_node_that_is_gone_run_elsewhere(pool, cluster):
     script = "echo $FAIRQ_RUN >> began; sleep 4; echo $FAIRQ_RUN >> ended"
     pool.submit(script, "--count", 2, "--request-cpus", 7)
     pool("negotiate")

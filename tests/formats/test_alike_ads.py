@@ -36,7 +36,7 @@ SLOT: dict[str, Any] = {
 }
 
 
-def _text(ads: list[dict[str, Any]]) -> str:
+def _text(ads):
     return "[\n" + ",\n".join(map(json.dumps, ads)) + "\n]\n"
 
 
@@ -73,7 +73,7 @@ slot_changes = st.fixed_dictionaries(
 
 
 @given(st.lists(st.one_of(st.just({}), changes), max_size=12), st.booleans())
-def test_jobs_do_not_depend_on_those_beside_them(found: list[dict[str, Any]], numbered: bool) -> None:
+def test_jobs_do_not_depend_on_those_beside_them(found, numbered):
     """The dump, and the message about what is wrong with it, are those of ads that are read one by one."""
     ads = [{**JOB, "ProcId": place if numbered else JOB["ProcId"], **change} for place, change in enumerate(found)]
 
@@ -81,7 +81,7 @@ def test_jobs_do_not_depend_on_those_beside_them(found: list[dict[str, Any]], nu
 
 
 @given(st.lists(st.one_of(st.just({}), slot_changes), max_size=12))
-def test_slots_do_not_depend_on_those_beside_them(found: list[dict[str, Any]]) -> None:
+def test_slots_do_not_depend_on_those_beside_them(found):
     """The slots, and the message about what is wrong with them, are those of ads that are read one by one."""
     ads = [{**SLOT, "Name": f"slot{place}@a", **change} for place, change in enumerate(found)]
 
@@ -89,14 +89,14 @@ def test_slots_do_not_depend_on_those_beside_them(found: list[dict[str, Any]]) -
 
 
 @pytest.mark.parametrize("end", ["", "]", ",", ", ]", ",{}]", "x"])
-def test_a_dump_that_ends_too_early_is_refused(end: str) -> None:
+def test_a_dump_that_ends_too_early_is_refused(end):
     """An array without its end, or with something else there, is an error."""
     ads = [json.dumps({**JOB, "ProcId": proc}) for proc in range(3)]
 
     assert ("JobRange" in jobs_of("[" + ",".join(ads) + end)) == (end == "]")
 
 
-def test_a_line_break_in_a_text_is_refused() -> None:
+def test_a_line_break_in_a_text_is_refused():
     """JSON has no such text."""
     texts = [json.dumps({**JOB, "Owner": f"ann{proc}", "ProcId": proc}) for proc in range(6)]
     texts[4] = texts[4].replace("ann4", "an\nn4")
@@ -104,7 +104,7 @@ def test_a_line_break_in_a_text_is_refused() -> None:
     assert "line 5, ad 5" in jobs_of("[" + ",\n".join(texts) + "]")
 
 
-def test_a_negative_zero_keeps_its_sign() -> None:
+def test_a_negative_zero_keeps_its_sign():
     """It is equal to zero, and still another number."""
     loads = [0.5, 0.25, 0.0, 0.0, -0.0, 0.0]
 
@@ -114,7 +114,7 @@ def test_a_negative_zero_keeps_its_sign() -> None:
 
 
 @pytest.mark.parametrize("between", [",", ", ", ",\n", "\n,\n", " ,\r\n  "])
-def test_ads_inside_ads_do_not_end_them(between: str) -> None:
+def test_ads_inside_ads_do_not_end_them(between):
     """Whatever is between two ads, the same may be between the ads of a list inside."""
     devices = f'[{{"Id": 1}}{between}{{"Id": 2}}]'
     texts = [json.dumps({**SLOT, "Name": f"slot{place}@a"})[:-1] + f', "Ids": {devices}}}' for place in range(2000)]
@@ -126,7 +126,7 @@ def test_ads_inside_ads_do_not_end_them(between: str) -> None:
 
 
 @pytest.mark.parametrize("every", [2, 3, 10, 30, 100])
-def test_jobs_with_a_further_attribute_among_others(every: int) -> None:
+def test_jobs_with_a_further_attribute_among_others(every):
     """Whether the jobs between two that have it are few or many."""
     ads = [{**JOB, "ProcId": place, **({"Rank": 1.0} if place % every == 0 else {})} for place in range(600)]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ COUNT = 700
 ODD = 520
 
 
-def _lines(place: int) -> list[str]:
+def _lines(place):
     """The lines of a slot's ad: static, partitionable with lists, or claimed."""
     ad: dict[str, Any] = {"MyType": "Machine", "Name": f"slot1@wn{place}", "MyAddress": f"<10.0.0.{place % 7}:9618>"}
     if place % 3 == 1:
@@ -31,13 +30,13 @@ def _lines(place: int) -> list[str]:
     return [f'"{name}": {json.dumps(value)}' for name, value in ad.items()]
 
 
-def _text(ads: list[list[str]], *, apart: bool) -> str:
+def _text(ads, *, apart):
     """The ads as condor_status prints them; *apart*: nothing between two is alike, so that each is read by itself."""
     texts = (f"{{\n{body}\n}}" for body in map(",\n".join, ads))
     return "[\n" + "".join(_separated(texts, apart=apart)) + "\n]\n"
 
 
-def _separated(texts: Iterable[str], *, apart: bool) -> Iterator[str]:
+def _separated(texts, *, apart):
     for place, text in enumerate(texts):
         yield f"{',' if place else ''}\n{' ' * place if apart else ''}{text}"
 
@@ -51,7 +50,7 @@ def _separated(texts: Iterable[str], *, apart: bool) -> Iterator[str]:
         '"MyType": "Scheduler"', '"Name": 5', '"Name": "slot1@wn3"', '"Draining": true', "", "}\n]\n[\n{", "}\n]",
     ],
 )  # fmt: skip
-def test_odd_and_damaged_ads_areslots_of_asone_by_one(odd: str) -> None:
+def test_odd_and_damaged_ads_areslots_of_asone_by_one(odd):
     """Slots, their order and ads, and the message with its line and ad are the same."""
     ads = [_lines(place) for place in range(COUNT)]
     for at in (ODD, ODD + 5):
@@ -60,7 +59,7 @@ def test_odd_and_damaged_ads_areslots_of_asone_by_one(odd: str) -> None:
     assert slots_of(_text(ads, apart=False)) == one_by_one(slots_of, _text(ads, apart=True))
 
 
-def test_values_of_one_line_do_not_complete_those_of_another() -> None:
+def test_values_of_one_line_do_not_complete_those_of_another():
     """A list that one ad begins and the next one of its shape ends is damage."""
     ads = [[*_lines(3 * place), '"Odd": 1', '"Last": 0'] for place in range(COUNT)]
     ads[ODD][-2], ads[ODD + 1][-2], ads[ODD + 2][-2] = '"Odd": [1', '"Odd": 2]', '"Odd": 3, 4'
@@ -72,7 +71,7 @@ def test_values_of_one_line_do_not_complete_those_of_another() -> None:
 
 
 @pytest.mark.parametrize("cut", ['"Odd', '"Odd": ', '"Odd":   '])
-def test_two_values_of_one_line_do_not_make_up_for_none_of_another(cut: str) -> None:
+def test_two_values_of_one_line_do_not_make_up_for_none_of_another(cut):
     """A line that is cut off, and one with two values, are damage."""
     ads = [[*_lines(3 * place), '"Odd": 1', '"Last": 0'] for place in range(COUNT)]
     ads[ODD][-2], ads[ODD + 1][-2] = cut, '"Odd": 3, 4'
@@ -85,7 +84,7 @@ def test_two_values_of_one_line_do_not_make_up_for_none_of_another(cut: str) -> 
     assert f"ad {ODD + 1}" in found
 
 
-def test_shapes_are_told_apart_by_names_in_the_same_number() -> None:
+def test_shapes_are_told_apart_by_names_in_the_same_number():
     """Ads with as many lines, but another attribute in the middle, keep their names."""
     ads = [[*_lines(3 * place), f'"{"ABC"[place % 3]}": {place}', '"Last": 0'] for place in range(COUNT)]
 
@@ -95,7 +94,7 @@ def test_shapes_are_told_apart_by_names_in_the_same_number() -> None:
     assert "'A': 0" in found and "'B': 1" in found
 
 
-def test_ads_on_lines_of_their_own_areslots_of_asone_by_one() -> None:
+def test_ads_on_lines_of_their_own_areslots_of_asone_by_one():
     """The layout does not matter: here, each ad is a line, and has lists of ads."""
     ads = ['{"Devices": [{"Id": 1}, {"Id": 2}], ' + ", ".join(_lines(place)) + "}" for place in range(COUNT)]
 
@@ -105,7 +104,7 @@ def test_ads_on_lines_of_their_own_areslots_of_asone_by_one() -> None:
     assert f"slot1@wn{COUNT - 1}" in found
 
 
-def test_lists_in_lists_without_end_are_refused() -> None:
+def test_lists_in_lists_without_end_are_refused():
     """Also where several ads have them."""
     ads = [[*_lines(3 * place), f'"Deep": {"[" * 800}{"]" * 800}'] for place in range(COUNT)]
 
@@ -115,7 +114,7 @@ def test_lists_in_lists_without_end_are_refused() -> None:
 @pytest.mark.parametrize(
     "odd", ["1", "1.0", "true", "-0.0", "[1]", "[1.0]", '"a"', "null", '"/Expr(1 +)/"', "NaN", "1 2"]
 )
-def test_jobs_that_do_not_repeat_areslots_of_asone_by_one(odd: str) -> None:
+def test_jobs_that_do_not_repeat_areslots_of_asone_by_one(odd):
     """Their order, what those of a cluster share, and the message are the same; equal values keep their types."""
     ads = [
         f'{{\n"ClusterId": {place // 4 + 1},\n"ProcId": {place % 4},\n"Owner": "u{place % 3}",\n"Args": "\\"{place}",\n'
@@ -147,7 +146,7 @@ _OF_JOBS: list[dict[int, dict[str, Any]]] = [
 @pytest.mark.parametrize("changed", _OF_JOBS)
 @pytest.mark.parametrize("form", ["json", "long"])
 @pytest.mark.parametrize("size", [1, 7, 100])
-def test_jobs_by_column_are_thoseslots_ofone_by_one(changed: dict[int, dict[str, Any]], form: str, size: int) -> None:
+def test_jobs_by_column_are_thoseslots_ofone_by_one(changed, form, size):
     """Clusters of one job or many, held, ended and damaged jobs, several schedds, and the message about the first."""
     ads = []
     for place in range(COUNT):

@@ -1,20 +1,13 @@
 """Archives of dumps that are cut off or damaged are errors of one line, for every command that reads them."""
 
-from __future__ import annotations
-
 import io
 import json
 import tarfile
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-Run = Callable[..., Any]
 
-
-def _archive(compression: str) -> bytes:
+def _archive(compression):
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode=f"w:{compression}") as archive:
         content = json.dumps([{"Name": f"slot{number}", "Cpus": number * 7919} for number in range(900)]).encode()
@@ -27,9 +20,7 @@ def _archive(compression: str) -> bytes:
 @pytest.mark.parametrize("line", ["import {}", "taskqueues import {}", "broker import {}"])
 @pytest.mark.parametrize("compression", ["gz", "bz2", "xz"])
 @pytest.mark.parametrize("place", ["beginning", "middle", "end"])
-def test_an_archive_that_is_cut_off_or_damaged_is_an_error_of_one_line(
-    run: Run, tmp_path: Path, state: Path, line: str, compression: str, place: str
-) -> None:
+def test_an_archive_that_is_cut_off_or_damaged_is_an_error_of_one_line(run, tmp_path, state, line, compression, place):
     whole = _archive(compression)
     at = {"beginning": 40, "middle": len(whole) // 2, "end": len(whole) - 12}[place]
     for name, content in (("cut", whole[:at]), ("damaged", whole[:at] + b"\xa5\x5a" * 4 + whole[at + 8 :])):

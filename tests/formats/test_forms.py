@@ -7,7 +7,6 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -22,12 +21,12 @@ from fairq.formats.source import opened
 REAL = Path(__file__).parents[1] / "data" / "condor_status-long-8.9.ads.gz"
 
 
-def read(path: Path) -> list[Ad]:
+def read(path):
     with opened(str(path)) as dump:
         return list(read_ads(dump))
 
 
-def read_text(text: str, folder: Path) -> list[Ad]:
+def read_text(text, folder):
     path = folder / "dump"
     path.write_text(text, encoding="utf-8")
     return read(path)
@@ -55,7 +54,7 @@ def read_text(text: str, folder: Path) -> list[Ad]:
         ("- 5", "/Expr(- 5)/"),
     ],
 )
-def test_value_of_a_long_dump(text: str, value: Any, tmp_path: Path) -> None:
+def test_value_of_a_long_dump(text, value, tmp_path):
     """A literal is read as itself, everything else as an expression in the form of -json."""
     (ad,) = read_text(f"Name = {text}\n", tmp_path)
 
@@ -63,14 +62,14 @@ def test_value_of_a_long_dump(text: str, value: Any, tmp_path: Path) -> None:
     assert type(ad["Name"]) is type(value)
 
 
-def test_backslashes_in_expressions_of_a_long_dump(tmp_path: Path) -> None:
+def test_backslashes_in_expressions_of_a_long_dump(tmp_path):
     """An old-style expression has plain backslashes; as a new-style one, as in -json, they are doubled."""
     (ad,) = read_text('Start = regexp("\\.org$", Machine)\n', tmp_path)
 
     assert ad == {"Start": '/Expr(regexp("\\\\.org$", Machine))/'}
 
 
-def test_long_dump_of_a_real_pool() -> None:
+def test_long_dump_of_a_real_pool():
     """condor_status -long of HTCondor 8.9, compressed, loads completely."""
     ads = read(REAL)
 
@@ -80,7 +79,7 @@ def test_long_dump_of_a_real_pool() -> None:
     assert ads[0]["CpuBusy"] == "/Expr(((LoadAvg - CondorLoadAvg) >= 0.5))/"
 
 
-def test_banners_and_blank_lines_of_a_long_dump_are_passed_over(tmp_path: Path) -> None:
+def test_banners_and_blank_lines_of_a_long_dump_are_passed_over(tmp_path):
     """condor_q prints a line per schedd before its jobs, and ads end with one or more blank lines."""
     text = "\n\n-- Schedd: submit.example.org : <10.0.0.1:9618>\nA = 1\n\n\n\nA = 2\r\n \nA = 3"
 
@@ -90,13 +89,13 @@ def test_banners_and_blank_lines_of_a_long_dump_are_passed_over(tmp_path: Path) 
 @pytest.mark.parametrize(
     "text", ["[]", "[\n]\n", ' [ { "A" : 1 } , {"A":2} ] ', '[{"A":1},\n{"A":2}\n]\n', '\ufeff[{"A":1},{"A":2}]']
 )
-def test_json_dump_in_any_layout(text: str, tmp_path: Path) -> None:
+def test_json_dump_in_any_layout(text, tmp_path):
     """White space and a byte order mark do not matter."""
     assert read_text(text, tmp_path) == ([{"A": 1}, {"A": 2}] if "A" in text else [])
 
 
 @pytest.mark.parametrize(("form", "chunk"), [("json", 1), ("json", 2), ("json", 7), ("long", 8), ("long", 9)])
-def test_pieces_may_end_anywhere(form: str, chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pieces_may_end_anywhere(form, chunk, tmp_path, monkeypatch):
     """A dump larger than what is read at once gives the same ads, wherever it is cut."""
     ads: list[Ad] = [{"A": 'é"\\', "B": [True, None, {"C": -1.5e-7}]}, {"A": "\n\t" if form == "json" else "x"}]
     ads[0]["B"] = ads[0]["B"] if form == "json" else "b"
@@ -107,7 +106,7 @@ def test_pieces_may_end_anywhere(form: str, chunk: int, tmp_path: Path, monkeypa
     assert read(path) == ads
 
 
-def written(ads: list[Ad], form: str) -> str:
+def written(ads, form):
     stream = io.StringIO()
     if form == "json":
         json_form.write(ads, stream)
@@ -135,12 +134,12 @@ NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,8}", fullmatch=True)
 ADS = st.lists(st.dictionaries(NAMES, LITERALS | EXPRESSIONS, min_size=1, max_size=6), max_size=4)
 
 
-def exactly(ads: list[Ad]) -> str:
+def exactly(ads):
     return json.dumps(ads)
 
 
 @given(ADS)
-def test_what_is_written_is_read_back(ads: list[Ad]) -> None:
+def test_what_is_written_is_read_back(ads):
     """Both forms give back the very ads: kinds of numbers, quotes, backslashes and expressions included."""
     for form in ("json", "long"):
         dump = source.Source("the dump", io.BytesIO(written(ads, form).encode()))
@@ -149,7 +148,7 @@ def test_what_is_written_is_read_back(ads: list[Ad]) -> None:
 
 
 @given(ADS.filter(bool))
-def test_long_form_is_htcondors(ads: list[Ad]) -> None:
+def test_long_form_is_htcondors(ads):
     """HTCondor's own library reads the same values from what is written."""
     import classad2
 
@@ -162,7 +161,7 @@ def test_long_form_is_htcondors(ads: list[Ad]) -> None:
                 assert spellings[name.lower()] == value
 
 
-def test_line_break_cannot_be_written_in_long_form() -> None:
+def test_line_break_cannot_be_written_in_long_form():
     """The long form has no way to write one: the ad and the attribute are named, with the way out."""
     with pytest.raises(UnwritableExportError, match=r"^Args of the ad cannot be written: .* --json$"):
         written([{"Args": "a\nb"}], "long")
@@ -180,7 +179,7 @@ def test_line_break_cannot_be_written_in_long_form() -> None:
         ("A = 1\n\nB = 1\nwhat is this", "line 4, ad 2"),
     ],
 )
-def test_place_of_a_fault(text: str, where: str, tmp_path: Path) -> None:
+def test_place_of_a_fault(text, where, tmp_path):
     """The line and the ad are those where the dump goes wrong."""
     with pytest.raises(InvalidDumpError) as failure:
         read_text(text, tmp_path)
@@ -188,7 +187,7 @@ def test_place_of_a_fault(text: str, where: str, tmp_path: Path) -> None:
     assert where in str(failure.value)
 
 
-def test_fault_is_found_before_the_rest_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fault_is_found_before_the_rest_is_read(tmp_path, monkeypatch):
     """A fault early in a large dump is told at once."""
     path = tmp_path / "dump"
     path.write_text('[{"A": oops}' + ',{"A": 1}' * 10000)

@@ -1,9 +1,6 @@
 """The long form is read many ads at a time: as it would be read line by line."""
 
-from __future__ import annotations
-
 import io
-from typing import Any
 
 import pytest
 from tests.formats.reading import slots_of
@@ -14,7 +11,7 @@ from fairq.formats.slots import read_slots
 COUNT = 60
 
 
-def _ad(place: int) -> list[str]:
+def _ad(place):
     return [
         'MyType = "Machine"',
         f'Name = "slot{place}@wn"',
@@ -36,9 +33,7 @@ def _ad(place: int) -> list[str]:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("between", ["\n", "\n\n", "  \n", "# next\n\n"])
-def test_odd_lines_among_many_ads_are_read_as_in_small_pieces(
-    odd: str, between: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_odd_lines_among_many_ads_are_read_as_in_small_pieces(odd, between, monkeypatch):
     """Ads, or the message with its line and ad, do not depend on how much of the text is read at a time."""
     ads = [_ad(place) for place in range(COUNT)]
     for at in (40, 45):
@@ -59,7 +54,7 @@ def test_odd_lines_among_many_ads_are_read_as_in_small_pieces(
         ('Name = "slot1@wn"', "ad 41"),
     ],
 )
-def test_the_message_names_the_line_and_the_ad(odd: str, expected: str) -> None:
+def test_the_message_names_the_line_and_the_ad(odd, expected):
     ads = [_ad(place) for place in range(COUNT)]
     ads[40].insert(3, odd)
 
@@ -77,7 +72,7 @@ def test_the_message_names_the_line_and_the_ad(odd: str, expected: str) -> None:
         ('{ "a\\"b" }', ['a"b']),
     ],
 )
-def test_lists_have_the_values_of_htcondors_library(text: str, value: Any) -> None:
+def test_lists_have_the_values_of_htcondors_library(text, value):
     """Plain lists are read without the library."""
     dump = read_slots(source.Source("slots.long", io.BytesIO(f'Name = "a"\nList = {text}\n'.encode())))
 

@@ -19,7 +19,7 @@ DATA = Path(__file__).parent / "data" / "dynamic_slots.json.xz"
 RECORDS: list[Record] = json.loads(lzma.decompress(DATA.read_bytes()))
 
 
-def decided(record: Record, folder: Path) -> Record:
+def decided(record, folder):
     """Return what fairq decides on the pool of *record*, in the words of its expectations."""
     (folder / "pool.conf").write_text(record["conf"], encoding="utf-8")
     words: list[object] = []
@@ -39,21 +39,21 @@ def decided(record: Record, folder: Path) -> Record:
     }
 
 
-def preempted(match: Record) -> list[str]:
+def preempted(match):
     """Return the slots whose jobs the match preempts, in the order of their names."""
     found = match["preempted"]
     return [] if found is None else sorted(found.get("slots", [match["slot"]]))
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record["name"])
-def test_the_matches_the_preempted_slots_and_the_reasons_are_the_same(record: Record, tmp_path: Path) -> None:
+def test_the_matches_the_preempted_slots_and_the_reasons_are_the_same(record, tmp_path):
     found = decided(record, tmp_path)
     expected = [{**one, "preempted": sorted(one["preempted"])} for one in record["matches"]]
     assert found["matches"] == expected
     assert found["rejections"] == record["rejections"]
 
 
-def test_most_of_these_matches_make_room() -> None:
+def test_most_of_these_matches_make_room():
     """The recorded pools are about what they are here for."""
     making_room = [one for record in RECORDS for one in record["matches"] if one["slot"] not in one["preempted"]]
     assert sum(len(one["preempted"]) > 0 for one in making_room) > len(RECORDS)

@@ -1,7 +1,5 @@
 """The real negotiator's cycles, match by match, through fairq's command line."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
@@ -15,22 +13,22 @@ from tests.golden.run import run_case
 
 
 @pytest.fixture(scope="session")
-def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def golden(tmp_path_factory):
     return unpack(tmp_path_factory.mktemp("golden"))
 
 
 @pytest.mark.parametrize("name", names())
-def test_cycle_is_that_of_the_real_negotiator(golden: Path, name: str) -> None:
+def test_cycle_is_that_of_the_real_negotiator(golden, name):
     """Matches, rejections and accounting after the cycle are those that HTCondor's negotiator recorded."""
     assert run_case(Case(name, HTCONDOR, golden / name)) == []
 
 
-def test_a_folder_of_cases_is_searched_at_any_depth(golden: Path) -> None:
+def test_a_folder_of_cases_is_searched_at_any_depth(golden):
     """Every case folder below the one given is found, in order of name."""
     assert names() == [case.name for case in cases_in(golden.parent)]
 
 
-def test_a_wrong_expectation_is_told_and_fails_the_run(golden: Path, tmp_path: Path) -> None:
+def test_a_wrong_expectation_is_told_and_fails_the_run(golden, tmp_path):
     """The runner names the case and what differs, counts it as failed, and ends with 1."""
     case = tmp_path / "pie_1_2"
     case.mkdir()
@@ -62,7 +60,7 @@ SPOILT = {
 
 
 @pytest.mark.parametrize("spoilt", SPOILT)
-def test_each_part_of_an_expectation_counts(golden: Path, tmp_path: Path, spoilt: str) -> None:
+def test_each_part_of_an_expectation_counts(golden, tmp_path, spoilt):
     """One wrong value anywhere in what the negotiator left behind fails the case."""
     shutil.copytree(golden / "preempt_prio", tmp_path / "case")
     expected = json.loads((tmp_path / "case" / "expected.json").read_text())
@@ -72,7 +70,7 @@ def test_each_part_of_an_expectation_counts(golden: Path, tmp_path: Path, spoilt
     assert run_case(Case("case", HTCONDOR, tmp_path / "case")) != []
 
 
-def test_only_the_names_of_tied_submitters_may_be_swapped(golden: Path, tmp_path: Path) -> None:
+def test_only_the_names_of_tied_submitters_may_be_swapped(golden, tmp_path):
     """Two submitters of equal priority may change places; a match of theirs on another slot is still told."""
     shutil.copytree(golden / "group_none_users", tmp_path / "case")
     file = tmp_path / "case" / "expected.json"

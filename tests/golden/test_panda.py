@@ -1,12 +1,10 @@
 """What PanDA's broker and cleaner did, entry by entry, under the rules ``panda``."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import replace
 
 import pytest
-from tests.golden.cases import PANDA, Case, cases_in
+from tests.golden.cases import PANDA, cases_in
 from tests.golden.panda import DATA, FAMILIES, family_of, run_panda
 from tests.golden.panda_production import outcome_of, stages_of
 
@@ -14,12 +12,12 @@ CASES = [case for case in cases_in(DATA) if family_of(case.name) in FAMILIES]
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
-def test_fairq_does_what_panda_did(case: Case) -> None:
+def test_fairq_does_what_panda_did(case):
     assert case.kind == PANDA
     assert run_panda(case) == []
 
 
-def test_an_error_of_panda_s_is_no_free_pass() -> None:
+def test_an_error_of_panda_s_is_no_free_pass():
     """Where PanDA raised an error, the stages before it and fairq's own answer are compared."""
     case = next(case for case in CASES if case.name == "prod/P06_basewalltime_null")
     output = copy.deepcopy(dict(case.record["output"]))
@@ -29,7 +27,7 @@ def test_an_error_of_panda_s_is_no_free_pass() -> None:
     assert run_panda(replace(case, record={**case.record, "output": output}))
 
 
-def test_at_a_tie_only_the_tied_queues_may_differ() -> None:
+def test_at_a_tie_only_the_tied_queues_may_differ():
     """PanDA takes some of several queues of equal weight at random; all others are compared one by one."""
     case = next(case for case in CASES if case.name == "prod/P17_connectivity_none")
     output = copy.deepcopy(dict(case.record["output"]))
@@ -38,7 +36,7 @@ def test_at_a_tie_only_the_tied_queues_may_differ() -> None:
     assert run_panda(replace(case, record={**case.record, "output": output}))
 
 
-def test_a_unified_queue_that_a_task_is_given_counts_beside_its_pseudo_queues() -> None:
+def test_a_unified_queue_that_a_task_is_given_counts_beside_its_pseudo_queues():
     """PanDA's list then has U4 itself and its four pseudo queues, wherever among the queues it stands."""
     case = next(case for case in CASES if case.name == "prod/P12_unified_score_1500")
     given = {**case.record["input"], "task": {**case.record["input"]["task"], "site": "U4"}}

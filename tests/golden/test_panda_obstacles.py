@@ -1,23 +1,19 @@
 """All obstacles of every queue in the recorded runs: the deciding reason is among them, and a queue taken has none."""
 
-from __future__ import annotations
-
 import pytest
 from tests.broker_rules import RULES
 from tests.golden import panda_analysis, panda_production
-from tests.golden.cases import Case
 from tests.golden.panda_scenario import chunk_of, task_of, world_of
 from tests.golden.test_panda import CASES
 
 from fairq.engine.brokerage.analysis.flow import broker_analysis
-from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.pool.columns import columns_of
 from fairq.engine.brokerage.production.flow import broker_production
 
 RUNS = [case for case in CASES if case.name.startswith(("prod/", "anal/"))]
 
 
-def outcome_of(case: Case, rules: str) -> Outcome:
+def outcome_of(case, rules):
     given = case.record["input"]
     is_analysis = case.name.startswith("anal/")
     task = task_of(given, analysis=is_analysis)
@@ -26,7 +22,7 @@ def outcome_of(case: Case, rules: str) -> Outcome:
 
 
 @pytest.mark.parametrize("rules", RULES)
-def test_the_deciding_reason_is_among_the_obstacles(rules: str) -> None:
+def test_the_deciding_reason_is_among_the_obstacles(rules):
     looked_at = 0
     for case in RUNS:
         outcome = outcome_of(case, rules)

@@ -1,7 +1,5 @@
 """Where the page's timeouts differ from what PanDA's cleaner was recorded to do: at these jobs, and at no others."""
 
-from __future__ import annotations
-
 import pytest
 from tests.broker_rules import DOCUMENTED
 from tests.golden.cases import cases_in
@@ -35,6 +33,6 @@ DIFFERENT = {
 
 
 @pytest.mark.parametrize("name", DIFFERENT)
-def test_the_page_differs_from_the_code_where_it_says_something_else(name: str) -> None:
+def test_the_page_differs_from_the_code_where_it_says_something_else(name):
     found = run_timeouts(name, CASES[name]["input"], CASES[name]["output"], DOCUMENTED)
     assert {line.partition(":")[0] for line in found} == DIFFERENT[name]

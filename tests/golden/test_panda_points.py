@@ -12,7 +12,6 @@ from tests.golden import panda_analysis, panda_estimates, panda_production, pand
 from tests.golden.panda import run_panda
 from tests.golden.test_panda import CASES
 
-from fairq.settings.key import Key
 from fairq.settings.rule_points.panda import POINTS
 from fairq.steps.broker.flows import preset
 
@@ -62,7 +61,7 @@ SENTENCES = {
 """Points of which no recorded case tells the two values apart."""
 
 
-def is_told_apart(key: Key, monkeypatch: pytest.MonkeyPatch) -> bool:
+def is_told_apart(key, monkeypatch):
     """Say whether any recorded case comes out other with the page's value of the point."""
     rules = preset("panda", **{key.name: key.default})
     for module in MODULES:
@@ -71,5 +70,5 @@ def is_told_apart(key: Key, monkeypatch: pytest.MonkeyPatch) -> bool:
 
 
 @pytest.mark.parametrize("key", [key for key in POINTS if key.name not in SENTENCES], ids=lambda key: key.name)
-def test_a_point_switched_alone_changes_a_recorded_decision(key: Key, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_point_switched_alone_changes_a_recorded_decision(key, monkeypatch):
     assert is_told_apart(key, monkeypatch)

@@ -70,8 +70,6 @@ SCHEMA = {
 
 SHARES = {"MC Default": 60, "Data Derivations": 30, "User Analysis": 10}
 
-Rows = Iterator[dict[str, Any]]
-
 
 def queries() -> dict[str, str]:
     """Return the queries of the page by the kind that they fill."""

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -119,7 +119,7 @@ class Pool:
 
 
 @pytest.fixture
-def pool(run: Callable[..., Any], state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
+def pool(run, state, tmp_path, monkeypatch):
     """An empty pool; give it slots."""
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "example.org")
     work = tmp_path / "work"
@@ -130,7 +130,7 @@ def pool(run: Callable[..., Any], state: Path, tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.fixture(params=["none", "auto"])
-def any_cgroup(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+def any_cgroup(request, monkeypatch):
     """Run the test without control groups, and with those of this machine if it has writable ones."""
     monkeypatch.setenv("FAIRQ_LAUNCH_CGROUP", request.param)
     return str(request.param)

@@ -1,7 +1,5 @@
 """Control groups, as far as they are files: what the kernel would do with them needs a machine that delegates them."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -13,7 +11,7 @@ MEMORY = ("memory.max", "memory.swap.max", "memory.oom.group", "memory.events", 
 
 
 @pytest.fixture
-def base(tmp_path: Path) -> Path:
+def base(tmp_path):
     """A directory like one in which groups can be made."""
     place = tmp_path / "fairq"
     place.mkdir()
@@ -22,7 +20,7 @@ def base(tmp_path: Path) -> Path:
     return place
 
 
-def group(base: Path, *names: str) -> Path:
+def group(base, *names):
     """A group as the kernel makes it, with these files."""
     place = base / "1.0-x"
     place.mkdir()

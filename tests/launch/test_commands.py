@@ -1,7 +1,5 @@
 """run, wait, tail and log, and what the queue shows of jobs that run, are matched and are held."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os
@@ -241,7 +239,7 @@ def test_what_is_kept_of_ended_runs_settles(pool, monkeypatch):
 def test_whoever_submits_at_a_terminal_hears_once_that_nothing_starts_jobs(pool):
     pool.done("slots", "add", "plain")
 
-    def told() -> bool:
+    def told():
         master, slave = pty.openpty()
         line = [sys.executable, "-m", "fairq", "submit", "--state", str(pool.state), "--", "/bin/true"]
         subprocess.run(line, stdout=subprocess.DEVNULL, stderr=slave, check=True)

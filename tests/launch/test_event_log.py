@@ -1,7 +1,5 @@
 """Event logs: each event is written once whatever is killed, and a file that is no event log loses nothing."""
 
-from __future__ import annotations
-
 import os
 import resource
 import sqlite3

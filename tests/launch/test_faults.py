@@ -1,7 +1,5 @@
 """Whatever is killed, no job runs twice and none is forgotten, and what it held is what it is charged."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -77,13 +75,13 @@ def test_a_job_whose_supervisor_was_killed_as_it_forked_does_not_start_later(tmp
     mine = Assignment(run, ("/bin/sh", "-c", "echo $$ > pid; exec sleep 100"), str(tmp_path), {"FAIRQ_RUN": run})
     fork, enter = os.fork, os.chdir
 
-    def killed() -> int:
+    def killed():
         if fork():
             os.kill(os.getpid(), signal.SIGKILL)
         os.chdir = slowly
         return 0
 
-    def slowly(path: str) -> None:
+    def slowly(path):
         time.sleep(0.5)
         enter(path)
 

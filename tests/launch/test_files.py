@@ -1,7 +1,5 @@
 """The files of a run: its event log, its scratch directory, the output that it appends to."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 from pathlib import Path

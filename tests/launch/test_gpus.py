@@ -1,12 +1,8 @@
 """A job sees exactly its GPUs: on static, partitionable and added slots, and under Slurm and HTCondor."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.launch.conftest import until
@@ -23,13 +19,13 @@ HIDDEN = {**dict.fromkeys(GPU_VARIABLES, "10000"), "NVIDIA_VISIBLE_DEVICES": "no
 
 
 @pytest.fixture
-def gpus(pool: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+def gpus(pool, monkeypatch):
     """Give the machine as many GPUs as the test asks for, as nvidia-smi prints them."""
     programs = pool.work / "bin"
     programs.mkdir()
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
 
-    def have(count: int) -> None:
+    def have(count):
         lines = "".join(f"echo '{uuid}, Tesla T4, 15360, 7.5, 535.1'\n" for uuid in UUIDS[:count])
         (programs / "nvidia-smi").write_text(f"#!/bin/sh\n{lines}")
         (programs / "nvidia-smi").chmod(0o755)
@@ -37,17 +33,17 @@ def gpus(pool: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     return have
 
 
-def shown(job: dict[str, Any], slot: dict[str, Any]) -> dict[str, str]:
+def shown(job, slot):
     """Return the variables of a job on a slot."""
     return gpu_variables(gpus_of(job, slot, 0), slot)
 
 
-def seen(pool: Any, job: str) -> dict[str, str]:
+def seen(pool, job):
     """Return the variables that a job of `SHOW` saw."""
     return dict(line.split("=", 1) for line in pool.done("tail", job).splitlines())
 
 
-def run_two(pool: Any) -> tuple[dict[str, str], dict[str, str]]:
+def run_two(pool):
     """Run a job with a GPU and one without, whose environments ask for all; return what they see."""
     environment = ";".join(f"{name}=0,1,2,3" for name in GPU_VARIABLES)
     pool.submit(SHOW, "--request-gpus", 1, "--environment", environment)
@@ -81,7 +77,7 @@ def test_several_gpus_are_told_by_their_whole_identifiers_which_newer_versions_o
     assert seen(pool, "1.0")["CUDA_VISIBLE_DEVICES"] == ",".join(UUIDS[:2])
 
 
-def names_of(pool: Any) -> dict[str, str | None]:
+def names_of(pool):
     return {ad["Name"]: ad.get("AssignedGPUs") for ad in json.loads(pool.done("slots", "--json"))}
 
 
@@ -138,7 +134,7 @@ def test_two_hundred_random_jobs_on_four_devices_never_share_one(pool, way):
     assert counts == dict(enumerate(wanted))
 
 
-def test_amd_s_gpus_are_shown_as_its_runtime_numbers_them(tmp_path: Path):
+def test_amd_s_gpus_are_shown_as_its_runtime_numbers_them(tmp_path):
     for node, simds in ((0, 0), (1, 304), (2, 304), (10, 304)):
         (tmp_path / str(node)).mkdir()
         (tmp_path / str(node) / "properties").write_text(f"cpu_cores_count 4\nsimd_count {simds}\n")
@@ -179,7 +175,7 @@ def test_a_slot_without_names_shows_no_gpu():
         ({"RequestGPUs": 1}, {"AvailableGPUs": "/Expr({ GPUs_GPU_1a })/"}, "GPU-1a"),
     ],
 )
-def test_who_asks_gets_what_the_slot_has(request_gpus: dict[str, Any], slot: dict[str, Any], want: str) -> None:
+def test_who_asks_gets_what_the_slot_has(request_gpus, slot, want):
     assert shown(request_gpus, slot)["CUDA_VISIBLE_DEVICES"] == want
 
 
@@ -197,7 +193,7 @@ def test_a_job_gets_the_devices_of_its_machine_that_it_requires(pool, gpus):
     assert [seen(pool, job)["CUDA_VISIBLE_DEVICES"] for job in ("1.0", "1.1")] == [SHORT[1], SHORT[0]]
 
 
-def late_launch(pool: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
+def late_launch(pool, monkeypatch):
     """Let the machine start the jobs of a pool that only matched them; return the jobs with GPUs after two turns."""
     monkeypatch.setenv("FAIRQ_LAUNCH_KIND", "local")
     monkeypatch.setenv("FAIRQ_LAUNCH_GRACE", "0")
@@ -275,7 +271,7 @@ def test_a_job_with_gpus_never_runs_without_on_a_slot_that_names_none(pool):
     assert not (pool.work / "ran").exists()
 
 
-def machine_of(pool: Any, gpus: Any, cpus: int) -> None:
+def machine_of(pool, gpus, cpus):
     """Add this machine with *cpus* cores and two GPUs, of which only the first has the capability 8."""
     gpus(2)
     program = pool.work / "bin" / "nvidia-smi"

@@ -1,7 +1,5 @@
 """Jobs that behave badly end or are reported, and hurt nobody else."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

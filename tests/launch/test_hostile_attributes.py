@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import random
-from pathlib import Path
 
 import pytest
 
@@ -34,7 +33,7 @@ VALUES = [
 ]  # fmt: skip
 
 
-def drawn(count: int) -> list[tuple[str, object]]:
+def drawn(count):
     """Return attributes with values; every attribute, every value, then pairs at random."""
     chance = random.Random(7)
     pairs = [(name, value) for name in ATTRIBUTES for value in VALUES]
@@ -45,7 +44,7 @@ def drawn(count: int) -> list[tuple[str, object]]:
 
 
 @pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def elsewhere(tmp_path, monkeypatch):
     """Let a log with a relative path be written there."""
     monkeypatch.chdir(tmp_path)
 
@@ -63,13 +62,13 @@ def test_no_attribute_of_a_job_stops_another_job(pool):
     pool.done("import", "--jobs", dump)
     pool.submit("true", "--count", 20)
 
-    def good() -> list[int]:
+    def good():
         ended = json.loads(pool.done("history", "--json"))
         return [ad["ExitCode"] for ad in ended if ad["ClusterId"] > 99 + DRAWN]
 
     matched: set[str] = set()
 
-    def is_done() -> bool:
+    def is_done():
         turn = pool("negotiate", "--json")
         assert (turn.code, "Traceback" in turn.err) == (0, False), turn.err
         former = len(matched)
@@ -104,7 +103,7 @@ def test_no_attribute_that_the_narrow_verb_takes_stops_another_job(pool):
     pool.submit("true", "--count", 20)
     last = max(int(name.partition(".")[0]) for name in pool.queue())
 
-    def is_done() -> bool:
+    def is_done():
         turn = pool("negotiate", "--json")
         assert (turn.code, "Traceback" in turn.err) == (0, False), turn.err
         ended = json.loads(pool.done("history", "--json"))
@@ -115,7 +114,7 @@ def test_no_attribute_that_the_narrow_verb_takes_stops_another_job(pool):
     assert all(ad.get("HoldReasonCode") != 91 for ad in pool.queue().values())
 
 
-def _refused(pool, ad) -> bool:
+def _refused(pool, ad):
     """Tell whether the import refuses the job: then there is none that could stop others."""
     one = pool.work / "one.json"
     one.write_text(json.dumps([ad]))

@@ -6,7 +6,6 @@ FAIRQ_TEST_HOSTILE is how many jobs are drawn. It runs where FAIRQ_TEST_SUDO is 
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 from tests.host.verb.host import ACCOUNT, missing
@@ -23,7 +22,7 @@ pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "-")
 def test_no_attribute_stops_the_jobs_of_another_owner():
     with owners_host() as host, emptied(host):
 
-        def submit(user: str, count: int, ad: dict[str, Any]) -> dict[str, Any]:
+        def submit(user, count, ad):
             group = {"first": 0, "last": count - 1, "ad": 0, "own": None, "template": None, "priority": 0,
                      "reason": None}  # fmt: skip
             whole = {"Cmd": "/bin/true", "Iwd": str(home(user)), "Requirements": "/Expr(true)/", **ad}
@@ -36,7 +35,7 @@ def test_no_attribute_stops_the_jobs_of_another_owner():
         assert not [one for one in answers if "internal error" in one.get("refused", "")]
         submit(ANN, 20, {})
 
-        def left(owner: str) -> list[Any]:
+        def left(owner):
             with reading(host.state) as state:
                 return list(jobs.select(state, owner=owner))
 

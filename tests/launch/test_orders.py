@@ -1,7 +1,5 @@
 """What ends a job before its time ends all of it, and tells why."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """A job that would be another one if it ran, such as one in a container, is held instead."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -12,7 +12,6 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,6 @@ from tests.launch.owners_host import (
     ANN,
     BOB,
     EVE,
-    Host,
     alive_of,
     as_user,
     emptied,
@@ -42,18 +40,18 @@ pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "-")
 
 
 @pytest.fixture(scope="module")
-def made() -> Iterator[Host]:
+def made():
     with owners_host() as found:
         yield found
 
 
 @pytest.fixture
-def host(made: Host) -> Iterator[Host]:
+def host(made):
     with emptied(made):
         yield made
 
 
-def test_processes_groups_and_files_belong_to_the_owner(host: Host):
+def test_processes_groups_and_files_belong_to_the_owner(host):
     for user in USERS:
         host.submit(
             user,
@@ -78,7 +76,7 @@ def test_processes_groups_and_files_belong_to_the_owner(host: Host):
         assert (home(user) / "err").read_text() == "oops\n"
 
 
-def test_the_owner_cannot_kill_imitate_or_starve_the_supervisor(host: Host):
+def test_the_owner_cannot_kill_imitate_or_starve_the_supervisor(host):
     job = host.submit(EVE, "echo $$ > pid; exec sleep 600")
     supervisor = supervisor_of(host, job)
     run = host.runs / host.launch(job).name
@@ -114,7 +112,7 @@ def test_the_owner_cannot_kill_imitate_or_starve_the_supervisor(host: Host):
     assert host.ended(job).ended["reason"] == "remove"
 
 
-def test_a_job_is_stopped_through_the_pipe_and_killed_after_its_grace(host: Host):
+def test_a_job_is_stopped_through_the_pipe_and_killed_after_its_grace(host):
     politely = host.submit(ANN, "trap 'echo bye; exit 0' TERM; echo $$ > pid; while :; do sleep 0.1; done")
     stubborn = host.submit(
         BOB, "trap '' TERM; setsid sleep 600 & echo $$ > pid; sleep 600; sleep 600", JobMaxVacateTime=1
@@ -130,7 +128,7 @@ def test_a_job_is_stopped_through_the_pipe_and_killed_after_its_grace(host: Host
     assert not alive_of(BOB)
 
 
-def test_an_order_before_the_start_prevents_it(host: Host):
+def test_an_order_before_the_start_prevents_it(host):
     """The order is there before root claims the run: no process of the job is made, whoever comes first."""
     job = host.submit(ANN, "touch ran")
     words = ["sudo", "-n", str(host.place / "start")]
@@ -145,7 +143,7 @@ def test_an_order_before_the_start_prevents_it(host: Host):
     assert not (host.runs / run.name / "job").exists()
 
 
-def test_the_owners_rights_decide_on_every_path(host: Host):
+def test_the_owners_rights_decide_on_every_path(host):
     secret, rooted, target = home(ANN) / "secret", host.place / "rooted", host.place / "target"
     secret.write_text("ann's\n")
     shutil.chown(secret, ANN, ANN)
@@ -178,8 +176,8 @@ def test_the_owners_rights_decide_on_every_path(host: Host):
     assert host.ended(host.submit(ANN, "true")).ended["exit_code"] == 0
 
 
-def test_accounts_that_may_not_run_jobs_hold_them(host: Host):
-    def held(change: list[str] = [], user: str = EVE) -> str:  # noqa: B006
+def test_accounts_that_may_not_run_jobs_hold_them(host):
+    def held(change=[], user=EVE):  # noqa: B006
         job = host.submit(user, "true")
         if change:
             subprocess.run(["usermod", *change, user], check=True)
@@ -203,7 +201,7 @@ def test_accounts_that_may_not_run_jobs_hold_them(host: Host):
         subprocess.run(["usermod", *sound, EVE], check=True)
 
 
-def test_a_user_who_is_gone_holds_the_job_and_no_slot_is_drained(host: Host):
+def test_a_user_who_is_gone_holds_the_job_and_no_slot_is_drained(host):
     subprocess.run(["useradd", "--no-create-home", GONE], check=True)
     try:
         submitted = [host.submit(GONE, "true", Iwd="/tmp") for _ in range(4)]
@@ -216,7 +214,7 @@ def test_a_user_who_is_gone_holds_the_job_and_no_slot_is_drained(host: Host):
     assert host.ended(host.submit(ANN, "true")).ended["exit_code"] == 0
 
 
-def test_the_scratch_directory_is_the_owners_alone_and_leaves_nothing(host: Host):
+def test_the_scratch_directory_is_the_owners_alone_and_leaves_nothing(host):
     script = "cd $_CONDOR_SCRATCH_DIR; echo $TMPDIR; stat -c '%U %a' .; mkdir a; touch a/b; chmod 0 a; ln -s /etc c"
     script += "; sleep 600"
     job = host.submit(EVE, script)
@@ -231,7 +229,7 @@ def test_the_scratch_directory_is_the_owners_alone_and_leaves_nothing(host: Host
     assert Path("/etc/passwd").exists()
 
 
-def test_output_without_a_file_is_kept_for_the_owner(host: Host):
+def test_output_without_a_file_is_kept_for_the_owner(host):
     host.write_site("keep_output = 1")
     job = host.submit(
         EVE, "head -c 3000000 /dev/zero | tr '\\0' x; echo; echo last; exit 1", Out="/dev/null", Err="/dev/null"
@@ -247,7 +245,7 @@ def test_output_without_a_file_is_kept_for_the_owner(host: Host):
 
 
 @pytest.mark.parametrize("cgroup", ["none", "auto"])
-def test_a_supervisor_that_is_killed_is_cleaned_up_by_root_before_the_job_runs_again(host: Host, cgroup: str):
+def test_a_supervisor_that_is_killed_is_cleaned_up_by_root_before_the_job_runs_again(host, cgroup):
     host.write_site(f'cgroup = "{cgroup}"')
     hide = f"{PYTHON} -c 'import ctypes, time; ctypes.CDLL(None).prctl(4, 0); time.sleep(600)'"
     job = host.submit(EVE, f"setsid {hide} & echo $$ >> pids; sleep 600", JobMaxRetries=0)
@@ -268,7 +266,7 @@ def test_a_supervisor_that_is_killed_is_cleaned_up_by_root_before_the_job_runs_a
     assert host.job(job).hold_code == 26
 
 
-def test_after_a_reboot_nothing_is_signalled_and_the_run_is_lost(host: Host):
+def test_after_a_reboot_nothing_is_signalled_and_the_run_is_lost(host):
     job = host.submit(EVE, "sleep 600", JobMaxRetries=0)
     supervisor = supervisor_of(host, job)
     begun = host.runs / host.launch(job).name / "begun"
@@ -283,7 +281,7 @@ def test_after_a_reboot_nothing_is_signalled_and_the_run_is_lost(host: Host):
     shell(EVE, "kill -9 -1")
 
 
-def test_a_program_that_does_not_begin_obeys_an_order(host: Host):
+def test_a_program_that_does_not_begin_obeys_an_order(host):
     """Whoever holds a lease on the program keeps exec waiting, as a hanging file system does."""
     script = (
         "import fcntl, os, signal, time; path = os.path.expanduser('~/leased'); open(path, 'w').write('#!/bin/sh\\n');"
@@ -305,7 +303,7 @@ def test_a_program_that_does_not_begin_obeys_an_order(host: Host):
     assert host.ended(job).ended["reason"] == "remove"
 
 
-def test_of_fifty_killed_turns_nothing_runs_twice_or_is_lost(host: Host):
+def test_of_fifty_killed_turns_nothing_runs_twice_or_is_lost(host):
     """Some turns lose their program of root as well, at any moment; supervisors live on."""
     script = "echo began >> ran.$FAIRQ_JOB; sleep 0.3; echo ended >> ran.$FAIRQ_JOB"
     submitted = [host.submit(user, script) for user in USERS for _ in range(8)]
@@ -328,7 +326,7 @@ def test_of_fifty_killed_turns_nothing_runs_twice_or_is_lost(host: Host):
         assert (home(USERS[number // 8]) / f"ran.{job}").read_text() == "began\nended\n"
 
 
-def test_the_directories_of_forgotten_runs_are_removed_by_root(host: Host):
+def test_the_directories_of_forgotten_runs_are_removed_by_root(host):
     job = host.submit(EVE, "true", Out="", Err="")
     kept = host.runs / host.ended(job).name
     assert kept.exists()
@@ -340,7 +338,7 @@ def test_the_directories_of_forgotten_runs_are_removed_by_root(host: Host):
     assert not kept.exists()
 
 
-def test_a_program_of_root_that_others_can_change_is_not_called(host: Host):
+def test_a_program_of_root_that_others_can_change_is_not_called(host):
     start = host.place / "start"
     start.chmod(0o777)
     try:
@@ -352,10 +350,10 @@ def test_a_program_of_root_that_others_can_change_is_not_called(host: Host):
     assert host.ended(job).ended["exit_code"] == 0
 
 
-def test_the_program_of_root_relies_on_nothing_that_others_can_change(host: Host):
+def test_the_program_of_root_relies_on_nothing_that_others_can_change(host):
     words = ["sudo", "-n", str(host.place / "start")]
 
-    def said() -> str:
+    def said():
         ended = subprocess.run(words, capture_output=True, text=True, check=False, **as_user(ACCOUNT))
         assert ended.returncode == 94, ended.stderr
         return ended.stderr

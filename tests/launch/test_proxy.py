@@ -1,7 +1,5 @@
 """A job finds its X.509 proxy where the submit description has it."""
 
-from __future__ import annotations
-
 import pytest
 
 

@@ -1,13 +1,9 @@
 """What the program of root refuses in the description of runs, and which accounts it refuses: no root is needed."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
 import pwd
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -58,13 +54,13 @@ def test_what_the_helper_makes_of_an_assignment_is_taken():
     ],
     ids=str,
 )  # fmt: skip
-def test_a_forged_field_is_refused(forged: dict[str, Any]):
+def test_a_forged_field_is_refused(forged):
     with pytest.raises(WrongError):
         check_run({**RUN, **forged})
 
 
 @pytest.mark.parametrize("name", sorted(RUN.keys() - {"run", "owner"}))
-def test_no_field_may_be_missing(name: str):
+def test_no_field_may_be_missing(name):
     with pytest.raises(WrongError):
         check_run({key: value for key, value in RUN.items() if key != name})
 
@@ -78,7 +74,7 @@ def test_no_field_may_be_missing(name: str):
     ],
     ids=lambda forged: str(forged)[:30],
 )  # fmt: skip
-def test_a_forged_document_is_refused(forged: Any):
+def test_a_forged_document_is_refused(forged):
     whole = {"runs": [], "logs": [], "lost": [], "forget": []}
     with pytest.raises(WrongError):
         parse(forged if isinstance(forged, bytes) else json.dumps({**whole, **forged}).encode())
@@ -87,14 +83,14 @@ def test_a_forged_document_is_refused(forged: Any):
 @pytest.mark.parametrize(
     "forged", [{"path": "log"}, {"owner": 1}, {"entries": [1]}, {"entries": "x"}, {"more": 1}], ids=str
 )
-def test_a_forged_log_is_refused(forged: dict[str, Any]):
+def test_a_forged_log_is_refused(forged):
     log = {"owner": "ann", "path": "/tmp/log", "entries": ["..."]}
     check_log(log)
     with pytest.raises(WrongError):
         check_log({**log, **forged})
 
 
-def policy(**changes: Any) -> Policy:
+def policy(**changes):
     usual = Policy(
         "/site", "/state", Account(name="fairq", uid=4_000_000, gid=4_000_000), "/runs", "none", False, False, 1000
     )
@@ -118,7 +114,7 @@ def test_accounts_that_may_not_run_jobs():
     assert account_of("root", policy(allow_root=True))["uid"] == 0
 
 
-def test_what_others_can_change_is_not_relied_on(tmp_path: Path):
+def test_what_others_can_change_is_not_relied_on(tmp_path):
     check_owned_by_root("/etc/passwd")
     site = tmp_path / "fairq.toml"
     site.write_text('[launch]\nrun_as = "owner"\n')
@@ -135,7 +131,7 @@ def test_what_others_can_change_is_not_relied_on(tmp_path: Path):
             read_policy(str(site))
 
 
-def test_sudo_is_not_called_for_a_program_that_is_not_the_root_part(tmp_path: Path):
+def test_sudo_is_not_called_for_a_program_that_is_not_the_root_part(tmp_path):
     """The settings beside a state may be anybody's; they must not choose a program that the user may run by sudo."""
     ours = tmp_path / "start"
     ours.write_text("#!/bin/sh\n# fairq.launch.root\ntouch called\n")

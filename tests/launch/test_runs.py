@@ -1,7 +1,5 @@
 """A match becomes a process, and its end frees the slot, is charged, and decides what becomes of the job."""
 
-from __future__ import annotations
-
 import json
 import os
 

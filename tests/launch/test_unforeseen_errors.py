@@ -1,9 +1,6 @@
 """An error that nobody foresaw, in one job's part of a cycle, holds this job; with a third job, the cycle stops."""
 
-from __future__ import annotations
-
 import json
-from typing import Any
 
 import pytest
 from tests.launch.conftest import is_alive, until
@@ -21,11 +18,11 @@ BOOM = {"PeriodicHold": '/Expr(strcat("/boom"))/'}
 
 
 @pytest.fixture(autouse=True)
-def fails_at_boom(monkeypatch: pytest.MonkeyPatch) -> None:
+def fails_at_boom(monkeypatch):
     """Let the readers of attributes fail at one value, as a fault of fairq would."""
 
-    def failing(usual: Any) -> Any:
-        def read(value: Any) -> Any:
+    def failing(usual):
+        def read(value):
             if value == "/boom":
                 raise RuntimeError("boom\nboom")
             return usual(value)
@@ -35,7 +32,7 @@ def fails_at_boom(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(values, "KINDS", {name: failing(usual) for name, usual in values.KINDS.items()})
 
 
-def queue(pool: Any, booms: int, attribute: str = "Cmd", jobs: int = 5) -> None:
+def queue(pool, booms, attribute="Cmd", jobs=5):
     plain = {"ProcId": 0, "Owner": "mallory", "JobStatus": 1, "Iwd": "/", "Cmd": "/bin/true", "Requirements": True,
              "JobNotification": 1}  # fmt: skip
     ads = [
@@ -47,24 +44,22 @@ def queue(pool: Any, booms: int, attribute: str = "Cmd", jobs: int = 5) -> None:
     pool.done("import", "--jobs", dump)
 
 
-def held(pool: Any) -> list[str]:
+def held(pool):
     return [name for name, ad in pool.queue().items() if ad["JobStatus"] == 5 and ad["HoldReasonCode"] == 91]
 
 
-def ended(pool: Any) -> list[int]:
+def ended(pool):
     return sorted(ad["ClusterId"] for ad in json.loads(pool.done("history", "--json")))
 
 
 @pytest.mark.parametrize("attribute", STEPS)
-def test_two_jobs_are_held_counted_and_named_and_the_others_run(
-    pool: Any, monkeypatch: pytest.MonkeyPatch, attribute: str
-) -> None:
+def test_two_jobs_are_held_counted_and_named_and_the_others_run(pool, monkeypatch, attribute):
     monkeypatch.setenv("FAIRQ_MAIL_COMMAND", '["true"]')
     pool.slots(8)
     queue(pool, 2, attribute)
     told = ""
 
-    def is_done() -> bool:
+    def is_done():
         nonlocal told
         turn = pool("negotiate", "-q")
         assert turn.code == 0, turn.err
@@ -82,9 +77,7 @@ def test_two_jobs_are_held_counted_and_named_and_the_others_run(
 
 
 @pytest.mark.parametrize("attribute", STEPS)
-def test_at_a_third_job_the_cycle_stops_and_no_more_are_held(
-    pool: Any, monkeypatch: pytest.MonkeyPatch, attribute: str
-) -> None:
+def test_at_a_third_job_the_cycle_stops_and_no_more_are_held(pool, monkeypatch, attribute):
     monkeypatch.setenv("FAIRQ_MAIL_COMMAND", '["true"]')
     pool.slots(8)
     queue(pool, 5, attribute)
@@ -111,7 +104,7 @@ def test_at_a_third_job_the_cycle_stops_and_no_more_are_held(
     assert "fairq_job_errors_total 5" in pool.done("metrics")
 
 
-def test_a_job_that_takes_long_to_end_is_reported_once(pool: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_that_takes_long_to_end_is_reported_once(pool, monkeypatch):
     monkeypatch.setenv("FAIRQ_LAUNCH_GRACE", "3")
     pool.slots(1)
     script = pool.script("#!/bin/sh\ntrap '' TERM\necho $$ > pid\nwhile :; do sleep 0.1; done\n")
@@ -124,7 +117,7 @@ def test_a_job_that_takes_long_to_end_is_reported_once(pool: Any, monkeypatch: p
     pool.pid_in("pid")
     told = ""
 
-    def is_held() -> bool:
+    def is_held():
         nonlocal told
         told += pool("negotiate", "-q").err
         return held(pool) == ["1.0"]
@@ -134,7 +127,7 @@ def test_a_job_that_takes_long_to_end_is_reported_once(pool: Any, monkeypatch: p
     assert "fairq_job_errors_total 1" in pool.done("metrics")
 
 
-def test_a_job_is_held_for_its_own_fault_only() -> None:
+def test_a_job_is_held_for_its_own_fault_only():
     faults = Faults()
     mine, other = Procs("", 1, 0, 0), Procs("", 2, 0, 0)
     for procs in (other, mine):

@@ -1,10 +1,7 @@
 """Jobs that an earlier fairq has started are taken over by this one, whatever its schema."""
 
-from __future__ import annotations
-
 import shutil
 import tarfile
-from pathlib import Path
 
 import pytest
 from tests.launch.conftest import until
@@ -15,7 +12,7 @@ CLUSTERS = {6, 7, 8}
 
 
 @pytest.mark.parametrize("file", sorted(FOLDER.glob("schema*.tar.xz")), ids=lambda file: file.name.partition(".")[0])
-def test_the_running_jobs_of_an_earlier_fairq_end_once_each(pool, file: Path, tmp_path: Path):
+def test_the_running_jobs_of_an_earlier_fairq_end_once_each(pool, file, tmp_path):
     with tarfile.open(file) as archive:
         archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.2 has no filters
         archive.extractall(tmp_path / "kept")
@@ -23,7 +20,7 @@ def test_the_running_jobs_of_an_earlier_fairq_end_once_each(pool, file: Path, tm
     shutil.copytree(tmp_path / "kept" / f"{STATE}.runs", pool.runs)
     others = {row["slot_id"] for row in pool.export()["claims"] if row["cluster"] not in CLUSTERS}
 
-    def is_over() -> bool:
+    def is_over():
         pool.turn()
         return not any(job["cluster"] in CLUSTERS for job in pool.export()["jobs"])
 

@@ -13,8 +13,6 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,8 +26,6 @@ from fairq.settings import load
 from fairq.state import check
 from fairq.state.connection import reading
 
-Run = Callable[..., Any]
-
 TIMES = int(os.environ.get("FAIRQ_TEST_ATTACK", "1"))
 KILLS, DOCUMENTS, INPUTS = 5 * TIMES, 10 * TIMES, 30 * TIMES
 
@@ -42,7 +38,7 @@ COMMANDS = (
 )  # fmt: skip
 
 
-def test_a_command_that_is_killed_leaves_a_sound_state(run: Run, state: Path, tmp_path: Path) -> None:
+def test_a_command_that_is_killed_leaves_a_sound_state(run, state, tmp_path):
     chance = random.Random(3)
     tasks = [TASK | {"jediTaskID": number} for number in range(1, 200)]
     fill(run, state, tmp_path, tasks=tasks)
@@ -67,7 +63,7 @@ def test_a_command_that_is_killed_leaves_a_sound_state(run: Run, state: Path, tm
     assert killed.total() > 0
 
 
-def _odd(chance: random.Random, value: Any) -> Any:
+def _odd(chance, value):
     """Return *value* with something in it changed."""
     odd = ["", "x" * 5000, "\0", "\x1b[2J", -1, 2**70, 1e308, True, None, [], {}, [[]], "1.0", "--all", "../..", "a'b"]
     if isinstance(value, dict) and value and chance.random() < 0.7:
@@ -79,7 +75,7 @@ def _odd(chance: random.Random, value: Any) -> Any:
     return chance.choice(odd)
 
 
-def test_a_hostile_document_changes_nothing_unseen(state: Path) -> None:
+def test_a_hostile_document_changes_nothing_unseen(state):
     chance = random.Random(5)
     pool = Pool(state, load(None, None, {}), "here")
     group = {"first": 0, "last": 3, "ad": 0, "own": None, "template": None, "priority": 0, "reason": None}
@@ -109,7 +105,7 @@ def test_a_hostile_document_changes_nothing_unseen(state: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["slots", "jobs", "accounting", "configuration", "document"])
-def test_a_damaged_input_is_refused_in_one_line_or_read(run: Run, state: Path, tmp_path: Path, kind: str) -> None:
+def test_a_damaged_input_is_refused_in_one_line_or_read(run, state, tmp_path, kind):
     chance = random.Random(kind)
     run("--state", state, "slots", "add", "n", "--count", 3)
     run("--state", state, "submit", "--count", 3, "--", "/bin/true")

@@ -1,15 +1,10 @@
 """Brokerage runs as real processes: killed at any moment, and two at once."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import signal
 import sqlite3
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.cli.broker_sample import NOW, POOL, TASK, fill
@@ -18,19 +13,17 @@ from tests.processes.live import start, wait_for
 from fairq.state import broker_cycles
 from fairq.state.connection import reading
 
-Run = Callable[..., Any]
-
 TASKS = 1500
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def filled(tmp_path_factory):
     """Where the pool is kept once it was made."""
     return tmp_path_factory.mktemp("broker") / "filled.db"
 
 
 @pytest.fixture
-def pool(filled: Path, run: Run, state: Path) -> Path:
+def pool(filled, run, state):
     """Many tasks over many queues."""
     if not filled.exists():
         queues = [queue | {"name": f"{queue['name']}{n}"} for queue in POOL["queues"] for n in range(40)]
@@ -44,11 +37,11 @@ def pool(filled: Path, run: Run, state: Path) -> Path:
     return state
 
 
-def sidecar(state: Path) -> Path:
+def sidecar(state):
     return state.with_name(state.name + ".broker")
 
 
-def stored(run: Run, state: Path) -> tuple[set[str], int, int]:
+def stored(run, state):
     """The states of the tasks, how many verdicts are kept, and the number of the next run."""
     assert run("--state", state, "state", "check").code == 0
     tasks = json.loads(run("--state", state, "broker", "tasks", "--json").out)
@@ -58,7 +51,7 @@ def stored(run: Run, state: Path) -> tuple[set[str], int, int]:
 
 
 @pytest.mark.parametrize("seconds", [0, 0.15, 0.3, 0.45, 0.6])
-def test_a_killed_run_decided_about_all_tasks_or_about_none(run: Run, pool: Path, seconds: float) -> None:
+def test_a_killed_run_decided_about_all_tasks_or_about_none(run, pool, seconds):
     process = start(pool, "broker", "run", "--now", NOW)
     wait_for(sidecar(pool), process)
     time.sleep(seconds)
@@ -68,7 +61,7 @@ def test_a_killed_run_decided_about_all_tasks_or_about_none(run: Run, pool: Path
     assert run("--state", pool, "broker", "run", "--all", "--now", NOW).code == 0
 
 
-def test_of_two_runs_at_once_one_works_and_one_says_to_try_later(run: Run, pool: Path) -> None:
+def test_of_two_runs_at_once_one_works_and_one_says_to_try_later(run, pool):
     """The first one has the lock of brokerage runs, and says that it waits for somebody who writes the state."""
     writer = sqlite3.connect(pool, isolation_level=None)
     writer.execute("BEGIN IMMEDIATE")

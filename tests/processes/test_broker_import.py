@@ -1,13 +1,8 @@
 """``fairq broker import`` as a real process: killed in the middle of it, and looked at in the middle of it."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.grid.published import NOW, Grid
@@ -16,8 +11,6 @@ from tests.grid.write import write
 from fairq.columns.broker.kinds import STORED
 from fairq.state import broker_data, check
 from fairq.state.connection import reading
-
-Run = Callable[..., Any]
 
 PAUSED = """
 import sys
@@ -41,7 +34,7 @@ sys.exit(main(sys.argv[3:]))
 
 
 @pytest.fixture(scope="module")
-def grids(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def grids(tmp_path_factory):
     """Two grids of different sizes."""
     folder = tmp_path_factory.mktemp("grids")
     write(folder / "small", Grid(3, 1, 2, 3))
@@ -49,13 +42,13 @@ def grids(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def counts(state: Path) -> dict[str, int]:
+def counts(state):
     with reading(state) as opened:
         assert check.findings(opened) == []
         return {kind.name: len(broker_data.keys(opened, kind)) for kind in STORED}
 
 
-def paused(state: Path, grids: Path, write: int, cache: int) -> subprocess.Popen[str]:
+def paused(state, grids, write, cache):
     """Start the import of the whole grid, and return when it has stopped in the middle."""
     words = ["--state", state, "broker", "import", grids / "whole", "--replace", "--now", NOW]
     line = [sys.executable, "-c", PAUSED, str(write), str(cache), *map(str, words)]
@@ -68,7 +61,7 @@ def paused(state: Path, grids: Path, write: int, cache: int) -> subprocess.Popen
 
 
 @pytest.mark.parametrize("write", [1, 20])
-def test_an_import_killed_in_the_middle_leaves_nothing(run: Run, state: Path, grids: Path, write: int) -> None:
+def test_an_import_killed_in_the_middle_leaves_nothing(run, state, grids, write):
     assert run("--state", state, "broker", "import", grids / "small", "--now", NOW).code == 0
     before = counts(state)
     process = paused(state, grids, write, 5)
@@ -77,7 +70,7 @@ def test_an_import_killed_in_the_middle_leaves_nothing(run: Run, state: Path, gr
     assert counts(state) == before
 
 
-def test_who_looks_in_the_middle_sees_the_grid_as_it_was(run: Run, state: Path, grids: Path) -> None:
+def test_who_looks_in_the_middle_sees_the_grid_as_it_was(run, state, grids):
     assert run("--state", state, "broker", "import", grids / "small", "--now", NOW).code == 0
     before = counts(state)
     process = paused(state, grids, 12, 5000)

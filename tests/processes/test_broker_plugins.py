@@ -1,29 +1,23 @@
 """Filters and weights of others: found by their entry points, heeded, and named when they are wrong."""
 
-from __future__ import annotations
-
 import json
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.cli.broker_sample import NOW, fill
 
 from fairq.steps.broker.plugins import BUILT_IN, FILTERS, WEIGHTS
 
-Run = Callable[..., Any]
-
 HEAD = "from fairq.engine.brokerage.flow.plugin import *\n"
 
 
 @pytest.fixture
-def plugin(run: Run, fairq: Run, state: Path, tmp_path: Path) -> Run:
+def plugin(run, fairq, state, tmp_path):
     """Install a distribution with some code and entry points where Python finds it, and run fairq with it."""
     fill(run, state, tmp_path)
 
-    def plugin(code: str, *words: object, filters: str = "", weights: str = "") -> Any:
+    def plugin(code, *words, filters="", weights=""):
         place = tmp_path / "site"
         info = place / "sample_plugin-1.0.dist-info"
         info.mkdir(parents=True, exist_ok=True)
@@ -37,7 +31,7 @@ def plugin(run: Run, fairq: Run, state: Path, tmp_path: Path) -> Run:
     return plugin
 
 
-def brokered(ended: Any) -> Any:
+def brokered(ended):
     assert ended.code == 0, ended.err
     document = json.loads(ended.out)
     return document["tasks"][0]["queues"], document["plugins"]
@@ -52,24 +46,24 @@ night = per_queue("night", Reason("asleep", "the site sleeps", remedy="{site} wa
 TRIPLE = 'triple = per_queue_weight("triple", lambda task, queue, world: 30.0 if queue.unit == "U8" else 1.0)\n'
 
 
-def test_a_filter_takes_queues_out(plugin: Run) -> None:
+def test_a_filter_takes_queues_out(plugin):
     line = ("run", 1, "--dry-run", "--json", "--now", NOW)
     assert brokered(plugin(NIGHT, *line)) == (["NUCLEUS_Q", "U8/SCORE"], [])
     assert brokered(plugin(NIGHT, *line, filters="sample_plugin:night")) == (["NUCLEUS_Q"], ["mine"])
 
 
-def test_an_installation_that_registers_fairqs_own_changes_nothing(plugin: Run) -> None:
+def test_an_installation_that_registers_fairqs_own_changes_nothing(plugin):
     line = ("run", 1, "--dry-run", "--json", "--now", NOW)
     own = "fairq.engine.brokerage.production.flow:FILTERS"
     assert brokered(plugin("", *line, filters=own)) == (["NUCLEUS_Q", "U8/SCORE"], [])
 
 
-def test_its_stage_is_in_the_table(plugin: Run) -> None:
+def test_its_stage_is_in_the_table(plugin):
     ended = plugin(NIGHT, "run", 1, "--dry-run", "--summary", "--now", NOW, filters="sample_plugin:night")
     assert "night check" in ended.out
 
 
-def test_why_tells_its_reason_with_the_numbers_compared(plugin: Run) -> None:
+def test_why_tells_its_reason_with_the_numbers_compared(plugin):
     ended = plugin(NIGHT, "why", 1, "--queue", "U8/SCORE", "--json", "--now", NOW, filters="sample_plugin:night")
     (queue,) = json.loads(ended.out)["queues"]
     assert (queue["stage"], queue["reason"], queue["meaning"]) == ("night check", "asleep", "the site sleeps")
@@ -77,7 +71,7 @@ def test_why_tells_its_reason_with_the_numbers_compared(plugin: Run) -> None:
     assert queue["change"] == "T2A wakes up"
 
 
-def test_it_is_listed_in_its_place_with_where_it_came_from(plugin: Run) -> None:
+def test_it_is_listed_in_its_place_with_where_it_came_from(plugin):
     ended = plugin(NIGHT, "filters", "--json", filters="sample_plugin:night")
     listed = [one for one in json.loads(ended.out) if one["activity"] == "production" and one["kind"] == "filter"]
     (night,) = (one for one in listed if one["origin"] == "mine")
@@ -86,7 +80,7 @@ def test_it_is_listed_in_its_place_with_where_it_came_from(plugin: Run) -> None:
     assert {"status", "memory", "pilots"} <= set(before)
 
 
-def test_a_weight_changes_the_order(plugin: Run) -> None:
+def test_a_weight_changes_the_order(plugin):
     line = ("run", 1, "--dry-run", "--json", "--now", NOW)
     assert brokered(plugin(TRIPLE, *line, weights="sample_plugin:triple")) == (["U8/SCORE", "NUCLEUS_Q"], ["mine"])
 
@@ -105,9 +99,7 @@ def test_a_weight_changes_the_order(plugin: Run) -> None:
     ],
     ids=range(6),
 )  # fmt: skip
-def test_what_cannot_be_used_is_named_and_nothing_is_decided(
-    plugin: Run, state: Path, code: str, point: str, reason: str
-) -> None:
+def test_what_cannot_be_used_is_named_and_nothing_is_decided(plugin, state, code, point, reason):
     before = state.read_bytes()
     ended = plugin(code, "run", "--now", NOW, filters=point)
     assert (ended.code, ended.out) == (84, "")
@@ -116,13 +108,13 @@ def test_what_cannot_be_used_is_named_and_nothing_is_decided(
     assert state.read_bytes() == before
 
 
-def test_a_weight_that_is_no_number_is_refused(plugin: Run) -> None:
+def test_a_weight_that_is_no_number_is_refused(plugin):
     code = 'x = per_queue_weight("x", lambda task, queue, world: float("nan"))'
     ended = plugin(code, "run", "--now", NOW, weights="sample_plugin:x")
     assert (ended.code, "gave something else than finite factors" in ended.err) == (84, True)
 
 
-def test_fairqs_own_come_by_the_same_door() -> None:
+def test_fairqs_own_come_by_the_same_door():
     project = tomllib.loads((Path(__file__).parent.parent.parent / "pyproject.toml").read_text())["project"]
     registered = {(group, name, value) for group in (FILTERS, WEIGHTS)
                   for name, value in project["entry-points"][group].items()}  # fmt: skip
@@ -130,7 +122,7 @@ def test_fairqs_own_come_by_the_same_door() -> None:
 
 
 @pytest.mark.parametrize(("name", "most", "queues"), [("asleep", 5000, 2), ("crowd", 5000, 2), ("crowd", 0, 0)])
-def test_the_examples_of_the_page_are_filters(plugin: Run, name: str, most: int, queues: int) -> None:
+def test_the_examples_of_the_page_are_filters(plugin, name, most, queues):
     page = (Path(__file__).parent.parent.parent / "docs" / "brokerage.md").read_text()
     blocks = [block.partition("```")[0] for block in page.split("```python\n")[1:]]
     (code,) = (block for block in blocks if f"\n{name} = " in block or f"def {name}(" in block)

@@ -1,14 +1,9 @@
 """``broker timeouts --apply`` as a real process, killed at any moment."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import signal
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.processes.live import start
@@ -16,20 +11,18 @@ from tests.processes.live import start
 from fairq.state import history
 from fairq.state.connection import reading
 
-Run = Callable[..., Any]
-
 NOW = 1_795_210_080
 JOBS = 20_000
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def filled(tmp_path_factory):
     """Where the pool is kept once it was made."""
     return tmp_path_factory.mktemp("timeouts") / "filled.db"
 
 
 @pytest.fixture
-def pool(filled: Path, run: Run, state: Path, tmp_path: Path) -> Path:
+def pool(filled, run, state, tmp_path):
     """Many jobs of one task that wait too long, and their queue."""
     if not filled.exists():
         job = {"jobStatus": "defined", "computingSite": "Q", "jediTaskID": 1, "modificationTime": NOW - 9 * 3600}
@@ -46,11 +39,11 @@ def pool(filled: Path, run: Run, state: Path, tmp_path: Path) -> Path:
     return state
 
 
-def stored(run: Run, state: Path) -> tuple[set[str], str, list[int], int]:
+def stored(run, state):
     """The states of the jobs, that of the task, the closed jobs counted, and the jobs in the history."""
     assert run("--state", state, "state", "check").code == 0
 
-    def records(kind: str) -> Any:
+    def records(kind):
         return json.loads(run("--state", state, "broker", kind, "--json").out)
 
     with reading(state) as opened:
@@ -65,7 +58,7 @@ def stored(run: Run, state: Path) -> tuple[set[str], str, list[int], int]:
 
 
 @pytest.mark.parametrize("seconds", [0.3, 0.6, 0.9, 1.2])
-def test_killed_it_has_ended_all_jobs_or_none(run: Run, pool: Path, seconds: float) -> None:
+def test_killed_it_has_ended_all_jobs_or_none(run, pool, seconds):
     process = start(pool, "broker", "timeouts", "--apply", "--now", NOW)
     time.sleep(seconds)
     process.send_signal(signal.SIGKILL)

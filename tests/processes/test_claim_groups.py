@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +12,6 @@ NOW = 1_795_210_080
 
 MACHINE = {"Cpus": 1, "Memory": 1024, "Disk": 1_000_000, "Arch": "X86_64", "OpSys": "LINUX", "Requirements": True}
 
-Fairq = Callable[..., Any]
 
 CONFIG = """
 [accounting]
@@ -30,7 +27,7 @@ quota = 4
 
 
 @pytest.fixture
-def shared(fairq: Fairq, state: Path, tmp_path: Path) -> Path:
+def shared(fairq, state, tmp_path):
     """Six slots of physics's: two by its quota, four by its second chance, while chemistry wants six."""
     slots = [{**MACHINE, "Name": f"slot{n}", "State": "Unclaimed", "Activity": "Idle"} for n in range(1, 7)]
     (tmp_path / "slots.json").write_text(json.dumps(slots))
@@ -41,7 +38,7 @@ def shared(fairq: Fairq, state: Path, tmp_path: Path) -> Path:
     return state
 
 
-def queue(fairq: Fairq, state: Path, folder: Path, group: str, cluster: int) -> None:
+def queue(fairq, state, folder, group, cluster):
     """Queue six jobs of a group's member."""
     (folder / "config.toml").write_text(CONFIG.format("false"))
     (folder / "jobs.sub").write_text(
@@ -53,7 +50,7 @@ def queue(fairq: Fairq, state: Path, folder: Path, group: str, cluster: int) -> 
     assert done.code == 0, done.err
 
 
-def cycle(fairq: Fairq, state: Path, folder: Path, policy: str, now: int) -> list[dict[str, Any]]:
+def cycle(fairq, state, folder, policy, now):
     """Hold a cycle with a policy of preemption and return its matches."""
     (folder / "config.toml").write_text(CONFIG.format(policy))
     done = fairq("--state", state, "--config", folder / "config.toml", "negotiate", "--now", now, "--json")
@@ -70,9 +67,7 @@ def cycle(fairq: Fairq, state: Path, folder: Path, policy: str, now: int) -> lis
         ("isUndefined(RemoteNegotiatingGroup)", {("physics", False): 2, ("<none>", True): 4}),
     ],
 )
-def test_what_a_second_chance_gave_can_be_told_from_what_a_quota_gave(
-    policy: str, left: dict[tuple[str, bool], int], shared: Path, fairq: Fairq, tmp_path: Path
-) -> None:
+def test_what_a_second_chance_gave_can_be_told_from_what_a_quota_gave(policy, left, shared, fairq, tmp_path):
     """The next cycle's policy takes just such slots from their user, and then it is known in whose turn again."""
     matches = cycle(fairq, shared, tmp_path, policy, NOW + 86_400)
     taken = 6 - sum(left.values())
@@ -84,7 +79,7 @@ def test_what_a_second_chance_gave_can_be_told_from_what_a_quota_gave(
     assert told == Counter({("chemistry.ben@x", "chemistry", False): taken, **physics})
 
 
-def test_an_exported_pool_still_tells_it(shared: Path, fairq: Fairq, tmp_path: Path) -> None:
+def test_an_exported_pool_still_tells_it(shared, fairq, tmp_path):
     """Slots and jobs that go out and come in again have the same turns, and so has the document."""
     for subject in ("slots", "jobs"):
         (tmp_path / f"{subject}.json").write_text(fairq("--state", shared, "export", f"--{subject}").out)

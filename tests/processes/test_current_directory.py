@@ -1,11 +1,8 @@
 """Nothing is imported or run from the directory that the user happens to be in."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +11,7 @@ MODULES = ("typer", "rich", "numpy", "tomli_w", "platformdirs", "htcondor2", "cl
 
 
 @pytest.fixture
-def trap(tmp_path: Path) -> Path:
+def trap(tmp_path):
     """A directory full of things that leave a mark when they are used."""
     place = tmp_path / "trap"
     place.mkdir()
@@ -32,7 +29,7 @@ def trap(tmp_path: Path) -> Path:
     return place
 
 
-def run(trap: Path, *words: object) -> None:
+def run(trap, *words):
     state = trap.parent / "state.db"
     ended = subprocess.run(
         [sys.executable, "-m", "fairq", *map(str, words)],
@@ -48,7 +45,7 @@ def run(trap: Path, *words: object) -> None:
     assert ended.returncode == 0, ended.stderr
 
 
-def test_no_command_does(trap: Path) -> None:
+def test_no_command_does(trap):
     corrections = '[shares.ShareCorrections]\nShareCorrectorsToStart = ["WMSHistory"]\n'
     (trap.parent / "state.db.toml").write_text(corrections)
     for line in (
@@ -68,5 +65,5 @@ def test_no_command_does(trap: Path) -> None:
         run(trap, *line.split())
 
 
-def test_the_demo_does_not(trap: Path) -> None:
+def test_the_demo_does_not(trap):
     run(trap, "demo", "--keep", trap.parent / "demo")

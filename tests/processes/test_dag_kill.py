@@ -1,13 +1,10 @@
 """Turns that are killed while a DAG runs: each node runs once, after its parents."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 NODES, KILLS = 12, 6
 TEXT = """executable = /bin/sh
@@ -16,10 +13,10 @@ queue
 """
 
 
-def test_a_dag_whose_turns_are_killed(tmp_path: Path) -> None:
+def test_a_dag_whose_turns_are_killed(tmp_path):
     environment = {**os.environ, "FAIRQ_STATE": str(tmp_path / "pool.db")}
 
-    def fairq(*words: str) -> str:
+    def fairq(*words):
         line = [sys.executable, "-m", "fairq", *words]
         return subprocess.run(line, cwd=tmp_path, env=environment, check=True, capture_output=True, text=True).stdout
 

@@ -1,22 +1,15 @@
 """A state whose records are damaged inside a sound file: every command says so, and where."""
 
-from __future__ import annotations
-
 import os
 import re
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.processes.live import start
 
 from fairq.errors.base import StateDamagedError
 from fairq.state import checksums
-
-Run = Callable[..., Any]
 
 CASES = [
     ("slot", "ad", "slots", "1"),
@@ -40,10 +33,10 @@ CASES = [
 
 
 @pytest.fixture
-def pool(run: Run, state: Path, made_once: Callable[..., None]) -> Path:
+def pool(run, state, made_once):
     """Two slots, three jobs, a cycle of each kind; one group."""
 
-    def filled(folder: Path) -> None:
+    def filled(folder):
         (folder / "state.db.toml").write_text("[groups.group_a]\nquota = 1\n")
         (folder / "queues.json").write_text('[{"name": "CERN", "site": "CERN", "status": "online"}]')
         (folder / "tasks.json").write_text('[{"jediTaskID": 5, "status": "ready", "prodSourceLabel": "managed"}]')
@@ -62,7 +55,7 @@ def pool(run: Run, state: Path, made_once: Callable[..., None]) -> Path:
     return state
 
 
-def damage(state: Path, table: str, column: str, start: bytes) -> None:
+def damage(state, table, column, start):
     """Put *start* in the place of the first character of a column's texts, as rot on a disk does."""
     with closing(sqlite3.connect(state)) as connection, connection:
         checksums.register(connection)
@@ -75,9 +68,7 @@ def damage(state: Path, table: str, column: str, start: bytes) -> None:
 
 
 @pytest.mark.parametrize(("table", "column", "line", "key"), CASES, ids=str)
-def test_a_text_that_is_not_utf_8_is_named(
-    table: str, column: str, line: str, key: str | None, pool: Path, run: Run
-) -> None:
+def test_a_text_that_is_not_utf_8_is_named(table, column, line, key, pool, run):
     damage(pool, table, column, b"\xff")
     ended = run("--state", pool, *line.split())
     assert (ended.code, ended.out, ended.err.count("\n")) == (StateDamagedError.exit_code, "", 1), ended.err
@@ -91,20 +82,20 @@ def test_a_text_that_is_not_utf_8_is_named(
     ("table", "column", "line"),
     [case[:3] for case in CASES if case[1] in ("ad", "decision", "after", "document", "runs")],
 )
-def test_a_document_that_is_not_json_is_named(table: str, column: str, line: str, pool: Path, run: Run) -> None:
+def test_a_document_that_is_not_json_is_named(table, column, line, pool, run):
     damage(pool, table, column, b"}")
     ended = run("--state", pool, *line.split())
     assert (ended.code, ended.err.count("\n")) == (StateDamagedError.exit_code, 1), ended.err
     assert re.search(rf"is damaged: {column} of {table} 1 is not JSON: ", ended.err)
 
 
-def test_a_mistake_of_the_user_is_not_laid_to_the_state(pool: Path, run: Run) -> None:
+def test_a_mistake_of_the_user_is_not_laid_to_the_state(pool, run):
     damage(pool, "history", "after", b"}")
     assert run("--state", pool, "hold", "77.0").code == 30
     assert run("--state", pool, "queue").code == 0
 
 
-def test_neither_is_a_reader_that_went_away(pool: Path) -> None:
+def test_neither_is_a_reader_that_went_away(pool):
     damage(pool, "history", "after", b"}")
     reader, writer = os.pipe()
     os.close(reader)

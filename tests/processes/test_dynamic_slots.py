@@ -1,23 +1,16 @@
 """Cycles that carve partitionable slots, killed in the middle."""
 
-from __future__ import annotations
-
 import json
 import signal
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.processes.live import start
 
-Run = Callable[..., Any]
-
 CORES, MACHINES = 64, 60
 
 
-def cores(run: Run, state: Path) -> int:
+def cores(run, state):
     """Check the state; return how many cores the slots have together."""
     checked = run("--state", state, "state", "check")
     assert checked.code == 0, checked.err
@@ -25,7 +18,7 @@ def cores(run: Run, state: Path) -> int:
 
 
 @pytest.mark.parametrize("seconds", [0.3, 0.5, 0.7])
-def test_a_killed_cycle_gave_nothing_away_or_all_of_it(run: Run, state: Path, seconds: float) -> None:
+def test_a_killed_cycle_gave_nothing_away_or_all_of_it(run, state, seconds):
     """Cores are neither lost nor made, whenever cycle and finish are killed; the next ones go on."""
     fairq = ("--state", state)
     for number in range(MACHINES):

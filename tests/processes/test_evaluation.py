@@ -1,7 +1,5 @@
 """Expressions that do not return, or take all memory, end without harm to anybody else."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -9,17 +7,13 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.processes.live import NOW, start
 
 from fairq.engine.classad.budget import Ending
 from fairq.steps.evaluation.guard import guarded
-
-Fairq = Callable[..., Any]
 
 SQUARED = {f"C{n}": f'/Expr(replaceAll("x", C{n - 1}, C{n - 1}))/' for n in range(1, 8)} | {"C0": "x" * 10}
 DOUBLED = {f"A{n}": f"/Expr(A{n - 1} + A{n - 1})/" for n in range(1, 61)} | {"A0": 1}
@@ -33,7 +27,7 @@ HOSTILE = {
 """What a job has, its Requirements, and what these use up."""
 
 
-def fill(fairq: Fairq, state: Path, attributes: dict[str, Any], requirements: str, slots: int = 300) -> None:
+def fill(fairq, state, attributes, requirements, slots=300):
     """Fill *state* with slots, 20 jobs of alice, and 2 hostile ones of mallory."""
     job = {"JobStatus": 1, "QDate": NOW - 60, "RequestMemory": 10}
     fits = "TARGET.Memory >= RequestMemory"
@@ -51,13 +45,13 @@ def fill(fairq: Fairq, state: Path, attributes: dict[str, Any], requirements: st
 
 
 @pytest.fixture(autouse=True)
-def small_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_budget(monkeypatch):
     """Let nobody wait."""
     monkeypatch.setenv("FAIRQ_NEGOTIATOR_EVALUATION_BUDGET", "0.5")
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "example.org")
 
 
-def ends_the_library(expression: str) -> bool:
+def ends_the_library(expression):
     """Tell whether evaluating *expression* ends the process: not with every version of the library."""
     code = """
 import sys
@@ -70,9 +64,7 @@ classad2.ExprTree(sys.argv[1]).eval(ad)
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_a_cycle_goes_on_and_names_the_expression(
-    kind: str, fairq: Fairq, state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cycle_goes_on_and_names_the_expression(kind, fairq, state, monkeypatch):
     """
     The others' jobs are matched; the decision, its record and `why` tell which expression took too long.
     """
@@ -97,7 +89,7 @@ def test_a_cycle_goes_on_and_names_the_expression(
     assert requirements in why
 
 
-def test_the_table_of_a_cycle_names_the_expression(fairq: Fairq, state: Path) -> None:
+def test_the_table_of_a_cycle_names_the_expression(fairq, state):
     """
     Whoever reads what cron mails sees it.
     """
@@ -113,9 +105,7 @@ def test_the_table_of_a_cycle_names_the_expression(fairq: Fairq, state: Path) ->
 @pytest.mark.parametrize(
     "setting", ["NEGOTIATOR_PRE_JOB_RANK", "NEGOTIATOR_POST_JOB_RANK", "SLOT_WEIGHT", "NEGOTIATOR_SLOT_CONSTRAINT"]
 )
-def test_an_expression_of_the_settings_is_named(
-    setting: str, fairq: Fairq, state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_expression_of_the_settings_is_named(setting, fairq, state, monkeypatch):
     """
     It has a budget, too, whatever job or slot it is evaluated for.
     """
@@ -128,7 +118,7 @@ def test_an_expression_of_the_settings_is_named(
     assert setting in {of["name"] for of in decision["overruns"]}
 
 
-def test_one_slot_does_not_keep_jobs_from_the_others(fairq: Fairq, state: Path) -> None:
+def test_one_slot_does_not_keep_jobs_from_the_others(fairq, state):
     """
     A START that does not return keeps that slot alone from being matched.
     """
@@ -156,7 +146,7 @@ def test_one_slot_does_not_keep_jobs_from_the_others(fairq: Fairq, state: Path) 
         ("slots", "--constraint", 'regexp("^(a+)+$", strcat("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", Name))'),
     ],
 )
-def test_a_listing_ends_with_an_error_of_its_own(words: tuple[str, ...], fairq: Fairq, state: Path) -> None:
+def test_a_listing_ends_with_an_error_of_its_own(words, fairq, state):
     """
     The error names the expression and the setting.
     """
@@ -169,11 +159,11 @@ def test_a_listing_ends_with_an_error_of_its_own(words: tuple[str, ...], fairq: 
     assert "negotiator.evaluation_budget" in ended.err
 
 
-def children(process: int) -> list[int]:
+def children(process):
     return [int(word) for word in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
 
-def test_nothing_outlives_a_cycle_that_is_killed(fairq: Fairq, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_outlives_a_cycle_that_is_killed(fairq, state, monkeypatch):
     """
     The process that evaluates ends with its parent, and the next cycle finds nobody in its way.
     """
@@ -194,7 +184,7 @@ def test_nothing_outlives_a_cycle_that_is_killed(fairq: Fairq, state: Path, monk
     assert fairq("--state", state, "negotiate", "--now", NOW).code == 0
 
 
-def test_the_state_stays_locked_while_and_after_something_is_guarded(tmp_path: Path) -> None:
+def test_the_state_stays_locked_while_and_after_something_is_guarded(tmp_path):
     """
     The child shares the parent's files; neither its work nor its end lets go of the lock.
     """
@@ -214,30 +204,30 @@ def test_the_state_stays_locked_while_and_after_something_is_guarded(tmp_path: P
     held.close()
 
 
-def test_work_is_ended_by_the_kernel_whatever_it_does() -> None:
+def test_work_is_ended_by_the_kernel_whatever_it_does():
     """
     What it yielded before stands.
     """
 
-    def spins() -> Any:
+    def spins():
         yield 1
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGTERM])
         while True:
             pass
 
-    def takes_memory() -> Any:
+    def takes_memory():
         yield 1
         yield len(bytearray(2**32))
 
-    def crashes() -> Any:
+    def crashes():
         yield 1
         os.kill(os.getpid(), signal.SIGTRAP)
 
-    def fails() -> Any:
+    def fails():
         yield 1
         raise ValueError
 
-    def tells_too_much() -> Any:
+    def tells_too_much():
         while True:
             yield "x" * 2**20
 
@@ -254,7 +244,7 @@ def test_work_is_ended_by_the_kernel_whatever_it_does() -> None:
     assert all(of.results[0] == 1 for name, of in endings.items() if name != "tells_too_much")
 
 
-def test_two_hundred_hostile_kinds_of_jobs_cost_no_more_than_a_few(fairq: Fairq, state: Path) -> None:
+def test_two_hundred_hostile_kinds_of_jobs_cost_no_more_than_a_few(fairq, state):
     """
     One submitter gets twice the budget of one kind; the rest of its kinds wait, and the others are matched.
     """

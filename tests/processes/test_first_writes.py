@@ -1,7 +1,5 @@
 """A state file that does not exist, or cannot: what fails makes none, and the error names the state."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json
@@ -11,17 +9,13 @@ import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.processes.live import NOW, start
 from tests.processes.test_state_filesystems import without_rights
 
 from fairq.cli.app import main
-
-Run = Callable[..., Any]
 
 
 @pytest.mark.parametrize(
@@ -49,7 +43,7 @@ Run = Callable[..., Any]
         "state backup copy.db",
     ],
 )
-def test_what_stores_nothing_makes_no_file(line: str, run: Run, tmp_path: Path, monkeypatch) -> None:
+def test_what_stores_nothing_makes_no_file(line, run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("bad.sub").write_text("executable = /bin/true\nrequest_memory = (\nqueue\n")
     Path("bad.json").write_text("[{]")
@@ -58,7 +52,7 @@ def test_what_stores_nothing_makes_no_file(line: str, run: Run, tmp_path: Path, 
     assert sorted(tmp_path.iterdir()) == before, (ended.code, ended.err)
 
 
-def test_who_stores_nothing_takes_away_nothing_of_others(run: Run, state: Path) -> None:
+def test_who_stores_nothing_takes_away_nothing_of_others(run, state):
     """All begin at a missing file; half of them find nothing to store and take it away again."""
     storing = [start(state, "-q", "slots", "add", f"node{n}", "--now", NOW) for n in range(8)]
     idle = [start(state, "-q", "broker", "timeouts", "--apply", "--now", NOW) for _ in range(8)]
@@ -70,7 +64,7 @@ def test_who_stores_nothing_takes_away_nothing_of_others(run: Run, state: Path) 
 
 
 @pytest.mark.parametrize("words", [["negotiate"], ["queue"], ["finish", "1.0"], ["slots", "add", "x"]])
-def test_an_impossible_state_is_named_not_its_settings(run: Run, tmp_path: Path, words: list[str]) -> None:
+def test_an_impossible_state_is_named_not_its_settings(run, tmp_path, words):
     (tmp_path / "file").touch()
     os.mkfifo(tmp_path / "fifo")
     for state, code, reason in (
@@ -87,10 +81,10 @@ def test_an_impossible_state_is_named_not_its_settings(run: Run, tmp_path: Path,
         assert ".toml" not in ended.err
 
 
-def test_a_directory_that_may_not_be_entered_is_the_states_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_directory_that_may_not_be_entered_is_the_states_fault(monkeypatch):
     lines = (["negotiate"], ["queue"], ["finish", "1.0"], ["userprio", "--delete", "a@x"])
 
-    def outcomes(state: Path) -> str:
+    def outcomes(state):
         told = []
         for words in lines:
             with contextlib.redirect_stderr(io.StringIO()) as stream:
@@ -123,7 +117,7 @@ def test_a_directory_that_may_not_be_entered_is_the_states_fault(monkeypatch: py
         "config import many.conf",
     ],
 )
-def test_a_full_disk_changes_nothing_and_is_told_in_one_line(run: Run, tmp_path: Path, line: str) -> None:
+def test_a_full_disk_changes_nothing_and_is_told_in_one_line(run, tmp_path, line):
     """A limit on the size of files stands for it, which needs no rights."""
     state = tmp_path / "state.db"
     for name, count in (("many", 9000), ("some", 3000)):
@@ -152,7 +146,7 @@ def test_a_full_disk_changes_nothing_and_is_told_in_one_line(run: Run, tmp_path:
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_a_new_state_has_the_mode_of_the_umask(state: Path) -> None:
+def test_a_new_state_has_the_mode_of_the_umask(state):
     line = f"umask 002; {sys.executable} -m fairq --state {state} slots add node"
     subprocess.run(["sh", "-c", line], check=True, capture_output=True)
     assert stat.S_IMODE(state.stat().st_mode) == 0o664

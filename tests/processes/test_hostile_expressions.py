@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.processes.live import NOW
-
-Run = Callable[..., Any]
 
 ENDLESS = " && ".join(f'isError(regexp("^(a+)+$", "{"a" * 40}{n}"))' for n in range(300))
 """Some thirty seconds of CPU; each pattern ends at the limit of steps that the library has."""
@@ -19,20 +16,20 @@ BUDGET = 0.2
 
 
 @pytest.fixture(autouse=True)
-def small_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_budget(monkeypatch):
     """Let nobody wait."""
     monkeypatch.setenv("FAIRQ_NEGOTIATOR_EVALUATION_BUDGET", str(BUDGET))
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "example.org")
 
 
 @pytest.fixture
-def pool(run: Run, state: Path) -> Callable[..., None]:
+def pool(run, state):
     """Import eight slots, four jobs of alice, two of mallory, three of bob that are held.
 
     One slot and mallory's jobs have more attributes.
     """
 
-    def pool(job: dict[str, Any] | None = None, slot: dict[str, Any] | None = None) -> None:
+    def pool(job=None, slot=None):
         plain = {"JobStatus": 1, "QDate": NOW - 60, "Requirements": "/Expr(TARGET.Memory >= 10)/"}
         jobs = [{**plain, "Owner": "alice", "ClusterId": 1, "ProcId": proc} for proc in range(4)]
         jobs += [{**plain, "Owner": "mallory", "ClusterId": 2, "ProcId": proc, **(job or {})} for proc in range(2)]
@@ -49,10 +46,10 @@ def pool(run: Run, state: Path) -> Callable[..., None]:
 
 
 @pytest.fixture
-def cycle(run: Run, fairq: Run, state: Path) -> Callable[..., Any]:
+def cycle(run, fairq, state):
     """Hold a cycle in a process of its own; return its decision, whose overruns the record repeats."""
 
-    def cycle(now: int = NOW) -> Any:
+    def cycle(now=NOW):
         decision = json.loads(fairq("--state", state, "negotiate", "--json", "--now", now).out)
         record = json.loads(run("--state", state, "state", "cycle", decision["cycle"], "--json").out)
         assert record["overruns"] == decision["overruns"]
@@ -64,15 +61,15 @@ def cycle(run: Run, fairq: Run, state: Path) -> Callable[..., Any]:
     return cycle
 
 
-def matched(decision: Any) -> list[str]:
+def matched(decision):
     return sorted(match["submitter"].partition("@")[0] for match in decision["matches"])
 
 
-def named(decision: Any) -> set[tuple[str | None, str | None, bool]]:
+def named(decision):
     return {(of["name"], (of["submitter"] or "").partition("@")[0], of["of_slots"]) for of in decision["overruns"]}
 
 
-def test_requirements_of_a_job(pool: Run, cycle: Run, fairq: Run, state: Path) -> None:
+def test_requirements_of_a_job(pool, cycle, fairq, state):
     pool(job={"Requirements": f"/Expr({ENDLESS})/"})
 
     decision = cycle()
@@ -82,7 +79,7 @@ def test_requirements_of_a_job(pool: Run, cycle: Run, fairq: Run, state: Path) -
     assert "requirements took too long to evaluate" in why
 
 
-def test_rank_of_a_job(pool: Run, cycle: Run) -> None:
+def test_rank_of_a_job(pool, cycle):
     """The jobs are matched, without a preference."""
     pool(job={"Rank": f"/Expr({ENDLESS})/"})
 
@@ -94,7 +91,7 @@ def test_rank_of_a_job(pool: Run, cycle: Run) -> None:
 
 
 @pytest.mark.parametrize("name", ["Requirements", "Rank"])
-def test_an_expression_of_a_machine(name: str, pool: Run, cycle: Run) -> None:
+def test_an_expression_of_a_machine(name, pool, cycle):
     """The other slots are handed out, and everybody's own expressions are evaluated."""
     pool(slot={name: f"/Expr({ENDLESS})/"})
 
@@ -115,7 +112,7 @@ def test_an_expression_of_a_machine(name: str, pool: Run, cycle: Run) -> None:
         "NEGOTIATOR_TRIM_SHUTDOWN_THRESHOLD",
     ],
 )
-def test_a_setting_about_who_takes_part(setting: str, pool: Run, cycle: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_setting_about_who_takes_part(setting, pool, cycle, monkeypatch):
     """A constraint that is an error is true of nobody. The threshold is left out; the pool's size limits no slice."""
     monkeypatch.setenv(f"FAIRQ_NEGOTIATOR_{setting}", ENDLESS)
     pool(slot={"DaemonShutdown": False})  # without one, nobody asks for the threshold
@@ -131,9 +128,7 @@ def test_a_setting_about_who_takes_part(setting: str, pool: Run, cycle: Run, mon
     ("setting", "preempted"),
     [("PREEMPTION_REQUIREMENTS", 0), ("PREEMPTION_RANK", 1)],
 )
-def test_a_setting_about_preemption(
-    setting: str, preempted: int, run: Run, pool: Run, cycle: Run, state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_setting_about_preemption(setting, preempted, run, pool, cycle, state, monkeypatch):
     """Nobody is preempted without the requirements, and by no preference without the rank; free slots are given out."""
     pool()
     assert len(cycle()["matches"]) == 6
@@ -149,9 +144,7 @@ def test_a_setting_about_preemption(
     assert sum(match["preempted"] is not None for match in decision["matches"]) == preempted
 
 
-def test_the_order_of_the_groups(
-    pool: Run, cycle: Run, fairq: Run, state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_order_of_the_groups(pool, cycle, fairq, state, monkeypatch):
     """Every group comes last, so all in their own order; `quotas` tells, before a cycle and after it."""
     Path(f"{state}.toml").write_text("[groups.one]\nquota = 3\n[groups.two]\nquota = 2\n")
     monkeypatch.setenv("FAIRQ_NEGOTIATOR_GROUP_SORT_EXPR", ENDLESS)

@@ -8,13 +8,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-
-Run = Callable[..., Any]
 
 FAIRQ = [sys.executable, "-m", "fairq"]
 
@@ -41,7 +37,7 @@ READERS: dict[str, tuple[tuple[str, ...], object]] = {
 ON_STANDARD_INPUT = sorted(READERS.keys() - {"config check", "settings"})
 
 
-def text_of(name: str, fairq: Run) -> str:
+def text_of(name, fairq):
     content = READERS[name][1]
     if content is None:
         return str(fairq("export").out)
@@ -49,7 +45,7 @@ def text_of(name: str, fairq: Run) -> str:
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_every_file_may_be_a_pipe_and_is_read_once(name: str, fairq: Run, state: Path, tmp_path: Path) -> None:
+def test_every_file_may_be_a_pipe_and_is_read_once(name, fairq, state, tmp_path):
     words, pipe = READERS[name][0], tmp_path / "pipe"
     os.mkfifo(pipe)
     text = text_of(name, fairq)
@@ -63,7 +59,7 @@ def test_every_file_may_be_a_pipe_and_is_read_once(name: str, fairq: Run, state:
 
 
 @pytest.mark.parametrize("name", ON_STANDARD_INPUT)
-def test_a_closed_standard_input_is_told(name: str, state: Path, tmp_path: Path) -> None:
+def test_a_closed_standard_input_is_told(name, state, tmp_path):
     words = READERS[name][0]
 
     ended = subprocess.run(
@@ -76,7 +72,7 @@ def test_a_closed_standard_input_is_told(name: str, state: Path, tmp_path: Path)
     assert not state.exists()
 
 
-def test_a_closed_standard_input_does_not_become_the_state(state: Path, fairq: Run) -> None:
+def test_a_closed_standard_input_does_not_become_the_state(state, fairq):
     ended = subprocess.run(
         ["sh", "-c", 'exec "$@" <&- >&-', "sh", *FAIRQ, "--state", state, "slots", "add", "a"],
         capture_output=True, text=True, timeout=60, check=False,
@@ -86,7 +82,7 @@ def test_a_closed_standard_input_does_not_become_the_state(state: Path, fairq: R
     assert fairq("--state", state, "slots", "--af", "Name").out == "a\n"
 
 
-def test_what_is_wrong_in_a_pipe_of_settings_is_told_with_its_line(fairq: Run, tmp_path: Path) -> None:
+def test_what_is_wrong_in_a_pipe_of_settings_is_told_with_its_line(fairq, tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_text, args=("[accounting]\n\nquux = 1\n",))
@@ -107,9 +103,7 @@ def test_what_is_wrong_in_a_pipe_of_settings_is_told_with_its_line(fairq: Run, t
     ],
     ids=["runs on", "its child does", "include"],
 )
-def test_a_command_without_end_is_killed_with_its_children(
-    statement: str, fairq: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_command_without_end_is_killed_with_its_children(statement, fairq, state, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "endless.sh").write_text("echo $$ > leader; sleep 1000 & echo $! > child; exec >&-; wait\n")
     (tmp_path / "job.sub").write_text(f"executable = /bin/sh\n{statement.replace('$$', '$')}\n")
@@ -127,7 +121,7 @@ def test_a_command_without_end_is_killed_with_its_children(
     assert not any(map(is_running, pids))
 
 
-def is_running(pid: int) -> bool:
+def is_running(pid):
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][:1] != "Z"
     except OSError:
@@ -135,14 +129,14 @@ def is_running(pid: int) -> bool:
 
 
 @pytest.mark.parametrize("locale", ["C.UTF-8", "C"])
-def test_a_byte_that_is_not_utf_8_goes_out_and_comes_back(locale: str, fairq: Run, state: Path, tmp_path: Path) -> None:
+def test_a_byte_that_is_not_utf_8_goes_out_and_comes_back(locale, fairq, state, tmp_path):
     """One in an argument, in the directory and in a slot's attribute: matching, listings and the way back work."""
     folder = tmp_path / os.fsdecode(b"d\xff")
     folder.mkdir()
     word = os.fsdecode(b"a\xffb")
     environment = {**os.environ, "LC_ALL": locale, "FAIRQ_STATE": str(state), "FAIRQ_ACCOUNTING_UID_DOMAIN": "x.org"}
 
-    def run(*words: object, **more: Any) -> str:
+    def run(*words, **more):
         ended = subprocess.run(
             [*FAIRQ, *map(str, words)], env={**environment, **more}, cwd=folder, capture_output=True, check=False
         )
@@ -170,7 +164,7 @@ def test_a_byte_that_is_not_utf_8_goes_out_and_comes_back(locale: str, fairq: Ru
     run("import", "--jobs", tmp_path / "jobs.json", FAIRQ_STATE=str(tmp_path / "third.db"))
 
 
-def test_the_long_form_says_that_it_cannot_hold_such_a_byte(fairq: Run, state: Path) -> None:
+def test_the_long_form_says_that_it_cannot_hold_such_a_byte(fairq, state):
     fairq("--state", state, "submit", "--", "/bin/echo", os.fsdecode(b"\xff"))
 
     ended = fairq("--state", state, "export", "--jobs", "--long")
@@ -178,7 +172,7 @@ def test_the_long_form_says_that_it_cannot_hold_such_a_byte(fairq: Run, state: P
     assert (ended.code, "a byte that is not UTF-8, which the long form has no way to write" in ended.err) == (50, True)
 
 
-def test_queues_imported_by_name_can_be_computed_with(fairq: Run, state: Path, tmp_path: Path) -> None:
+def test_queues_imported_by_name_can_be_computed_with(fairq, state, tmp_path):
     """CRIC publishes one object with a queue for each name; inside there are objects with empty names."""
     file = tmp_path / "queues.json"
     file.write_text(json.dumps({"CERN": QUEUE}))
@@ -209,7 +203,7 @@ sys.exit(main())
     "module",
     ["fairq.common.interrupts", "fairq.cli.app", "fairq.errors", "typer", "fairq.cli.registry", "fairq.cli.queue"],
 )
-def test_an_interrupt_while_the_command_is_loaded_ends_it_without_a_traceback(module: str, state: Path) -> None:
+def test_an_interrupt_while_the_command_is_loaded_ends_it_without_a_traceback(module, state):
     ended = subprocess.run(
         [sys.executable, "-c", START, module],
         env={**os.environ, "FAIRQ_STATE": str(state)}, capture_output=True, text=True, timeout=60, check=False,
@@ -228,7 +222,7 @@ def test_an_interrupt_while_the_command_is_loaded_ends_it_without_a_traceback(mo
     ],
     ids=" ".join,
 )  # fmt: skip
-def test_an_input_without_end_is_refused(words: tuple[str, ...], state: Path) -> None:
+def test_an_input_without_end_is_refused(words, state):
     """A text that goes on for ever in one string ends the command, and the one that writes it."""
     endless = f"{sys.executable} -c 'import sys; sys.stdout.write(chr(91) + chr(123) + chr(34))'; yes a | tr -d '\\n'"
     line = f'({endless}) | "$@"'

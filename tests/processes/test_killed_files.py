@@ -1,11 +1,6 @@
 """A command that is killed while it writes a file leaves the former one, and the next run clears up behind it."""
 
-from __future__ import annotations
-
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.processes.live import NOW, start
@@ -13,8 +8,6 @@ from tests.processes.live import NOW, start
 from fairq.common.records import SlotRecord
 from fairq.state import slots
 from fairq.state.connection import writing
-
-Run = Callable[..., Any]
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.002, 0.02])
@@ -26,7 +19,7 @@ Run = Callable[..., Any]
         ("config set priority_halflife 60", "state.db.toml"),
     ],
 )
-def test_nothing_stays_behind(run: Run, tmp_path: Path, monkeypatch, line: str, result: str, seconds: float) -> None:
+def test_nothing_stays_behind(run, tmp_path, monkeypatch, line, result, seconds):
     monkeypatch.chdir(tmp_path)
     state = tmp_path / "state.db"
     with writing(state) as opened:
@@ -45,7 +38,7 @@ def test_nothing_stays_behind(run: Run, tmp_path: Path, monkeypatch, line: str, 
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.01, 0.1])
-def test_a_killed_first_write_is_made_good_by_the_next_command(run: Run, tmp_path: Path, seconds: float) -> None:
+def test_a_killed_first_write_is_made_good_by_the_next_command(run, tmp_path, seconds):
     """Whether that one writes, or fails, too."""
     description = tmp_path / "many.sub"
     items = "\n".join(f"{n}" for n in range(5000))

@@ -1,17 +1,13 @@
 """Who holds a lock holds up others for a bounded time at most, is named, and loses nothing of theirs."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import select
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.processes.live import NOW, busy_pool, start
@@ -20,8 +16,6 @@ from fairq.errors.base import StateLockedError
 from fairq.settings.writer import alone
 from fairq.state import meta
 from fairq.state.connection import writing
-
-Run = Callable[..., Any]
 
 HOLDER = """
 import sys
@@ -36,7 +30,7 @@ with writing(Path(sys.argv[1])) as state:
 
 
 @contextmanager
-def held(state: Path) -> Iterator[subprocess.Popen[str]]:
+def held(state):
     """Let another process hold the write lock of *state*, until its stdin is closed."""
     line = [sys.executable, "-c", HOLDER, str(state)]
     with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
@@ -49,7 +43,7 @@ def held(state: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 @contextmanager
-def locked(directory: Path) -> Iterator[int]:
+def locked(directory):
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -59,12 +53,12 @@ def locked(directory: Path) -> Iterator[int]:
 
 
 @pytest.fixture(scope="module")
-def busy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def busy(tmp_path_factory):
     """A pool whose listings are all longer than a pipe takes."""
     folder = tmp_path_factory.mktemp("busy")
     state = folder / "state.db"
 
-    def run(*words: object) -> Any:
+    def run(*words):
         ended = subprocess.run([sys.executable, "-m", "fairq", *map(str, words)], capture_output=True, check=False)
         return type("Ended", (), {"code": ended.returncode})
 
@@ -88,7 +82,7 @@ def busy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "userprio --all --allusers --json",
     ],
 )
-def test_a_pager_that_is_left_open_holds_up_no_writer(busy: Path, line: str) -> None:
+def test_a_pager_that_is_left_open_holds_up_no_writer(busy, line):
     """The state is closed as soon as it is read, however long what was read waits for its reader."""
     with start(busy, *line.split(), stdout=subprocess.PIPE) as listing:
         assert listing.stdout is not None
@@ -99,7 +93,7 @@ def test_a_pager_that_is_left_open_holds_up_no_writer(busy: Path, line: str) -> 
 
 
 class TestWaiting:
-    def test_who_waits_says_so_and_names_the_holder(self, state: Path) -> None:
+    def test_who_waits_says_so_and_names_the_holder(self, state):
         with held(state) as holder:
             quiet = start(state, "-q", "userprio", "--setfactor", "a@x", "5")
             waiting = start(state, "userprio", "--setfactor", "b@x", "5")
@@ -113,7 +107,7 @@ class TestWaiting:
         assert (waiting.communicate(timeout=60)[1], waiting.returncode) == ("fairq: new record b@x\n", 0)
         assert (quiet.communicate(timeout=60)[1], quiet.returncode) == ("", 0)
 
-    def test_a_change_of_settings_says_so_too(self, state: Path) -> None:
+    def test_a_change_of_settings_says_so_too(self, state):
         with locked(state.parent):
             waiting = start(state, "config", "set", "priority_halflife", "60")
             assert waiting.stderr is not None
@@ -122,7 +116,7 @@ class TestWaiting:
         assert waiting.wait(60) == 0
         waiting.stderr.close()
 
-    def test_a_change_of_settings_waits_no_longer_than_other_writers(self, state: Path) -> None:
+    def test_a_change_of_settings_waits_no_longer_than_other_writers(self, state):
         file = state.with_name("fairq.toml")
         with (
             locked(state.parent),
@@ -136,14 +130,14 @@ class TestWaiting:
 
 
 class TestSettingsAtOnce:
-    def test_all_changes_hold(self, state: Path) -> None:
+    def test_all_changes_hold(self, state):
         numbers = range(1, 9)
         for process in [start(state, "-q", "config", "set", f"limits.db{n}", n) for n in numbers]:
             assert (process.communicate(timeout=120)[1], process.returncode) == ("", 0)
         limits = tomllib.loads(Path(f"{state}.toml").read_text())["limits"]
         assert limits == {f"db{n}": n for n in numbers}
 
-    def test_an_import_keeps_what_was_set_while_it_waited(self, state: Path, tmp_path: Path) -> None:
+    def test_an_import_keeps_what_was_set_while_it_waited(self, state, tmp_path):
         """DIRAC's configuration replaces the shares alone; the rest is that of the file at that moment."""
         dirac = tmp_path / "dirac.cfg"
         dirac.write_text("Registry\n{\n  Groups\n  {\n    lhcb_user\n    {\n      JobShare = 700\n    }\n  }\n}\n")

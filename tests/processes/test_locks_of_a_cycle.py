@@ -1,25 +1,18 @@
 """Nobody waits for a cycle while it computes: it is stopped there, and jobs are submitted and the state is read."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.processes.live import NOW, start
 
 from fairq.common.records import JobStatus
 from fairq.state import idle_columns, jobs
-from fairq.state.connection import State, reading
-
-Run = Callable[..., Any]
+from fairq.state.connection import reading
 
 CLUSTERS = 20
 SLOTS = 3
@@ -50,7 +43,7 @@ main()
 
 
 @pytest.fixture
-def pool(run: Run, state: Path, tmp_path: Path) -> Path:
+def pool(run, state, tmp_path):
     """Three slots; more clusters."""
     slots = [{"Name": f"slot{n}", "Memory": 1000, "Requirements": True} for n in range(SLOTS)]
     waiting = [
@@ -66,7 +59,7 @@ def pool(run: Run, state: Path, tmp_path: Path) -> Path:
 
 
 @contextmanager
-def stopped_while(moment: str, state: Path, now: int = NOW) -> Iterator[subprocess.Popen[str]]:
+def stopped_while(moment, state, now=NOW):
     """Hold a cycle, and stop it at a moment."""
     words = ["--state", str(state), "negotiate", "--quiet", "--now", str(now)]
     line = [sys.executable, "-c", _STOPPED, MOMENTS[moment], *words]
@@ -82,26 +75,24 @@ def stopped_while(moment: str, state: Path, now: int = NOW) -> Iterator[subproce
     assert (error, cycle.returncode) in (("", 0), ("", -signal.SIGKILL))
 
 
-def change(state: Path, *words: object) -> None:
+def change(state, *words):
     """Change the queue; a lock that the stopped cycle holds would never be released."""
     with start(state, *words, "--now", NOW) as process:
         _, error = process.communicate(timeout=50)
     assert process.returncode == 0, error
 
 
-def in_copy(state: State) -> set[tuple[int, int, int]]:
+def in_copy(state):
     return {(job.cluster, job.first_proc, job.last_proc) for of in idle_columns.load(state)[0] for job in of}
 
 
-def in_queue(state: State) -> set[tuple[int, int, int]]:
+def in_queue(state):
     found = jobs.select(state)
     return {(job.cluster, job.first_proc, job.last_proc) for job in found if job.status == JobStatus.IDLE}
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_a_submit_gets_through_while_a_cycle_computes_and_its_jobs_are_not_lost(
-    moment: str, pool: Path, run: Run
-) -> None:
+def test_a_submit_gets_through_while_a_cycle_computes_and_its_jobs_are_not_lost(moment, pool, run):
     with stopped_while(moment, pool):
         change(pool, "submit", "--request-memory", 5, "--", "/bin/true")
         change(pool, "prio", 7, f"{CLUSTERS}.1")
@@ -117,9 +108,7 @@ def test_a_submit_gets_through_while_a_cycle_computes_and_its_jobs_are_not_lost(
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_a_cycle_killed_while_it_computes_leaves_a_sound_state_that_the_next_one_brings_up_to_date(
-    moment: str, pool: Path, run: Run
-) -> None:
+def test_a_cycle_killed_while_it_computes_leaves_a_sound_state_that_the_next_one_brings_up_to_date(moment, pool, run):
     with stopped_while(moment, pool) as cycle:
         change(pool, "submit", "--request-memory", 5, "--", "/bin/true")
         cycle.kill()
@@ -136,7 +125,7 @@ def test_a_cycle_killed_while_it_computes_leaves_a_sound_state_that_the_next_one
     assert len(json.loads(run("--state", pool, "queue", "--running", "--json").out)) == SLOTS
 
 
-def test_a_dry_run_keeps_nobody_waiting(pool: Path) -> None:
+def test_a_dry_run_keeps_nobody_waiting(pool):
     words = ["--state", str(pool), "negotiate", "--dry-run", "--now", str(NOW)]
     with subprocess.Popen(
         [sys.executable, "-c", _STOPPED, MOMENTS["deciding"], *words], stdout=subprocess.DEVNULL

@@ -1,23 +1,16 @@
 """Long listings on a pipe: complete, aligned, and no reader of them keeps the pool from changing."""
 
-from __future__ import annotations
-
 import json
 import subprocess
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.processes.live import NOW, start
-
-Run = Callable[..., Any]
 
 _SLOTS, _CLUSTERS = 6000, 10_000
 
 
 @pytest.fixture(scope="module")
-def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def imported(tmp_path_factory):
     """A pool of many slots, a quarter of them divided, and of many clusters, whose last values are the widest."""
     folder = tmp_path_factory.mktemp("pool")
     whole = {"OpSys": "LINUX", "Arch": "X86_64", "Cpus": 4, "Memory": 4096, "Disk": 10**7, "Requirements": True}
@@ -51,15 +44,13 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("words", [("queue",), ("queue", "--procs"), ("slots",)], ids=" ".join)
-def test_a_long_listing_has_every_record_once_under_its_heading(
-    imported: Path, run: Run, words: tuple[str, ...]
-) -> None:
+def test_a_long_listing_has_every_record_once_under_its_heading(imported, run, words):
     """With a limit, the listing is read as a whole before its first line; nothing but blanks may differ."""
     at = ("--now", NOW + 60)
     paged = run("--state", imported, *words, *at).out
     whole = run("--state", imported, *words, "--limit", 10**6, *at).out
 
-    def cells(text: str) -> list[list[str]]:
+    def cells(text):
         return [line.split() for line in text.splitlines()]
 
     assert cells(paged) == cells(whole)
@@ -69,7 +60,7 @@ def test_a_long_listing_has_every_record_once_under_its_heading(
 
 
 @pytest.mark.parametrize("words", [("queue",), ("slots",)], ids=" ".join)
-def test_a_reader_that_stops_reading_does_not_stop_the_pool(imported: Path, words: tuple[str, ...]) -> None:
+def test_a_reader_that_stops_reading_does_not_stop_the_pool(imported, words):
     """A job is queued while a pager shows the first lines; what the pager shows later is from before that."""
     with start(imported, *words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as listing:
         assert listing.stdout is not None

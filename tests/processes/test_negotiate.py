@@ -1,7 +1,5 @@
 """Cycles as real processes: two at once, killed in the middle, beside people who change the queue."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os
@@ -11,24 +9,19 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.processes.live import JOBS, NOW, busy_pool, start, wait_for
 
-Run = Callable[..., Any]
-
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def filled(tmp_path_factory):
     """Where the busy pool is kept once it was made."""
     return tmp_path_factory.mktemp("busy") / "filled.db"
 
 
 @pytest.fixture
-def busy(filled: Path, run: Run, state: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def busy(filled, run, state, monkeypatch):
     """A state whose cycle takes a while: 8000 slots and as many jobs."""
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "example.org")
     if not filled.exists():
@@ -37,7 +30,7 @@ def busy(filled: Path, run: Run, state: Path, monkeypatch: pytest.MonkeyPatch) -
     return state
 
 
-def running(run: Run, state: Path) -> int:
+def running(run, state):
     """Check the state and return how many jobs run; each of them has a slot of its own."""
     checked = run("--state", state, "state", "check")
     assert checked.code == 0, checked.err
@@ -47,11 +40,11 @@ def running(run: Run, state: Path) -> int:
     return len(held)
 
 
-def sidecar(state: Path) -> Path:
+def sidecar(state):
     return state.with_name(state.name + ".cycle")
 
 
-def is_locked(path: Path) -> bool:
+def is_locked(path):
     """Tell whether a process holds the lock on *path*."""
     try:
         with path.open() as file:
@@ -63,7 +56,7 @@ def is_locked(path: Path) -> bool:
     return False
 
 
-def stopped_cycle(busy: Path, filled: Path) -> subprocess.Popen[str]:
+def stopped_cycle(busy, filled):
     """Start a cycle and stop it where it has its lock, and writes nothing yet."""
     for _ in range(10):
         cycle = start(busy, "-q", "negotiate", "--now", NOW)
@@ -78,7 +71,7 @@ def stopped_cycle(busy: Path, filled: Path) -> subprocess.Popen[str]:
     raise AssertionError("no cycle could be stopped in its middle")
 
 
-def test_of_two_cycles_at_once_one_works_and_one_says_to_try_later(busy: Path, filled: Path, run: Run) -> None:
+def test_of_two_cycles_at_once_one_works_and_one_says_to_try_later(busy, filled, run):
     """The second one changes nothing, and the first one is not disturbed."""
     with stopped_cycle(busy, filled) as first:
         try:
@@ -101,9 +94,7 @@ def test_of_two_cycles_at_once_one_works_and_one_says_to_try_later(busy: Path, f
 
 
 @pytest.mark.parametrize("moment", ["begun", 0.05, 0.1, 0.15, "writing", "written"])
-def test_a_killed_cycle_matched_all_or_nothing_and_the_next_one_completes(
-    moment: str | float, busy: Path, run: Run
-) -> None:
+def test_a_killed_cycle_matched_all_or_nothing_and_the_next_one_completes(moment, busy, run):
     journal = busy.with_name(busy.name + "-journal")
     with start(busy, "-q", "negotiate", "--now", NOW) as cycle:
         assert wait_for(sidecar(busy), cycle)
@@ -123,7 +114,7 @@ def test_a_killed_cycle_matched_all_or_nothing_and_the_next_one_completes(
     assert [path.name for path in busy.parent.iterdir()] == [busy.name]
 
 
-def test_jobs_removed_and_held_meanwhile_are_never_left_on_a_slot(busy: Path, run: Run) -> None:
+def test_jobs_removed_and_held_meanwhile_are_never_left_on_a_slot(busy, run):
     """People change the queue while cycles run; each change happens before or after a cycle."""
     commands = [
         ("negotiate", "--now", NOW),
@@ -146,7 +137,7 @@ def test_jobs_removed_and_held_meanwhile_are_never_left_on_a_slot(busy: Path, ru
     assert len(json.loads(run("--state", busy, "queue", "3", "--held", "--json").out)) == 100
 
 
-def test_an_idle_cycle_says_so_on_a_terminal_only(fairq, state: Path) -> None:
+def test_an_idle_cycle_says_so_on_a_terminal_only(fairq, state):
     assert fairq("--state", state, "slots", "add", "node").code == 0
     ended = fairq("--state", state, "negotiate")
     assert (ended.code, ended.out, ended.err) == (0, "", "")

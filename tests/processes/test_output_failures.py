@@ -44,14 +44,12 @@ LISTINGS = [("queue",), ("userprio", "--allusers", "--json"), ("export",), ("--h
 
 
 @pytest.fixture
-def pool(
-    run: Run, state: Path, tmp_path: Path, made_once: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> Path:
+def pool(run, state, tmp_path, made_once, monkeypatch):
     """Five slots, four of which run a job; four more are idle; files to import lie beside."""
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "example.org")
     monkeypatch.chdir(tmp_path)
 
-    def filled(folder: Path) -> None:
+    def filled(folder):
         (folder / "slots.json").write_text('[{"Name": "new", "Cpus": 1}]')
         (folder / "queues.json").write_text('[{"name": "CERN", "site": "CERN", "status": "online"}]')
         for words in (
@@ -67,7 +65,7 @@ def pool(
     return state
 
 
-def ended_with(state: Path, *words: str, redirected: str = "", **more: Any) -> tuple[int, str]:
+def ended_with(state, *words, redirected="", **more):
     """Run a command line in a shell with *redirected* streams; return its exit code and what stderr got."""
     line = f'"$0" -m fairq "$@" {redirected}'
     command = ["bash", "-c", line, sys.executable, "--state", str(state), *words]
@@ -75,13 +73,13 @@ def ended_with(state: Path, *words: str, redirected: str = "", **more: Any) -> t
     return ended.returncode, ended.stderr
 
 
-def exported(run: Run, state: Path) -> Any:
+def exported(run, state):
     return json.loads(run("--state", state, "export").out)
 
 
 @needs_full
 @pytest.mark.parametrize("words", CHANGES, ids=" ".join)
-def test_a_change_whose_report_finds_no_room_is_done_and_says_so(words: tuple[str, ...], pool: Path, run: Run) -> None:
+def test_a_change_whose_report_finds_no_room_is_done_and_says_so(words, pool, run):
     before = exported(run, pool)
     code, error = ended_with(pool, *words, redirected=">/dev/full")
     assert (code, error.count("\n")) == (DoneNotShownError.exit_code, 1), error
@@ -90,7 +88,7 @@ def test_a_change_whose_report_finds_no_room_is_done_and_says_so(words: tuple[st
 
 
 @needs_full
-def test_settings_whose_report_finds_no_room_are_written(pool: Path, run: Run, tmp_path: Path) -> None:
+def test_settings_whose_report_finds_no_room_are_written(pool, run, tmp_path):
     (tmp_path / "pool.conf").write_text("PRIORITY_HALFLIFE = 99\n")
     code, error = ended_with(pool, "config", "import", "pool.conf", redirected=">/dev/full")
     assert (code, "is stored" in error) == (DoneNotShownError.exit_code, True)
@@ -99,9 +97,7 @@ def test_settings_whose_report_finds_no_room_are_written(pool: Path, run: Run, t
 
 @needs_full
 @pytest.mark.parametrize("words", LISTINGS, ids=" ".join)
-def test_a_listing_that_finds_no_room_is_an_error_and_changes_nothing(
-    words: tuple[str, ...], pool: Path, run: Run
-) -> None:
+def test_a_listing_that_finds_no_room_is_an_error_and_changes_nothing(words, pool, run):
     before = exported(run, pool)
     code, error = ended_with(pool, *words, redirected=">/dev/full")
     assert code == OutputError.exit_code
@@ -112,21 +108,21 @@ def test_a_listing_that_finds_no_room_is_an_error_and_changes_nothing(
 
 @needs_full
 @pytest.mark.parametrize("words", CHANGES, ids=" ".join)
-def test_a_full_stderr_changes_nothing_about_the_outcome(words: tuple[str, ...], pool: Path, run: Run) -> None:
+def test_a_full_stderr_changes_nothing_about_the_outcome(words, pool, run):
     before = exported(run, pool)
     assert ended_with(pool, *words, redirected="2>/dev/full")[0] == 0
     assert exported(run, pool) != before
 
 
 @needs_full
-def test_notes_and_errors_that_find_no_room_are_lost_alone(pool: Path) -> None:
+def test_notes_and_errors_that_find_no_room_are_lost_alone(pool):
     assert ended_with(pool, "userprio", "nobody@nowhere", redirected="2>/dev/full")[0] == 0
     assert ended_with(pool, "hold", "77.0", redirected="2>/dev/full")[0] == 30
     assert ended_with(pool, redirected="2>/dev/full")[0] == 2
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
-def test_who_closes_a_stream_wants_nothing_from_it(closed: str, pool: Path, run: Run) -> None:
+def test_who_closes_a_stream_wants_nothing_from_it(closed, pool, run):
     """The command is done and says so by its code; no file of its own takes the place of the closed stream."""
     before = exported(run, pool)
     assert ended_with(pool, "submit", "--", "/bin/true", redirected=closed) == (0, "")
@@ -136,7 +132,7 @@ def test_who_closes_a_stream_wants_nothing_from_it(closed: str, pool: Path, run:
 
 
 @pytest.mark.parametrize("words", CHANGES, ids=" ".join)
-def test_a_change_whose_reader_went_away_is_done_quietly(words: tuple[str, ...], pool: Path, run: Run) -> None:
+def test_a_change_whose_reader_went_away_is_done_quietly(words, pool, run):
     before = exported(run, pool)
     reader, writer = os.pipe()
     os.close(reader)
@@ -146,7 +142,7 @@ def test_a_change_whose_reader_went_away_is_done_quietly(words: tuple[str, ...],
     assert exported(run, pool) != before
 
 
-def test_a_pipe_that_another_process_made_non_blocking_gets_everything(pool: Path, run: Run) -> None:
+def test_a_pipe_that_another_process_made_non_blocking_gets_everything(pool, run):
     assert run("--state", pool, "submit", "--count", "5000", "--", "/bin/sleep", "1").code == 0
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
@@ -166,9 +162,7 @@ def test_a_pipe_that_another_process_made_non_blocking_gets_everything(pool: Pat
     ],
     ids=["a change", "a listing"],
 )
-def test_ctrl_c_while_the_reader_takes_nothing_ends_in_one_line(
-    words: tuple[str, ...], code: int, message: str, state: Path, run: Run
-) -> None:
+def test_ctrl_c_while_the_reader_takes_nothing_ends_in_one_line(words, code, message, state, run):
     assert run("--state", state, "slots", "add", "node", "--count", "2000").code == 0
     assert run("--state", state, "submit", "--count", "2000", "--", "/bin/sleep", "1").code == 0
     reader, writer = os.pipe()
@@ -184,9 +178,7 @@ def test_ctrl_c_while_the_reader_takes_nothing_ends_in_one_line(
 
 
 @pytest.mark.parametrize("option", [("--af", "Cluster +"), ("--constraint", "(1")], ids=" ".join)
-def test_an_expression_for_the_report_is_read_before_anything_is_stored(
-    option: tuple[str, ...], pool: Path, run: Run
-) -> None:
+def test_an_expression_for_the_report_is_read_before_anything_is_stored(option, pool, run):
     before = exported(run, pool)
     assert run("--state", pool, "negotiate", *option).code == 21
     assert exported(run, pool) == before
@@ -194,17 +186,15 @@ def test_an_expression_for_the_report_is_read_before_anything_is_stored(
 
 class TestQuiet:
     @pytest.mark.parametrize("words", CHANGES, ids=" ".join)
-    def test_a_quiet_change_reports_nothing_unless_a_format_is_asked_for(
-        self, words: tuple[str, ...], pool: Path, run: Run
-    ) -> None:
+    def test_a_quiet_change_reports_nothing_unless_a_format_is_asked_for(self, words, pool, run):
         ended = run("--state", pool, "--quiet", *words)
         assert (ended.code, ended.err) == (0, "")
         assert bool(ended.out) is ("--json" in words)
 
-    def test_a_quiet_dry_run_shows_what_it_would_do(self, pool: Path, run: Run) -> None:
+    def test_a_quiet_dry_run_shows_what_it_would_do(self, pool, run):
         assert run("--state", pool, "-q", "hold", "1.7", "--dry-run").out == "Job 1.7 would be held\n"
 
-    def test_a_quiet_cycle_that_meets_another_one_says_nothing(self, pool: Path, run: Run) -> None:
+    def test_a_quiet_cycle_that_meets_another_one_says_nothing(self, pool, run):
         from fairq.state.connection import cycle_lock
 
         with cycle_lock(pool):

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import termios
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,11 +49,11 @@ LISTINGS: list[tuple[str, ...]] = [
 
 
 @pytest.fixture
-def pool(run: Run, state: Path, made_once: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> Path:
+def pool(run, state, made_once, monkeypatch):
     """Five slots and two submitters, one with a name that ASCII lacks; what they use is known."""
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "example.org")
 
-    def filled(folder: Path) -> None:
+    def filled(folder):
         submissions = [
             ("submit", "--count", "9", "--accounting-group-user", user, "--", "/bin/sleep", "1")
             for user in ("müller", "anna-of-the-very-long-name")
@@ -66,7 +65,7 @@ def pool(run: Run, state: Path, made_once: Callable[..., None], monkeypatch: pyt
     return state
 
 
-def on_terminal(state: Path, words: tuple[str, ...], columns: int, **environment: str) -> str:
+def on_terminal(state, words, columns, **environment):
     """Run a command line on a terminal so many columns wide, and return what it shows there."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
@@ -88,7 +87,7 @@ def on_terminal(state: Path, words: tuple[str, ...], columns: int, **environment
 
 
 @pytest.mark.parametrize("words", LISTINGS, ids=" ".join)
-def test_a_listing_whose_reader_is_gone_ends_quietly(words: tuple[str, ...], pool: Path) -> None:
+def test_a_listing_whose_reader_is_gone_ends_quietly(words, pool):
     """Every listing ends with the documented code, and says nothing."""
     reader, writer = os.pipe()
     os.close(reader)
@@ -98,7 +97,7 @@ def test_a_listing_whose_reader_is_gone_ends_quietly(words: tuple[str, ...], poo
     assert (process.returncode, error) == (CLOSED_PIPE, "")
 
 
-def test_head_takes_one_line_of_a_long_listing(pool: Path, run: Run) -> None:
+def test_head_takes_one_line_of_a_long_listing(pool, run):
     assert run("--state", pool, "submit", "--count", "20000", "--", "/bin/sleep", "1").code == 0
     for listing in ("queue --procs", "queue --json", "queue --af ClusterId ProcId", "export --jobs"):
         line = f"{sys.executable} -m fairq --state {pool} {listing} | head -1 | wc -l; echo ${{PIPESTATUS[0]}}"
@@ -106,7 +105,7 @@ def test_head_takes_one_line_of_a_long_listing(pool: Path, run: Run) -> None:
         assert (ended.stdout.split(), ended.stderr) == (["1", str(CLOSED_PIPE)], ""), listing
 
 
-def test_a_change_is_made_though_nobody_reads_the_answer(pool: Path, run: Run) -> None:
+def test_a_change_is_made_though_nobody_reads_the_answer(pool, run):
     reader, writer = os.pipe()
     os.close(reader)
     with start(pool, "hold", "1.8", "--now", NOW, stdout=writer) as process:
@@ -123,9 +122,7 @@ TABLES = [words for words in LISTINGS if words[0] in ("queue", "slots", "negotia
     [words for words in TABLES if words[-1] in ("queue", "slots", "--dry-run", "--allusers", "history", "--origin")],
     ids=" ".join,
 )
-def test_a_terminal_of_forty_columns_is_not_overrun_and_gets_no_colour_it_did_not_want(
-    words: tuple[str, ...], pool: Path
-) -> None:
+def test_a_terminal_of_forty_columns_is_not_overrun_and_gets_no_colour_it_did_not_want(words, pool):
     """NO_COLOR leaves no colour; no table is wider than the terminal (a closing sentence may be)."""
     shown = on_terminal(pool, words, 40, NO_COLOR="1")
     assert not re.search(r"\x1b\[[0-9;]*(3[0-7]|4[0-7]|9[0-7]|38|48)[0-9;]*m", shown)
@@ -135,7 +132,7 @@ def test_a_terminal_of_forty_columns_is_not_overrun_and_gets_no_colour_it_did_no
 
 
 @pytest.mark.parametrize("words", [("queue",), ("userprio", "--allusers"), ("negotiate", "--dry-run")], ids=" ".join)
-def test_a_dumb_terminal_gets_what_a_pipe_gets(words: tuple[str, ...], pool: Path) -> None:
+def test_a_dumb_terminal_gets_what_a_pipe_gets(words, pool):
     line = (*words, "--now", str(NOW))
     with start(pool, *line, stdout=subprocess.PIPE) as piped:
         text, _ = piped.communicate(timeout=60)
@@ -145,7 +142,7 @@ def test_a_dumb_terminal_gets_what_a_pipe_gets(words: tuple[str, ...], pool: Pat
 
 
 @pytest.mark.parametrize("locale", [{"LANG": "C"}, {"LC_ALL": "C"}], ids=str)
-def test_a_poor_locale_shows_every_name_in_some_way(locale: dict[str, str], pool: Path) -> None:
+def test_a_poor_locale_shows_every_name_in_some_way(locale, pool):
     """Where the locale has no umlaut there is an escape, and the next command understands UTF-8 all the same."""
     environment = {**os.environ, "PYTHONCOERCECLOCALE": "0", **locale}
     with start(pool, "queue", stdout=subprocess.PIPE, env=environment, text=False) as process:
@@ -156,5 +153,5 @@ def test_a_poor_locale_shows_every_name_in_some_way(locale: dict[str, str], pool
         assert (process.communicate(timeout=60)[1], process.returncode) == ("", 0)
 
 
-def test_the_history_shows_names_as_they_are(pool: Path, run: Run) -> None:
+def test_the_history_shows_names_as_they_are(pool, run):
     assert '["müller@example.org"]' in run("--state", pool, "state", "history").out

@@ -1,14 +1,11 @@
 """The whole main job where its state lies at odd places: links, odd names, read-only and full file systems."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +14,7 @@ from tests.processes.live import NOW
 Run = Callable[..., Any]
 
 
-def main_job(run: Run, state: Path | str) -> None:
+def main_job(run, state):
     """Queue two jobs, match them, look at them, change somebody's factor, back up, export and check."""
     at = ("--state", state)
     assert run("slots", *at, "add", "node", "--count", "2", "--now", NOW).code == 0
@@ -38,7 +35,7 @@ def main_job(run: Run, state: Path | str) -> None:
     "name",
     ["two words", "o'b\"r", "größe-数", "line\nbreak", "%s{x}$HOME", "?mode=ro#x", "x" * 200, ":memory:"],
 )
-def test_the_name_of_the_state_may_be_anything(name: str, run: Run, tmp_path: Path, monkeypatch) -> None:
+def test_the_name_of_the_state_may_be_anything(name, run, tmp_path, monkeypatch):
     """Relative to the working directory, too; nothing is written under another name."""
     monkeypatch.chdir(tmp_path)
     main_job(run, name)
@@ -48,11 +45,11 @@ def test_the_name_of_the_state_may_be_anything(name: str, run: Run, tmp_path: Pa
     assert error.count("\n") == 1
 
 
-def test_a_name_that_is_no_text_is_a_name_too(run: Run, tmp_path: Path) -> None:
+def test_a_name_that_is_no_text_is_a_name_too(run, tmp_path):
     main_job(run, os.fsdecode(os.fsencode(tmp_path) + b"/\xff\xfe"))
 
 
-def test_links_lead_to_one_state_that_stays_where_it_is(run: Run, tmp_path: Path) -> None:
+def test_links_lead_to_one_state_that_stays_where_it_is(run, tmp_path):
     """A link is never replaced by a file; the sidecar and the journal lie beside the real state."""
     real = tmp_path / "data" / "pool.db"
     real.parent.mkdir()
@@ -68,7 +65,7 @@ def test_links_lead_to_one_state_that_stays_where_it_is(run: Run, tmp_path: Path
 
 
 @pytest.fixture
-def mounted(run: Run, state: Path) -> Callable[..., list[tuple[int, str]]]:
+def mounted(run, state):
     """Run command lines, one after another, where a shell has mounted something before; tell how each ended."""
     if shutil.which("unshare") is None:
         pytest.skip("no unshare(1) here")
@@ -77,7 +74,7 @@ def mounted(run: Run, state: Path) -> Callable[..., list[tuple[int, str]]]:
     if trial.returncode:
         pytest.skip("this system lets nobody mount a file system of his own")
 
-    def mounted(before: str, *lines: str) -> list[tuple[int, str]]:
+    def mounted(before, *lines):
         script = before
         for number, line in enumerate(lines):
             script += f'\n{sys.executable} -m fairq {line} > /dev/null 2> "$0/{number}"; echo $? >> "$0/codes"'
@@ -91,7 +88,7 @@ def mounted(run: Run, state: Path) -> Callable[..., list[tuple[int, str]]]:
     return mounted
 
 
-def test_a_read_only_file_system_can_be_looked_at_and_says_so_to_all_else(run, state, tmp_path, mounted) -> None:
+def test_a_read_only_file_system_can_be_looked_at_and_says_so_to_all_else(run, state, tmp_path, mounted):
     frozen = tmp_path / "frozen"
     frozen.mkdir()
     pool = frozen / "pool.db"
@@ -111,7 +108,7 @@ def test_a_read_only_file_system_can_be_looked_at_and_says_so_to_all_else(run, s
     assert {error for _, error in ended[len(looking) :]} == {refusal}
 
 
-def test_a_full_file_system_refuses_the_step_and_keeps_the_state(run, state, tmp_path, mounted) -> None:
+def test_a_full_file_system_refuses_the_step_and_keeps_the_state(run, state, tmp_path, mounted):
     disk = tmp_path / "disk"
     disk.mkdir()
     pool, kept = disk / "pool.db", tmp_path / "kept.db"

@@ -1,14 +1,11 @@
 """Where the state cannot be written, one line says why, and it can still be read if at all possible."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -61,7 +58,7 @@ with writing(Path(sys.argv[1])) as state:
 """
 
 
-def python(script: str, *arguments: object, before: str) -> str:
+def python(script, *arguments, before):
     """Run a script and return what it printed; *before* is done first by a shell with mounts of its own."""
     alone = ["unshare", "--map-root-user", "--mount", "sh", "-c", f'{before} && exec "$0" "$@"']
     command = [*alone, sys.executable, "-c", script, *map(str, arguments)]
@@ -71,7 +68,7 @@ def python(script: str, *arguments: object, before: str) -> str:
 
 
 @pytest.fixture
-def needs_mounts() -> None:
+def needs_mounts():
     if shutil.which("unshare") is None:
         pytest.skip("no unshare(1) here")
     trial = subprocess.run(
@@ -84,14 +81,14 @@ def needs_mounts() -> None:
 
 
 @pytest.fixture
-def filled(state: Path) -> Path:
+def filled(state):
     with writing(state) as opened:
         fill(opened)
     return state
 
 
 @pytest.fixture
-def foreign(filled: Path) -> Iterator[Path]:
+def foreign(filled):
     """A filled state that everybody may read, and only its owner may write."""
     with tempfile.TemporaryDirectory() as directory:
         state = Path(directory) / "state.db"
@@ -102,18 +99,18 @@ def foreign(filled: Path) -> Iterator[Path]:
         state.parent.chmod(0o755)
 
 
-def read(state: Path) -> str | None:
+def read(state):
     with reading(state, wait=1) as opened:
         return meta.get(opened, "schedd_name")
 
 
-def write(state: Path) -> str | None:
+def write(state):
     with writing(state, wait=1) as opened:
         meta.set(opened, "schedd_name", "changed")
     return "written"
 
 
-def without_rights(action: Callable[[Path], str | None], state: Path) -> str:
+def without_rights(action, state):
     """Return what *action* returns, or its error, in a process that does not have root's rights."""
     read_end, write_end = os.pipe()
     child = os.fork()
@@ -136,27 +133,27 @@ def without_rights(action: Callable[[Path], str | None], state: Path) -> str:
 
 
 class TestWithoutPermission:
-    def test_who_may_only_read_can_read(self, foreign: Path) -> None:
+    def test_who_may_only_read_can_read(self, foreign):
         assert without_rights(read, foreign) == "here"
 
-    def test_who_may_only_read_cannot_write_and_is_told_so(self, foreign: Path) -> None:
+    def test_who_may_only_read_cannot_write_and_is_told_so(self, foreign):
         before = foreign.read_bytes()
         message = without_rights(write, foreign)
         assert message.startswith(f"StatePermissionError no permission to write the state file {foreign}: the file")
         assert foreign.read_bytes() == before
 
-    def test_the_directory_must_be_writable_too(self, foreign: Path) -> None:
+    def test_the_directory_must_be_writable_too(self, foreign):
         foreign.chmod(0o666)
         message = without_rights(write, foreign)
         assert message.startswith(f"StatePermissionError no permission to write the state file {foreign}: its direct")
 
-    def test_who_may_not_read_is_told_so(self, foreign: Path) -> None:
+    def test_who_may_not_read_is_told_so(self, foreign):
         foreign.chmod(0)
         for action in (read, write):
             message = without_rights(action, foreign)
             assert message.startswith(f"StatePermissionError no permission to read the state file {foreign}")
 
-    def test_a_directory_that_may_not_be_entered_is_named(self, foreign: Path) -> None:
+    def test_a_directory_that_may_not_be_entered_is_named(self, foreign):
         foreign.parent.chmod(0)
         for action in (read, write):
             message = without_rights(action, foreign)
@@ -165,26 +162,26 @@ class TestWithoutPermission:
 
 @pytest.mark.usefixtures("needs_mounts")
 class TestReadOnlyFileSystem:
-    def frozen(self, state: Path) -> str:
+    def frozen(self, state):
         return f"mount --bind {state.parent} {state.parent} && mount -o remount,bind,ro {state.parent}"
 
-    def test_the_state_can_be_read(self, filled: Path) -> None:
+    def test_the_state_can_be_read(self, filled):
         assert python(READ, filled, before=self.frozen(filled)) == "here"
 
-    def test_the_state_cannot_be_written(self, filled: Path) -> None:
+    def test_the_state_cannot_be_written(self, filled):
         message = python(WRITE, filled, 1, before=self.frozen(filled))
         assert message == (
             f"StateReadOnlyError the state file {filled} cannot be changed: the file system is read-only; "
             "nothing was done; make it writable, or name another file with --state"
         )
 
-    def test_a_state_cannot_be_created(self, tmp_path: Path) -> None:
+    def test_a_state_cannot_be_created(self, tmp_path):
         state = tmp_path / "new.db"
         message = python(WRITE, state, 1, before=self.frozen(tmp_path / "state.db"))
         assert message.startswith(f"StateReadOnlyError the state file {state} cannot be changed: the file system")
         assert python(READ, state, before=self.frozen(tmp_path / "state.db")) == "None"
 
-    def test_an_interrupted_write_must_be_undone_first(self, filled: Path) -> None:
+    def test_an_interrupted_write_must_be_undone_first(self, filled):
         """Nothing half-done is ever read, even where it cannot be undone."""
         killed = subprocess.run([sys.executable, "-c", KILLED, filled], check=False)
         assert killed.returncode == -signal.SIGKILL
@@ -199,7 +196,7 @@ class TestReadOnlyFileSystem:
 
 @pytest.mark.usefixtures("needs_mounts")
 class TestFullFileSystem:
-    def test_the_state_stays_as_it_was(self, filled: Path, tmp_path: Path) -> None:
+    def test_the_state_stays_as_it_was(self, filled, tmp_path):
         disk = tmp_path / "disk"
         disk.mkdir()
         kept = tmp_path / "kept.db"
@@ -213,12 +210,12 @@ class TestFullFileSystem:
         with reading(kept) as opened:
             assert meta.get(opened, "schedd_name") == "here"
 
-    def test_a_state_cannot_be_created(self, tmp_path: Path) -> None:
+    def test_a_state_cannot_be_created(self, tmp_path):
         full = f"mount -t tmpfs -o size=8k tmpfs {tmp_path}"
         message = python(WRITE, tmp_path / "state.db", 1, before=full)
         assert "StateFullError no space left" in message
 
-    def test_a_backup_leaves_nothing_half_done(self, filled: Path, tmp_path: Path) -> None:
+    def test_a_backup_leaves_nothing_half_done(self, filled, tmp_path):
         disk = tmp_path / "disk"
         disk.mkdir()
         script = (

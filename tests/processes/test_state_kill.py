@@ -1,12 +1,9 @@
 """A process that is killed while it writes leaves the state as it was before, or as it is after."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -33,7 +30,7 @@ print("done", flush=True)
 """
 
 
-def killed_after(state: Path, seconds: float) -> bool:
+def killed_after(state, seconds):
     """Kill a writer *seconds* after it has begun, and tell whether it came to its end before."""
     with subprocess.Popen([sys.executable, "-c", WRITER, state], stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout is not None
@@ -44,7 +41,7 @@ def killed_after(state: Path, seconds: float) -> bool:
 
 
 @pytest.mark.parametrize("seconds", [0, 0.05, 0.1, 0.2, 0.3, 0.45])
-def test_a_killed_write_happened_whole_or_not_at_all(state: Path, seconds: float) -> None:
+def test_a_killed_write_happened_whole_or_not_at_all(state, seconds):
     with writing(state) as opened:
         meta.set(opened, "cycle", "1")
         slots.replace_all(opened, [SlotRecord(0, f"old{n}", {"Memory": n}) for n in range(1000)])
@@ -60,7 +57,7 @@ def test_a_killed_write_happened_whole_or_not_at_all(state: Path, seconds: float
 
 
 @pytest.mark.parametrize("seconds", [0, 0.1, 0.3])
-def test_a_killed_first_write_leaves_an_empty_or_a_whole_state(state: Path, seconds: float) -> None:
+def test_a_killed_first_write_leaves_an_empty_or_a_whole_state(state, seconds):
     done = killed_after(state, seconds)
     with reading(state) as opened:
         found = (meta.get(opened, "cycle"), slots.count(opened))
@@ -70,7 +67,7 @@ def test_a_killed_first_write_leaves_an_empty_or_a_whole_state(state: Path, seco
         assert check.findings(opened) == []
 
 
-def test_a_killed_cycle_lets_go_of_its_lock(state: Path) -> None:
+def test_a_killed_cycle_lets_go_of_its_lock(state):
     script = (
         "import sys, time; from pathlib import Path; from fairq.state.connection import cycle_lock\n"
         "with cycle_lock(Path(sys.argv[1])): print('locked', flush=True); time.sleep(60)"

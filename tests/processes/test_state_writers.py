@@ -1,10 +1,7 @@
 """Many processes at one state: each change is there, once."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from pathlib import Path
 
 from fairq.common.records import JobRange
 from fairq.state import check, history, jobs, submitters
@@ -27,7 +24,7 @@ for _ in range(5):
 """
 
 
-def run_all(*commands: list[str]) -> None:
+def run_all(*commands):
     """Run command lines at the same time; all must succeed."""
     running = [subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL) for command in commands]
     for process in running:
@@ -35,7 +32,7 @@ def run_all(*commands: list[str]) -> None:
         assert (process.returncode, error) == (0, b"")
 
 
-def test_twenty_first_commands_at_once_are_all_recorded(state: Path) -> None:
+def test_twenty_first_commands_at_once_are_all_recorded(state):
     """None finds half a state, though the file does not exist when they begin."""
     names = [f"user{number}@x" for number in range(WRITERS)]
     fairq = [sys.executable, "-m", "fairq", "-q", "--state", str(state), "userprio", "--setfactor"]
@@ -48,7 +45,7 @@ def test_twenty_first_commands_at_once_are_all_recorded(state: Path) -> None:
     assert [path.name for path in state.parent.iterdir()] == [state.name]
 
 
-def test_twenty_writers_lose_no_job_and_queue_none_twice(state: Path) -> None:
+def test_twenty_writers_lose_no_job_and_queue_none_twice(state):
     with writing(state) as opened:
         jobs.add(opened, [JobRange(1, 0, 9, jobs.ad_id(opened, {}), "first@x", "me", 1, 5, 5)])
     run_all(*([sys.executable, "-c", SUBMITTER, str(state), f"user{number}@x"] for number in range(WRITERS)))

@@ -1,27 +1,20 @@
 """Submitting as real processes: killed in the middle, many at once with cycles between them."""
 
-from __future__ import annotations
-
 import json
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.processes.live import NOW, start, wait_for
 
-Run = Callable[..., Any]
-
 PROCS = 5_000
 
 
-def sound(run: Run, state: Path) -> None:
+def sound(run, state):
     checked = run("--state", state, "state", "check")
     assert checked.code == 0, checked.err
 
 
-def queued(run: Run, state: Path, *words: object) -> list[tuple[int, int]]:
+def queued(run, state, *words):
     """Return the jobs of the queue as cluster and proc."""
     lines = run("--state", state, "queue", *words, "--af", "ClusterId", "ProcId").out.splitlines()
     return [(int(cluster), int(proc)) for cluster, proc in map(str.split, lines)]
@@ -29,9 +22,7 @@ def queued(run: Run, state: Path, *words: object) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize("first", [True, False], ids=["new state", "old state"])
 @pytest.mark.parametrize("moment", [0.4, "writing", "written"])
-def test_a_killed_submit_queued_all_or_nothing_and_the_next_one_completes(
-    moment: str | float, first: bool, run: Run, state: Path, tmp_path: Path
-) -> None:
+def test_a_killed_submit_queued_all_or_nothing_and_the_next_one_completes(moment, first, run, state, tmp_path):
     """Each of five thousand jobs differs from the others, so that each is a record of its own."""
     items = "\n".join(f"input-{n} {n % 7 + 1}" for n in range(PROCS))
     description = tmp_path / "many.sub"
@@ -62,7 +53,7 @@ def test_a_killed_submit_queued_all_or_nothing_and_the_next_one_completes(
     assert max(after)[1] == PROCS - 1
 
 
-def test_twenty_submitters_and_two_crons_at_once_lose_and_double_nothing(run: Run, state: Path) -> None:
+def test_twenty_submitters_and_two_crons_at_once_lose_and_double_nothing(run, state):
     """What is matched meanwhile runs once, what is not still waits; the next cycle matches the rest."""
     assert run("--state", state, "slots", "add", "node", "--count", "30", "--memory", "2GB", "--now", NOW).code == 0
     words = ["--count", "3", "--now", NOW, "--", "/bin/sleep", "60"]

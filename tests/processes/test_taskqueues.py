@@ -7,16 +7,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from fairq.state import check, claims, history, jobs, kept_queues, pilot_slots
 from fairq.state.connection import reading, writing
-
-Run = Callable[..., Any]
 
 NOW = 1_795_210_080
 PROCESSES, PILOTS = 20, [1, 4, 1, 4, 1, 4, 1, 4, 1, 4]
@@ -40,7 +35,7 @@ print(json.dumps(got))
 """
 
 
-def queue_up(run: Run, state: Path, count: int) -> None:
+def queue_up(run, state, count):
     """Queue jobs of four users in two groups, with a slot of the pool among them."""
     for owner, group in (("anna", "lhcb_user"), ("bert", "lhcb_user"), ("prod", "lhcb_prod"), ("mc", "lhcb_prod")):
         who = ["--accounting-group", group, "--accounting-group-user", owner]
@@ -49,13 +44,13 @@ def queue_up(run: Run, state: Path, count: int) -> None:
     assert run("--state", state, "slots", "add", "node").code == 0
 
 
-def start(state: Path, site: str, pilots: list[int]) -> subprocess.Popen[str]:
+def start(state, site, pilots):
     """Start a process whose *pilots* ask for work one call after the other, so many at once in each."""
     line = [sys.executable, "-c", PILOT, str(state), site, *map(str, pilots)]
     return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def test_500_pilots_from_20_processes_get_500_jobs(run: Run, state: Path) -> None:
+def test_500_pilots_from_20_processes_get_500_jobs(run, state):
     queue_up(run, state, JOBS)
     running = [start(state, f"Site{number}.example.org", PILOTS) for number in range(PROCESSES)]
     handed: list[str] = []
@@ -78,7 +73,7 @@ def test_500_pilots_from_20_processes_get_500_jobs(run: Run, state: Path) -> Non
 
 
 @pytest.mark.parametrize("seconds", [0.3, 0.45, 0.6, 0.75])
-def test_a_killed_pilot_takes_a_job_along_or_does_not(run: Run, state: Path, seconds: float) -> None:
+def test_a_killed_pilot_takes_a_job_along_or_does_not(run, state, seconds):
     """Whatever moment it is killed at: every job either waits or runs on a slot of its own."""
     queue_up(run, state, 40)
     with start(state, "Site.example.org", [1] * 40) as process:
@@ -97,7 +92,7 @@ def test_a_killed_pilot_takes_a_job_along_or_does_not(run: Run, state: Path, sec
 
 
 @pytest.mark.parametrize("seconds", [0.25, 0.4, 0.55])
-def test_a_killed_import_leaves_the_former_queues_or_its_own(run: Run, state: Path, seconds: float) -> None:
+def test_a_killed_import_leaves_the_former_queues_or_its_own(run, state, seconds):
     """Whatever moment it is killed at: the queues kept in the state are those of its jobs."""
     dumps = [state.with_suffix(f".{part}.json") for part in (1, 2)]
     for part, dump in enumerate(dumps, 1):

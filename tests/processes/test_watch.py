@@ -1,7 +1,5 @@
 """``--watch`` on a real terminal: it draws in place, and q gives the terminal back as it was."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re
@@ -11,12 +9,11 @@ import subprocess
 import sys
 import termios
 import time
-from pathlib import Path
 
 OTHER_SCREEN, BACK = "\x1b[?1049h", "\x1b[?1049l"
 
 
-def on_terminal(words: list[str], keys: bytes | signal.Signals) -> tuple[int, str, bool]:
+def on_terminal(words, keys):
     """Run fairq on a terminal, press or send *keys* once it waits; return exit code, output, whether there is echo."""
     command, terminal = pty.openpty()
     process = os.fork()
@@ -42,7 +39,7 @@ def on_terminal(words: list[str], keys: bytes | signal.Signals) -> tuple[int, st
     return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), output.decode(), echo
 
 
-def test_a_watched_command_draws_in_place_until_q(state: Path) -> None:
+def test_a_watched_command_draws_in_place_until_q(state):
     subprocess.run([sys.executable, "-m", "fairq", "--state", state, "slots", "add", "node"], check=True)
     code, output, echo = on_terminal(["--state", str(state), "status", "--watch", "60"], b"q")
     assert (code, echo) == (0, True)
@@ -52,7 +49,7 @@ def test_a_watched_command_draws_in_place_until_q(state: Path) -> None:
     assert "none; 'fairq negotiate' holds one" in output
 
 
-def test_the_watched_queue_shows_18_jobs_and_their_number_on_a_terminal_of_80_by_24(state: Path) -> None:
+def test_the_watched_queue_shows_18_jobs_and_their_number_on_a_terminal_of_80_by_24(state):
     for number in range(25):
         words = ["submit", "--accounting-group-user", f"user{number}", "--", "/bin/sleep", str(number)]
         subprocess.run([sys.executable, "-m", "fairq", "-q", "--state", state, *words], check=True)
@@ -65,14 +62,14 @@ def test_the_watched_queue_shows_18_jobs_and_their_number_on_a_terminal_of_80_by
     assert lines[-2:] == ["... 7 more lines", "25 jobs; 25 idle"]
 
 
-def test_a_watched_command_that_is_ended_by_a_signal_gives_the_terminal_back(state: Path) -> None:
+def test_a_watched_command_that_is_ended_by_a_signal_gives_the_terminal_back(state):
     code, output, echo = on_terminal(["--state", str(state), "status", "--watch", "60"], signal.SIGTERM)
     assert (code, echo) == (-signal.SIGTERM, True)
     assert output.startswith(OTHER_SCREEN)
     assert output.endswith(BACK)
 
 
-def test_a_watched_command_that_is_stopped_gives_the_terminal_back_until_it_goes_on(state: Path) -> None:
+def test_a_watched_command_that_is_stopped_gives_the_terminal_back_until_it_goes_on(state):
     shell, terminal = pty.openpty()
     process = os.fork()
     if not process:
@@ -80,7 +77,7 @@ def test_a_watched_command_that_is_stopped_gives_the_terminal_back_until_it_goes
         os.environ.update(TERM="xterm", COLUMNS="80", LINES="24", PS1="", HISTFILE="")
         os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
 
-    def shown(until: str) -> str:
+    def shown(until):
         output, end = "", time.monotonic() + 30
         while until not in output and time.monotonic() < end:
             if select.select([shell], [], [], 0.2)[0]:

@@ -1,11 +1,8 @@
 """Laws of the brokerage over any state: it answers, the same each time, with one verdict for every queue."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +11,8 @@ from tests.properties.broker_states import NOW, TASKS, fill
 from tests.properties.test_brokerage import told
 
 from fairq.engine.brokerage.pool.columns import columns_of
-from fairq.engine.brokerage.pool.world import Activity
 from fairq.state.connection import reading, writing
-from fairq.steps.broker.flows import Brokerage, brokerages
+from fairq.steps.broker.flows import brokerages
 from fairq.steps.broker.plugins import load_plugins
 from fairq.steps.broker.tasks import load_brokered
 from fairq.steps.broker.world import load_types, load_world
@@ -25,12 +21,12 @@ Run = Callable[..., Any]
 
 
 @pytest.fixture(params=range(40))
-def broker(request: pytest.FixtureRequest, run: Run, state: Path) -> Run:
+def broker(request, run, state):
     """Run a broker command on a state that was drawn from a seed."""
     with writing(state) as opened:
         fill(opened, random.Random(request.param))
 
-    def broker(*words: object) -> Any:
+    def broker(*words):
         ended = run("--state", state, "broker", *words, "--now", NOW, "--json")
         assert ended.code == 0, ended.err
         assert "NaN" not in ended.out and "Infinity" not in ended.out
@@ -40,7 +36,7 @@ def broker(request: pytest.FixtureRequest, run: Run, state: Path) -> Run:
 
 
 @pytest.mark.parametrize("rules", ["documented", "panda"])
-def test_every_queue_is_a_candidate_or_has_one_reason_now_and_as_it_is_kept(broker: Run, rules: str) -> None:
+def test_every_queue_is_a_candidate_or_has_one_reason_now_and_as_it_is_kept(broker, rules):
     decided = {task["task"]: task for task in broker("run", "--all", "--rules", rules)["tasks"]}
     assert set(decided) == set(TASKS)
     for task in TASKS:
@@ -58,7 +54,7 @@ def test_every_queue_is_a_candidate_or_has_one_reason_now_and_as_it_is_kept(brok
                 assert then["weight"] == pytest.approx(now["weight"], rel=1e-6)
 
 
-def test_a_run_is_the_same_each_time_and_every_refused_queue_is_told_a_change(broker: Run) -> None:
+def test_a_run_is_the_same_each_time_and_every_refused_queue_is_told_a_change(broker):
     assert broker("run", "--all", "--dry-run") == broker("run", "--all", "--dry-run")
     for task in TASKS:
         for queue in broker("why", task)["queues"]:
@@ -67,14 +63,12 @@ def test_a_run_is_the_same_each_time_and_every_refused_queue_is_told_a_change(br
 
 
 @pytest.fixture(scope="module")
-def flows_of_both() -> dict[Activity, Brokerage]:
+def flows_of_both():
     return brokerages(load_plugins())
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_what_is_read_for_one_task_decides_as_the_whole_pool_does(
-    flows_of_both: dict[Activity, Brokerage], state: Path, seed: int
-) -> None:
+def test_what_is_read_for_one_task_decides_as_the_whole_pool_does(flows_of_both, state, seed):
     with writing(state) as opened:
         fill(opened, random.Random(seed))
     with reading(state) as opened:

@@ -16,17 +16,15 @@ from tests.properties.test_brokerage import PLANS, told
 
 from fairq.engine.brokerage.analysis.flow import broker_analysis
 from fairq.engine.brokerage.flow import flow
-from fairq.engine.brokerage.flow.ask import Ask
 from fairq.engine.brokerage.flow.course import UNDECIDED
-from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.jobs.tasks import Case, Chunk, Task
-from fairq.engine.brokerage.pool.columns import Columns, columns_of
+from fairq.engine.brokerage.pool.columns import columns_of
 from fairq.engine.brokerage.pool.world import ANALYSIS, PRODUCTION, World
 from fairq.engine.brokerage.production.flow import broker_production
-from fairq.steps.broker.flows import Brokerage, brokerages
+from fairq.steps.broker.flows import brokerages
 from fairq.steps.broker.kept_verdict import Legend, unpack
 from fairq.steps.broker.packer import Packer
-from fairq.steps.broker.plugins import Plugins, load_plugins
+from fairq.steps.broker.plugins import load_plugins
 from fairq.steps.broker.run import stage_order
 
 EXAMPLES = settings(max_examples=15)
@@ -37,15 +35,15 @@ every_flow = pytest.mark.parametrize(("label", "rules"), list(product(PLANS, RUL
 
 
 @pytest.fixture(scope="module")
-def plugins() -> Plugins:
+def plugins():
     return load_plugins()
 
 
-def brokered(one: Brokerage, some: list[Case], columns: Columns, rules: str) -> list[Outcome]:
+def brokered(one, some, columns, rules):
     return one.broker_all(some, columns, RULES[rules])
 
 
-def asks(label: str, rules: str, some: list[Case], columns: Columns) -> list[Ask]:
+def asks(label, rules, some, columns):
     """Return the tasks as filters see them, in the last pass."""
     broker = broker_production if label == "managed" else broker_analysis
     return [broker(*case, columns, PLANS[label], RULES[rules]).ask for case in some]
@@ -54,7 +52,7 @@ def asks(label: str, rules: str, some: list[Case], columns: Columns) -> list[Ask
 @every_flow
 @EXAMPLES
 @given(seed=SEEDS)
-def test_each_gets_what_it_gets_alone(plugins: Plugins, label: str, rules: str, seed: int) -> None:
+def test_each_gets_what_it_gets_alone(plugins, label, rules, seed):
     brokerage = brokerages(plugins)[ACTIVITIES[label]]
     world, some = cases(seed, label, 12)
     together = brokered(brokerage, some, columns_of(world), rules)
@@ -66,7 +64,7 @@ def test_each_gets_what_it_gets_alone(plugins: Plugins, label: str, rules: str, 
 @every_flow
 @EXAMPLES
 @given(seed=SEEDS)
-def test_tasks_with_equal_keys_get_equal_answers(label: str, rules: str, seed: int) -> None:
+def test_tasks_with_equal_keys_get_equal_answers(label, rules, seed):
     """A filter is asked only once for each key, so the key must name all that the answer depends on."""
     world, some = cases(seed, label, 20, oddness=0.4)
     known: dict[Hashable, list[int]] = {}
@@ -85,7 +83,7 @@ def test_tasks_with_equal_keys_get_equal_answers(label: str, rules: str, seed: i
 @every_flow
 @EXAMPLES
 @given(seed=SEEDS)
-def test_what_does_not_apply_to_a_task_has_nothing_to_say_of_it(label: str, rules: str, seed: int) -> None:
+def test_what_does_not_apply_to_a_task_has_nothing_to_say_of_it(label, rules, seed):
     """Each queue is refused for the first reason among all filters that refuse it."""
     world, some = cases(seed, label, 4, oddness=0.4)
     columns = columns_of(world)
@@ -102,7 +100,7 @@ def test_what_does_not_apply_to_a_task_has_nothing_to_say_of_it(label: str, rule
 @every_flow
 @EXAMPLES
 @given(seed=SEEDS)
-def test_a_weight_is_the_product_of_its_terms_in_order(plugins: Plugins, label: str, rules: str, seed: int) -> None:
+def test_a_weight_is_the_product_of_its_terms_in_order(plugins, label, rules, seed):
     world, some = cases(seed, label, 12)
     for outcome in brokered(brokerages(plugins)[ACTIVITIES[label]], some, columns_of(world), rules):
         for one in outcome.verdicts():
@@ -112,7 +110,7 @@ def test_a_weight_is_the_product_of_its_terms_in_order(plugins: Plugins, label: 
 @every_flow
 @EXAMPLES
 @given(seed=SEEDS)
-def test_what_is_forgotten_meanwhile_changes_nothing(plugins: Plugins, label: str, rules: str, seed: int) -> None:
+def test_what_is_forgotten_meanwhile_changes_nothing(plugins, label, rules, seed):
     brokerage = brokerages(plugins)[ACTIVITIES[label]]
     world, some = cases(seed, label, 12)
     kept = brokered(brokerage, some, columns_of(world), rules)
@@ -126,7 +124,7 @@ def test_what_is_forgotten_meanwhile_changes_nothing(plugins: Plugins, label: st
 @EXAMPLES
 @given(seed=SEEDS)
 @pytest.mark.parametrize("label", PLANS)
-def test_the_other_rules_on_the_same_queues_change_nothing(plugins: Plugins, label: str, seed: int) -> None:
+def test_the_other_rules_on_the_same_queues_change_nothing(plugins, label, seed):
     """So 'broker why --compare' asks."""
     brokerage = brokerages(plugins)[ACTIVITIES[label]]
     world, some = cases(seed, label, 5)
@@ -139,7 +137,7 @@ def test_the_other_rules_on_the_same_queues_change_nothing(plugins: Plugins, lab
 @every_flow
 @EXAMPLES
 @given(seed=SEEDS)
-def test_what_is_stored_of_them_is_read_as_it_was(plugins: Plugins, label: str, rules: str, seed: int) -> None:
+def test_what_is_stored_of_them_is_read_as_it_was(plugins, label, rules, seed):
     by_activity = brokerages(plugins)
     world, some = cases(seed, label, 8)
     columns = columns_of(world)
@@ -161,7 +159,7 @@ def test_what_is_stored_of_them_is_read_as_it_was(plugins: Plugins, label: str, 
 
 
 @every_flow
-def test_a_pool_without_queues_has_a_stage_of_none(plugins: Plugins, label: str, rules: str) -> None:
+def test_a_pool_without_queues_has_a_stage_of_none(plugins, label, rules):
     brokerage = brokerages(plugins)[ACTIVITIES[label]]
     outcomes = brokered(brokerage, [Case(Task(label=label), Chunk())] * 2, columns_of(World(now=0)), rules)
     for outcome in outcomes:

@@ -15,8 +15,6 @@ from tests.broker_rules import RULES
 from tests.properties.brokerage_worlds import asked, with_one_more
 
 from fairq.engine.brokerage.analysis.flow import SECOND_PASS, analysis_plan, broker_analysis
-from fairq.engine.brokerage.flow.outcome import Outcome
-from fairq.engine.brokerage.jobs.tasks import Chunk, Task
 from fairq.engine.brokerage.pool.columns import columns_of
 from fairq.engine.brokerage.pool.world import World
 from fairq.engine.brokerage.production.flow import broker_production, production_plan
@@ -30,18 +28,18 @@ SEEDS = st.integers(0, 2**32)
 every_flow = pytest.mark.parametrize(("label", "rules"), list(product(PLANS, RULES)))
 
 
-def broker(world: World, task: Task, chunk: Chunk, rules: str) -> Outcome:
+def broker(world, task, chunk, rules):
     flow = broker_production if task.label == "managed" else broker_analysis
     return flow(task, chunk, columns_of(world), PLANS[task.label], RULES[rules])
 
 
-def brokered(label: str, rules: str, seed: int) -> Outcome:
+def brokered(label, rules, seed):
     case = asked(seed, label)
     return broker(case.world, case.task, case.chunk, rules)
 
 
 @pytest.mark.parametrize("label", PLANS)
-def test_the_cases_reach_every_end_of_the_flow(label: str) -> None:
+def test_the_cases_reach_every_end_of_the_flow(label):
     """Otherwise what is said here would say little."""
     outcomes = [brokered(label, "documented", seed) for seed in range(300)]
     assert sum(bool(outcome.candidates) for outcome in outcomes) > 50
@@ -52,7 +50,7 @@ def test_the_cases_reach_every_end_of_the_flow(label: str) -> None:
 @every_flow
 @EXAMPLES
 @given(seed=SEEDS)
-def test_a_queue_is_either_a_candidate_or_has_exactly_one_deciding_reason(label: str, rules: str, seed: int) -> None:
+def test_a_queue_is_either_a_candidate_or_has_exactly_one_deciding_reason(label, rules, seed):
     outcome = brokered(label, rules, seed)
     chosen = [candidate.queue for candidate in outcome.candidates]
     verdicts = list(outcome.verdicts())
@@ -68,7 +66,7 @@ def test_a_queue_is_either_a_candidate_or_has_exactly_one_deciding_reason(label:
 @every_flow
 @EXAMPLES
 @given(seed=SEEDS)
-def test_weights_are_finite_whatever_is_counted(label: str, rules: str, seed: int) -> None:
+def test_weights_are_finite_whatever_is_counted(label, rules, seed):
     outcome = brokered(label, rules, seed)
     for one in outcome.verdicts():
         if one.weight is not None:
@@ -81,7 +79,7 @@ def test_weights_are_finite_whatever_is_counted(label: str, rules: str, seed: in
 @pytest.mark.parametrize(("label", "rules"), [*product(["managed"], RULES), ("user", "documented")])
 @EXAMPLES
 @given(seed=SEEDS)
-def test_one_more_queue_changes_no_other_ones_weight(label: str, rules: str, seed: int) -> None:
+def test_one_more_queue_changes_no_other_ones_weight(label, rules, seed):
     """In PanDA's code the analysis weight is a part of the room that all queues have, so there it does."""
     case = asked(seed, label)
     more = with_one_more(case.world, case.more)
@@ -96,7 +94,7 @@ def test_one_more_queue_changes_no_other_ones_weight(label: str, rules: str, see
 @every_flow
 @EXAMPLES
 @given(seed=SEEDS)
-def test_the_same_pool_gives_the_same_result_in_whatever_order_it_is_told(label: str, rules: str, seed: int) -> None:
+def test_the_same_pool_gives_the_same_result_in_whatever_order_it_is_told(label, rules, seed):
     case = asked(seed, label)
     first = broker(case.world, case.task, case.chunk, rules)
     assert told(broker(case.world, case.task, case.chunk, rules)) == told(first)
@@ -106,7 +104,7 @@ def test_the_same_pool_gives_the_same_result_in_whatever_order_it_is_told(label:
 @every_flow
 @EXAMPLES
 @given(seed=SEEDS)
-def test_the_stages_only_lose_queues_and_follow_one_another(label: str, rules: str, seed: int) -> None:
+def test_the_stages_only_lose_queues_and_follow_one_another(label, rules, seed):
     outcome = brokered(label, rules, seed)
     for stage in outcome.stages:
         assert 0 <= stage.rows_after <= stage.rows_before
@@ -119,7 +117,7 @@ def test_the_stages_only_lose_queues_and_follow_one_another(label: str, rules: s
 @every_flow
 @EXAMPLES
 @given(seed=SEEDS)
-def test_candidates_come_as_they_are_taken(label: str, rules: str, seed: int) -> None:
+def test_candidates_come_as_they_are_taken(label, rules, seed):
     case = asked(seed, label)
     candidates = broker(case.world, case.task, case.chunk, rules).candidates
     if label == "managed":
@@ -129,11 +127,11 @@ def test_candidates_come_as_they_are_taken(label: str, rules: str, seed: int) ->
     assert order == sorted(order)
 
 
-def told(outcome: Outcome) -> Any:
+def told(outcome):
     return outcome.status, outcome.candidates, outcome.stages, list(outcome.verdicts()), outcome.stopped_by
 
 
-def backwards(world: World) -> World:
+def backwards(world):
     """Return the same pool with everything told the other way round, but for the queues: a nucleus has a first one."""
     changed: dict[str, Any] = {}
     for name in World.__struct_fields__:

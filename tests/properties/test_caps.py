@@ -11,8 +11,7 @@ from tests.engine.negotiation.pools import JOB, claimed, cycle, jobs, slots
 from tests.engine.negotiation.test_against_plain_cycle import MEMBERS, group_slots, job_shapes, pool_of, trees
 from tests.engine.quotas.groups import rules_of
 
-from fairq.common.records import AccountingRecord, Ad
-from fairq.engine.negotiation.decision import CycleDecision
+from fairq.common.records import AccountingRecord
 from fairq.engine.negotiation.groups import quota_tree
 
 
@@ -26,7 +25,7 @@ from fairq.engine.negotiation.groups import quota_tree
     st.sampled_from(["hierarchical", "flat"]),
     st.sampled_from([0.0, 0.5, 1.0]),
 )
-def test_no_match_passes_a_hard_cap(shapes, wants, tree, model, worst) -> None:  # type: ignore[no-untyped-def]
+def test_no_match_passes_a_hard_cap(shapes, wants, tree, model, worst):  # type: ignore[no-untyped-def]
     """After each match, each subtree that it counts in has its quota and less than half a slot more."""
     configured, surplus, _ = tree
     if model == "flat":
@@ -40,7 +39,7 @@ def test_no_match_passes_a_hard_cap(shapes, wants, tree, model, worst) -> None: 
     groups = quota_tree(policy, sum(slot["Cpus"] for slot in pool))
     used: Counter[str] = Counter()
 
-    def charge(user: str, weight: float) -> list[str]:
+    def charge(user, weight):
         path = user.rpartition("@")[0].rpartition(".")[0]
         while path and groups.find(path) is None:
             path = path.rpartition(".")[0]
@@ -62,7 +61,7 @@ def test_no_match_passes_a_hard_cap(shapes, wants, tree, model, worst) -> None: 
             assert used[name] <= quota + min(0.5, weight / 2) + 1e-6
 
 
-def after(pool: list[Ad], decision: CycleDecision) -> list[Ad]:
+def after(pool, decision):
     """The pool with the matches running."""
     found = list(pool)
     for match in decision.matches:
@@ -70,7 +69,7 @@ def after(pool: list[Ad], decision: CycleDecision) -> list[Ad]:
     return found
 
 
-def entitlement(me: str, priority: dict[str, float], demand: dict[str, int], pie: float) -> float:
+def entitlement(me, priority, demand, pie):
     """Who wants less than its part of what is left gets that; what is left then is divided anew."""
     satisfied: set[str] = set()
     while True:
@@ -93,7 +92,7 @@ def entitlement(me: str, priority: dict[str, float], demand: dict[str, int], pie
     ),
     st.sampled_from([1, 4]),
 )
-def test_use_comes_to_the_entitlement_and_stays(size: int, users: dict[str, tuple[float, int]], cores: int) -> None:
+def test_use_comes_to_the_entitlement_and_stays(size, users, cores):
     """From the slots of somebody with a worse priority, each user gets its part to half a slot, and nothing returns."""
     pool: list[Any] = [claimed(slot, "z@x") for slot in slots(size, Cpus=cores)]
     priority = {**{name: eup for name, (eup, _) in users.items()}, "z@x": 100.0}

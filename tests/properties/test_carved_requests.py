@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from typing import Any
 
 import pytest
 from tests.engine.negotiation.pools import SLOT, cycle
@@ -18,7 +17,7 @@ EXPRESSIONS = ("/Expr(TARGET.Cpus / 4.0)/", "/Expr(TARGET.Cpus - TARGET.Cpus)/",
 MEMORY = ("/Expr(TARGET.Memory / 3.0)/", "/Expr(TARGET.Memory * 0)/", "/Expr(undefined)/", "/Expr(-1)/")
 
 
-def requests(chance: random.Random) -> Ad:
+def requests(chance):
     """Return what a job requests: nothing, fractions, whole amounts, expressions, or no attribute at all."""
     ad: Ad = {}
     if chance.random() < 0.8:
@@ -32,7 +31,7 @@ def requests(chance: random.Random) -> Ad:
 
 @pytest.mark.parametrize("seed", range(50))
 @pytest.mark.parametrize("rules", [{}, {"depth_first": True}], ids=["breadth first", "depth first"])
-def test_what_is_carved_is_whole_is_there_and_is_charged(seed: int, rules: dict[str, Any], tmp_path: Any) -> None:
+def test_what_is_carved_is_whole_is_there_and_is_charged(seed, rules, tmp_path):
     chance = random.Random(seed)
     weights = ["/Expr(Cpus)/", "/Expr(Cpus + Memory / 1000.0)/", 8, "/Expr(Memory)/"]
     machines = [
@@ -80,7 +79,7 @@ def test_what_is_carved_is_whole_is_there_and_is_charged(seed: int, rules: dict[
         ({"Memory": 1000, "Requirements": "/Expr(TARGET.RequestMemory <= 130)/"}, {"RequestMemory": 130}, 130),
     ],
 )
-def test_memory_is_raised_to_its_step_where_that_fits_and_suits(left: Ad, asked: Ad, carved: float) -> None:
+def test_memory_is_raised_to_its_step_where_that_fits_and_suits(left, asked, carved):
     slot = {**SLOT, "Name": "slot1@m", "PartitionableSlot": True, "Cpus": 4, "Requirements": True, **left}
     (match,) = cycle([slot], {"a@x": [(1, {"Requirements": True, **asked})]}).matches
     assert match.carving is not None

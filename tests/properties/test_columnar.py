@@ -1,11 +1,8 @@
 """The columnar evaluator against HTCondor's own library, value by value and kind by kind."""
 
-from __future__ import annotations
-
 import math
 import sys
 from random import Random
-from typing import Any
 
 import numpy as np
 import pytest
@@ -39,7 +36,7 @@ numbers = st.one_of(
 )
 
 
-def literal(value: Any) -> str:
+def literal(value):
     if value is UNDEFINED:
         return "undefined"
     if value is ERROR:
@@ -70,7 +67,7 @@ TWO += ["regexp", "split", "quantize", "substr", "join", "member", "stringListsI
 MANY = ["min", "max", "sum", "avg", "size"]
 
 
-def scalar_compound(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+def scalar_compound(inner):
     pair = st.tuples(inner, inner)
     return st.one_of(
         st.tuples(inner, st.sampled_from(OPERATORS), inner).map("({0[0]} {0[1]} {0[2]})".format),
@@ -87,7 +84,7 @@ def scalar_compound(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     )
 
 
-def compound(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+def compound(inner):
     pair = st.tuples(inner, inner)
     return scalar_compound(inner) | st.one_of(
         st.tuples(st.sampled_from(MANY), inner, inner).map("{0[0]}({{{0[1]}, {0[2]}}})".format),
@@ -118,7 +115,7 @@ lists = st.one_of(
 )
 
 
-def ads(own: str, missing: str) -> st.SearchStrategy[dict[str, Any]]:
+def ads(own, missing):
     attributes = [name for name in NAMES if name not in ("Nowhere", missing)]
     return st.fixed_dictionaries(
         {own: plain_values}, optional={**{name: values for name in attributes if name != own}, "List": lists}
@@ -131,8 +128,8 @@ slots = st.lists(ads("OnlySlot", "OnlyJob"), min_size=1, max_size=5).flatmap(
 )
 
 
-def by_library(text: str, my: dict[str, Any], target: dict[str, Any]) -> Any:
-    def to_library(value: Any) -> Any:
+def by_library(text, my, target):
+    def to_library(value):
         if isinstance(value, str) and value.startswith("/Expr("):
             return classad2.ExprTree(value[6:-2])
         if isinstance(value, list):
@@ -141,7 +138,7 @@ def by_library(text: str, my: dict[str, Any], target: dict[str, Any]) -> Any:
             return ad(value)
         return value
 
-    def ad(attributes: dict[str, Any]) -> Any:
+    def ad(attributes):
         result = classad2.ClassAd()
         for name, value in attributes.items():
             result[name] = to_library(value)
@@ -153,7 +150,7 @@ def by_library(text: str, my: dict[str, Any], target: dict[str, Any]) -> Any:
         return classad2.Value.Error
 
 
-def same(got: Any, want: Any) -> bool:
+def same(got, want):
     if want is classad2.Value.Undefined or want is classad2.Value.Error:
         return got is (UNDEFINED if want is classad2.Value.Undefined else ERROR)
     if isinstance(want, bool | int | float | str):
@@ -163,9 +160,7 @@ def same(got: Any, want: Any) -> bool:
 
 @settings(deadline=None)
 @given(expressions, jobs, slots, st.data())
-def test_columns_give_what_the_library_gives_for_each_row(
-    text: str, job: dict[str, Any], pool: list[dict[str, Any]], data: st.DataObject
-) -> None:
+def test_columns_give_what_the_library_gives_for_each_row(text, job, pool, data):
     """
     MY being the one ad or each of the many, all rows or a choice of them: value and kind are the library's.
     """
@@ -192,9 +187,7 @@ phrases = st.text(
 
 @settings(deadline=None)
 @given(st.sampled_from(["versionGE", "VERSIONGT", "versionle", "versionLT", "versionEQ"]), versions, versions, phrases)
-def test_functions_of_plain_strings_give_what_the_library_gives(
-    function: str, version: str, other: str, phrase: str
-) -> None:
+def test_functions_of_plain_strings_give_what_the_library_gives(function, version, other, phrase):
     """
     Versions are compared, and a phrase is split into words, with the library's result, whether plain or not.
     """
@@ -209,9 +202,7 @@ def test_functions_of_plain_strings_give_what_the_library_gives(
 
 @settings(deadline=None)
 @given(expressions, jobs, slots, st.data())
-def test_attributes_that_are_not_read_do_not_matter(
-    text: str, job: dict[str, Any], pool: list[dict[str, Any]], data: st.DataObject
-) -> None:
+def test_attributes_that_are_not_read_do_not_matter(text, job, pool, data):
     """
     Taking away any attribute that `attributes_read` leaves out changes no result.
     """
@@ -242,7 +233,7 @@ def test_attributes_that_are_not_read_do_not_matter(
 
 @settings(deadline=None)
 @given(expressions, jobs, slots)
-def test_truth_and_rank_follow_from_the_value(text: str, job: dict[str, Any], pool: list[dict[str, Any]]) -> None:
+def test_truth_and_rank_follow_from_the_value(text, job, pool):
     """
     Requirements hold for true and for numbers but zero; a rank is the number, 1 for true, else the default.
 
@@ -260,7 +251,7 @@ def test_truth_and_rank_follow_from_the_value(text: str, job: dict[str, Any], po
 
 @settings(deadline=None)
 @given(expressions, jobs, slots)
-def test_one_scalar_evaluation_is_the_library_s(text: str, job: dict[str, Any], pool: list[dict[str, Any]]) -> None:
+def test_one_scalar_evaluation_is_the_library_s(text, job, pool):
     """
     `evaluate_scalar` reads and writes expressions on its way to the library without changing their meaning.
     """
@@ -270,10 +261,10 @@ def test_one_scalar_evaluation_is_the_library_s(text: str, job: dict[str, Any], 
 class Generator:
     """Dense random expressions and ads, of which one example holds many, from one seed."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed):
         self.random = Random(seed)
 
-    def constant(self) -> Any:
+    def constant(self):
         choose = self.random.choice
         kind = self.random.randrange(10)
         if kind < 4:
@@ -284,12 +275,12 @@ class Generator:
             return self.random.random() < 0.5
         return choose(STRINGS) if kind < 9 else choose([UNDEFINED, ERROR])
 
-    def reference(self) -> str:
+    def reference(self):
         name = self.random.choice(NAMES)
         name = self.random.choice([name, name.lower()])
         return self.random.choice(["", "", "", "MY.", "TARGET.", "TARGET."]) + name
 
-    def expression(self, depth: int, lists: bool) -> str:
+    def expression(self, depth, lists):
         choose = self.random.choice
         if depth <= 0 or self.random.random() < 0.12:
             return literal(self.constant()) if self.random.random() < 0.35 else self.reference()
@@ -320,13 +311,13 @@ class Generator:
             ]
         return choose(forms)
 
-    def value(self) -> Any:
+    def value(self):
         if self.random.random() < 0.3:
             return f"/Expr({self.expression(2, lists=False)})/"
         value = self.constant()
         return f"/Expr({literal(value)})/" if value in (UNDEFINED, ERROR) else value
 
-    def ad(self, missing: str) -> dict[str, Any]:
+    def ad(self, missing):
         names = [name for name in NAMES if name not in ("Nowhere", missing) and self.random.random() < 0.75]
         ad = {name: self.value() for name in names}
         if self.random.random() < 0.4:
@@ -336,7 +327,7 @@ class Generator:
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32))
-def test_many_expressions_over_many_rows_give_what_the_library_gives(seed: int) -> None:
+def test_many_expressions_over_many_rows_give_what_the_library_gives(seed):
     """
     The same as above with much denser examples: deep expressions over columns of mixed kinds.
     """

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,12 +11,12 @@ NOW = 1_795_000_000
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_parts_and_rest_sum_up_to_the_machines(run: Callable[..., Any], state: Path, tmp_path: Path, seed: int) -> None:
+def test_parts_and_rest_sum_up_to_the_machines(run, state, tmp_path, seed):
     """Over submits, cycles, ends, holds, re-imports and changed rules every machine keeps what it has."""
     chance = random.Random(seed)
     now = NOW
 
-    def fairq(*words: object) -> str:
+    def fairq(*words):
         ended = run("--state", state, *words)
         # There may be no such job, or none in the right state.
         assert ended.code == 0 or 30 <= ended.code < 40, ended.err

@@ -1,9 +1,6 @@
 """A budget that is not used up changes no value, by whichever way an expression is evaluated."""
 
-from __future__ import annotations
-
 import time
-from typing import Any
 from unittest.mock import patch
 
 from hypothesis import example, given, settings
@@ -13,19 +10,19 @@ from fairq.engine.classad import AdColumns, EvaluationBudget, evaluate_in_ad, ev
 from fairq.steps.evaluation.guard import guarded
 
 
-def values(text: str, job: dict[str, Any], pool: list[dict[str, Any]], budget: EvaluationBudget | None) -> list[str]:
+def values(text, job, pool, budget):
     columns = AdColumns(pool, 1_795_210_080, budget)
     expression = parse(text)
     both = (evaluate_in_ad(expression, job, columns), evaluate_in_columns(expression, columns, job))
     return [f"{type(value).__name__} {value}" for found in both for value in map(found.python, range(len(pool)))]
 
 
-def budget(**more: Any) -> EvaluationBudget:
+def budget(**more):
     return EvaluationBudget(1000.0, time.process_time, **more)
 
 
 @given(expressions, jobs, slots)
-def test_in_batches(text: str, job: dict[str, Any], pool: list[dict[str, Any]]) -> None:
+def test_in_batches(text, job, pool):
     """
     Slots may be taken one by one.
     """
@@ -34,7 +31,7 @@ def test_in_batches(text: str, job: dict[str, Any], pool: list[dict[str, Any]]) 
 
 
 @given(expressions, jobs, slots)
-def test_by_the_library_alone(text: str, job: dict[str, Any], pool: list[dict[str, Any]]) -> None:
+def test_by_the_library_alone(text, job, pool):
     """
     What goes to the guard is evaluated by HTCondor's library, slot by slot.
     """
@@ -45,7 +42,7 @@ def test_by_the_library_alone(text: str, job: dict[str, Any], pool: list[dict[st
 @settings(max_examples=25)
 @given(expressions, jobs, slots)
 @example("list", {}, [{"A": 1, "List": {"A": 0, "x": "/Expr(A)/"}}])
-def test_in_another_process(text: str, job: dict[str, Any], pool: list[dict[str, Any]]) -> None:
+def test_in_another_process(text, job, pool):
     """
     Values come back from the process that computed them.
     """

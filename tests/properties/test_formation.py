@@ -1,7 +1,5 @@
 """Queues formed of many jobs at once are those that are formed from one job after the other."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,9 +16,7 @@ KNOWN = st.dictionaries(st.tuples(ASKED, st.integers(0, 2)), st.integers(1, NEXT
 
 
 @given(st.lists(JOB, max_size=12), st.integers(1, 12), KNOWN)
-def test_many_jobs_are_placed_like_each_of_them(
-    jobs: list[tuple[int, int, float]], capacity: int, known: dict[tuple[int, int], int]
-) -> None:
+def test_many_jobs_are_placed_like_each_of_them(jobs, capacity, known):
     former = QueueFormer[int](capacity, known, NEXT)
     expected = []
     for row, (asked, size, priority) in enumerate(jobs):

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.steps.import_cases import NOW, dump, job, slot, user
 
-Run = Callable[..., Any]
-
 OWNERS = ("anna", "bert", "carl", "dora")
 
 
-def slots(make: random.Random) -> list[dict[str, Any]]:
+def slots(make):
     """Slots of different sizes, some with a weight or a preference of their own, many alike."""
     return [
         slot(
@@ -31,7 +26,7 @@ def slots(make: random.Random) -> list[dict[str, Any]]:
     ]
 
 
-def jobs(make: random.Random) -> list[dict[str, Any]]:
+def jobs(make):
     """Jobs of four owners, of different priorities, sizes and preferences."""
     result = []
     for cluster in range(1, 9):
@@ -48,7 +43,7 @@ def jobs(make: random.Random) -> list[dict[str, Any]]:
     return result
 
 
-def accounts(make: random.Random) -> list[dict[str, Any]]:
+def accounts(make):
     """Accounts of which two are equal."""
     factors = [10.0, 10.0, 25.0, 40.0]
     make.shuffle(factors)
@@ -56,7 +51,7 @@ def accounts(make: random.Random) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_a_shuffled_pool_is_matched_alike(seed: int, run: Run, tmp_path: Path, monkeypatch) -> None:
+def test_a_shuffled_pool_is_matched_alike(seed, run, tmp_path, monkeypatch):
     """Two cycles with usage charged between them: the same matches in the same order, the same accounts."""
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "example.org")
     make = random.Random(seed)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,14 +18,14 @@ from fairq.engine.shares.queues import RequirementTable
 from fairq.errors.shares import JobRequirementError
 from fairq.settings import load
 from fairq.state import check, document, idle_ranges, jobs
-from fairq.state.connection import State, reading, trying, writing
+from fairq.state.connection import reading, trying, writing
 from fairq.steps.taskqueues import needs_copy
 from fairq.steps.taskqueues.formation import form_queues
 from fairq.steps.taskqueues.import_dump import import_task_queues
 from fairq.steps.taskqueues.job_requirements import identity_of, plain_value, relevant
 from fairq.steps.taskqueues.match import match
 from fairq.steps.taskqueues.pilots import Pilot
-from fairq.steps.taskqueues.policy import SharePolicy, share_policy
+from fairq.steps.taskqueues.policy import share_policy
 from fairq.steps.taskqueues.priorities import recalculate_shares
 from fairq.steps.taskqueues.waiting_jobs import read_waiting
 
@@ -103,11 +101,11 @@ RULES = st.sampled_from(['rules = "documented"', 'rules = "dirac"', "max_jobs_in
 class Pool:
     """A state, and what changes it."""
 
-    def __init__(self, path: Path, rules: str) -> None:
+    def __init__(self, path, rules):
         Path(f"{path}.toml").write_text(f"[shares]\n{rules}\n")
         self.path, self.settings = path, load(None, path, {"XDG_CONFIG_HOME": str(path.parent)})
 
-    def submit(self, owner: str, ad: Any, own: Any, template: Any, schedd: str, procs: int) -> None:
+    def submit(self, owner, ad, own, template, schedd, procs):
         with writing(self.path) as state:
             number = jobs.next_cluster(state)
             submitter = f"{ad.get('AcctGroup', 'none')}.{owner}@x"
@@ -115,7 +113,7 @@ class Pool:
             fresh.own, fresh.template, fresh.schedd = own, template, schedd
             jobs.add(state, [fresh])
 
-    def _each(self, cluster: int, first: int, last: int, change: Callable[[State, list[jobs.Procs]], object]) -> None:
+    def _each(self, cluster, first, last, change):
         with writing(self.path) as state:
             # A job that runs ends first, which is none of these changes.
             waiting = [
@@ -125,25 +123,25 @@ class Pool:
             ]
             change(state, waiting)
 
-    def remove(self, cluster: int, first: int, last: int) -> None:
+    def remove(self, cluster, first, last):
         self._each(cluster, first, last, jobs.remove_many)
 
-    def hold(self, cluster: int, first: int, last: int) -> None:
+    def hold(self, cluster, first, last):
         self._each(cluster, first, last, lambda state, procs: jobs.set_status(state, procs, JobStatus.HELD, NOW, "x"))
 
-    def release(self, cluster: int, first: int, last: int) -> None:
+    def release(self, cluster, first, last):
         self._each(cluster, first, last, lambda state, procs: jobs.set_status(state, procs, JobStatus.IDLE, NOW))
 
-    def priority(self, cluster: int, proc: int, value: int) -> None:
+    def priority(self, cluster, proc, value):
         self._each(cluster, proc, proc, lambda state, procs: jobs.change_many(state, procs, priority=value))
 
-    def match(self, site: str, count: int) -> None:
+    def match(self, site, count):
         match(self.path, self.settings, Pilot(site, 10**8, tags=("GPU",)), ACTOR, count=count, seed=1)
 
-    def shares(self) -> None:
+    def shares(self):
         recalculate_shares(self.path, self.settings, NOW)
 
-    def import_dump(self, queues: list[Any]) -> None:
+    def import_dump(self, queues):
         listed: set[int] = set()
         for number, queue in enumerate(queues, 1):
             if isinstance(queue.get("Jobs"), list):
@@ -154,7 +152,7 @@ class Pool:
         dump.write_text(json.dumps(queues))
         import_task_queues(self.path, self.settings, str(dump), ACTOR, host="x")
 
-    def restore(self) -> None:
+    def restore(self):
         with reading(self.path) as state:
             whole = document.export(state)
         with writing(self.path) as state:
@@ -162,7 +160,7 @@ class Pool:
 
 
 @contextmanager
-def small() -> Iterator[None]:
+def small():
     """Keep copies of small pools, too."""
     usual = needs_copy.WORTHWHILE, needs_copy.FEW_CHANGES
     needs_copy.WORTHWHILE, needs_copy.FEW_CHANGES = 1, 3
@@ -172,7 +170,7 @@ def small() -> Iterator[None]:
         needs_copy.WORTHWHILE, needs_copy.FEW_CHANGES = usual
 
 
-def described(state: State, policy: SharePolicy) -> dict[str, Any]:
+def described(state, policy):
     """Everything that the queues of *state* are."""
     formed = form_queues(state, policy)
     return {
@@ -188,7 +186,7 @@ def described(state: State, policy: SharePolicy) -> dict[str, Any]:
     }
 
 
-def plainly(job: JobRange, shared: Any, policy: SharePolicy) -> Any:
+def plainly(job, shared, policy):
     """What one job needs: its requirements and priorities, or why it is in no queue."""
     ad = {**relevant(shared), **relevant(job.overrides_for(job.first_proc))}
     try:
@@ -205,7 +203,7 @@ def plainly(job: JobRange, shared: Any, policy: SharePolicy) -> Any:
     | st.lists(st.tuples(ODD_AD, st.none() | ODD_AD, st.none() | ODD_AD, st.integers(-3, 12)), min_size=1, max_size=6),
     RULES,
 )
-def test_the_needs_of_many_jobs_are_those_of_each(queued: list[Any], rules: str) -> None:
+def test_the_needs_of_many_jobs_are_those_of_each(queued, rules):
     """By column or one by one: the same requirements and priorities, and the same reasons to be in no queue."""
     with tempfile.TemporaryDirectory() as folder:
         pool = Pool(Path(folder, "state.db"), rules)
@@ -241,7 +239,7 @@ def test_the_needs_of_many_jobs_are_those_of_each(queued: list[Any], rules: str)
 
 @settings(max_examples=25)
 @given(st.lists(SUBMIT, min_size=1, max_size=3), st.lists(STEP, max_size=9), RULES)
-def test_kept_queues_are_those_formed_from_all_jobs(start: list[Any], steps: list[Any], rules: str) -> None:
+def test_kept_queues_are_those_formed_from_all_jobs(start, steps, rules):
     """Numbers, requirements, jobs, sums to the last bit, and what is left out and why."""
     with tempfile.TemporaryDirectory() as folder, small():
         pool = Pool(Path(folder, "state.db"), rules)

@@ -27,7 +27,7 @@ events = st.lists(st.tuples(kinds, st.integers(0, 40_000), st.integers(0, 30_000
 
 @settings(max_examples=12, deadline=None)
 @given(events, st.sampled_from(["documented", "htcondor"]))
-def test_the_ledger_adds_up_to_what_was_accumulated(events: list[tuple[str, int, int]], rules: str) -> None:
+def test_the_ledger_adds_up_to_what_was_accumulated(events, rules):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "state.db"
         Path(f"{path}.toml").write_text(f'[negotiator]\nrules = "{rules}"\n[groups.group_a]\nquota = 3\n')
@@ -52,7 +52,7 @@ def test_the_ledger_adds_up_to_what_was_accumulated(events: list[tuple[str, int,
                 assert booked.get(key, 0.0) == pytest.approx(held[key], abs=1e-3), key
 
 
-def fill(path: Path) -> None:
+def fill(path):
     with writing(path) as state:
         ads = [{**SLOT, "Name": f"slot1@m{n}", "Cpus": cpus} for n, cpus in enumerate((1, 2, 3))]
         slots.add(state, [SlotRecord(0, ad["Name"], ad) for ad in ads])
@@ -62,7 +62,7 @@ def fill(path: Path) -> None:
         meta.set(state, "last_update", str(NOW))
 
 
-def act(path: Path, rules: object, actor: Actor, kind: str, back: int, held: dict[tuple[str, int], float]) -> None:
+def act(path, rules, actor, kind, back, held):
     """Do what *kind* says; add to *held* what an ended claim used in each hour."""
     editor = Editor(path, rules, actor)  # type: ignore[arg-type]
     with reading(path) as state:
@@ -85,7 +85,7 @@ def act(path: Path, rules: object, actor: Actor, kind: str, back: int, held: dic
         editor.delete(name, force=True)
 
 
-def spread(held: dict[tuple[str, int], float], name: str, start: int, end: int, weight: float) -> None:
+def spread(held, name, start, end, weight):
     while start < end:
         stop = min(end, start - start % 3600 + 3600)
         held[name, start - start % 3600] += weight * (stop - start)

@@ -6,7 +6,6 @@ HTCondor 8 manual, layperson's description of the pie spin, and "Effective User 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +13,7 @@ from tests.engine.negotiation.pools import HTCONDOR, SLOT, claimed, cycle, jobs,
 from tests.engine.quotas.groups import rules_of
 
 from fairq.common.records import AccountingRecord, Ad
-from fairq.engine.negotiation.decision import CycleDecision, StopReason, SubmitterDecision
+from fairq.engine.negotiation.decision import StopReason
 
 PEOPLE = ("ann@x", "ben@x", "g.cy@x", "g.di@x", "g.h.ed@x", "k.flo@x")
 
@@ -43,7 +42,7 @@ pools = st.fixed_dictionaries(
 )
 
 
-def hold(pool: dict[str, Any], **changes: Any) -> tuple[list[Ad], dict[str, list[tuple[int, Ad]]], CycleDecision]:
+def hold(pool, **changes):
     """The slots, everybody's jobs (a cluster each), and what a cycle decides."""
     ads = []
     for number, (memory, cpus, user) in enumerate(pool["slots"]):
@@ -77,7 +76,7 @@ def hold(pool: dict[str, Any], **changes: Any) -> tuple[list[Ad], dict[str, list
     return ads, queues, decision
 
 
-def is_kept_by(of: SubmitterDecision, decision: CycleDecision, weights: bool, free: list[Ad]) -> bool:
+def is_kept_by(of, decision, weights, free):
     """Whether what is told to have stopped a submitter keeps it from *free* slots that suit its job."""
     smallest = min(ad["Cpus"] if weights else 1 for ad in free)
     if of.stopped is StopReason.CEILING:
@@ -98,7 +97,7 @@ def is_kept_by(of: SubmitterDecision, decision: CycleDecision, weights: bool, fr
 _DRAWN = {"consider_preemption", "preemption_requirements", "use_slot_weights", "skip_by", "quotas", "limits"}
 
 
-def check_columns(pool: dict[str, Any], htcondor: bool) -> None:
+def check_columns(pool, htcondor):
     """Jobs by column get the same matches, rejections and reasons in the same order as jobs one by one."""
     rules = {name: value for name, value in HTCONDOR.items() if htcondor and name not in _DRAWN}
     plain, by_column = (hold(pool, by_column=columns, **rules)[2] for columns in (False, True))
@@ -111,13 +110,13 @@ def check_columns(pool: dict[str, Any], htcondor: bool) -> None:
 
 @given(pools, st.booleans())
 @settings(max_examples=200, deadline=None)
-def test_jobs_by_column_are_decided_as_jobs_one_by_one(pool: dict[str, Any], htcondor: bool) -> None:
+def test_jobs_by_column_are_decided_as_jobs_one_by_one(pool, htcondor):
     """Under both sets of rules."""
     check_columns(pool, htcondor)
 
 
 @st.composite
-def of_many_kinds(draw: st.DrawFn) -> dict[str, Any]:
+def of_many_kinds(draw):
     """A pool in which everybody has jobs of several kinds, and the limits leave fractions of slots."""
     sizes = st.sampled_from([100, 200, 300, 400])
     kept = st.tuples(sizes, st.sampled_from([1, 1, 2]), st.sampled_from([None] * 5 + ["z@x", "ann@x"]))
@@ -135,16 +134,14 @@ def of_many_kinds(draw: st.DrawFn) -> dict[str, Any]:
 
 @given(of_many_kinds(), st.booleans())
 @settings(max_examples=200, deadline=None)
-def test_whom_the_limit_leaves_a_fraction_of_a_slot_is_refused_as_one_by_one(
-    pool: dict[str, Any], htcondor: bool
-) -> None:
+def test_whom_the_limit_leaves_a_fraction_of_a_slot_is_refused_as_one_by_one(pool, htcondor):
     """Where a slot is left for some of the kinds of jobs, and for others none."""
     check_columns(pool, htcondor)
 
 
 @given(pools)
 @settings(max_examples=200, deadline=None)
-def test_no_slot_stays_free_that_suits_an_idle_job(pool: dict[str, Any]) -> None:
+def test_no_slot_stays_free_that_suits_an_idle_job(pool):
     """Unless a quota, a ceiling or a concurrency limit is what stopped its submitter."""
     ads, queues, decision = hold(pool)
     taken = {match.slot for match in decision.matches}
@@ -168,9 +165,7 @@ def test_no_slot_stays_free_that_suits_an_idle_job(pool: dict[str, Any]) -> None
     considered=st.booleans(),
 )
 @settings(max_examples=200, deadline=None)
-def test_what_one_leaves_the_others_share_by_the_ratio(
-    size: int, priorities: tuple[float, float, float], first: int, considered: bool
-) -> None:
+def test_what_one_leaves_the_others_share_by_the_ratio(size, priorities, first, considered):
     """B and C want more than there is: what A does not take they share inversely to priority, within a slot."""
     queues = {"a@x": [jobs(first)] if first else [], "b@x": [jobs(size)], "c@x": [jobs(size)]}
     decision = cycle(slots(size), queues, dict(zip(queues, priorities, strict=True)), consider_preemption=considered)

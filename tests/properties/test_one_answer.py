@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings
 from tests.engine.negotiation.pools import NOW
@@ -12,8 +11,6 @@ from tests.properties.test_why import apply, fill, pools, rules
 
 from fairq.common.records import Actor
 from fairq.engine.simulation.queues import JobKey
-from fairq.engine.simulation.simulation import Simulation
-from fairq.settings import Settings
 from fairq.state import jobs
 from fairq.state.connection import reading
 from fairq.steps.cycle.negotiate import negotiate
@@ -30,25 +27,23 @@ ASKED = 2
 WORK = 5_000
 """How much a pass of a forecast looks at."""
 
-Job = tuple[int, int]
-
 
 class Starts:
     """Records when each job first starts."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.times: dict[JobKey, int] = {}
 
-    def started(self, job: JobKey, match: Any, now: int) -> None:
+    def started(self, job, match, now):
         self.times.setdefault(job, now)
 
-    def ended(self, *event: Any) -> None: ...
-    def preempted(self, *event: Any) -> None: ...
-    def held(self, *event: Any) -> None: ...
-    def moment(self, simulation: Simulation, now: int) -> None: ...
+    def ended(self, *event): ...
+    def preempted(self, *event): ...
+    def held(self, *event): ...
+    def moment(self, simulation, now): ...
 
 
-def simulated(path: Path, configured: Settings) -> dict[JobKey, int]:
+def simulated(path, configured):
     """When each job starts in an hour without new jobs, by the run times that the likely forecast has."""
     seen = Starts()
     with reading(path) as state:
@@ -57,7 +52,7 @@ def simulated(path: Path, configured: Settings) -> dict[JobKey, int]:
     return seen.times
 
 
-def first(moment: int | None, otherwise: int) -> int:
+def first(moment, otherwise):
     return otherwise if moment is None else moment
 
 
@@ -69,7 +64,7 @@ def first(moment: int | None, otherwise: int) -> int:
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
-def test_two_answers_never_contradict_each_other(pool: dict[str, Any]) -> None:
+def test_two_answers_never_contradict_each_other(pool):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "state.db"
         fill(path, pool)
@@ -115,11 +110,11 @@ def test_two_answers_never_contradict_each_other(pool: dict[str, Any]) -> None:
 NAMES = ("physics", "physics.hep")
 
 
-def quoted(groups: dict[str, Any]) -> dict[str, Any]:
+def quoted(groups):
     return {f'"{name}"': members for name, members in groups.items()}
 
 
-def next_cycle(path: Path, configured: Settings) -> set[Job]:
+def next_cycle(path, configured):
     """The jobs that the next cycle matches."""
     decision = negotiate(path, configured, Actor("root", "fairq negotiate", SOON), dry_run=True).decision
     return {(match.cluster, match.proc) for match in decision.matches}

@@ -1,9 +1,6 @@
 """Expressions reduced to what they say of changing numbers: the values are those of a whole evaluation."""
 
-from __future__ import annotations
-
 from contextlib import suppress
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +20,7 @@ INDIRECT = ["Own", "MY.Own", "TARGET.Own", "Limit", "Round", "TARGET.Limit"]
 atoms = st.sampled_from(CHANGING * 3 + FIXED + INDIRECT)
 
 
-def compound(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+def compound(inner):
     two, three = st.tuples(inner, inner), st.tuples(inner, inner, inner)
     comparisons = st.sampled_from(["<", "<=", ">", ">=", "==", "!=", "&&", "||", "&&", "||", "=?="])
     return st.one_of(
@@ -56,16 +53,14 @@ job = st.fixed_dictionaries(
 @pytest.mark.parametrize("side", list(Side))
 @settings(max_examples=400, deadline=None)
 @given(ads=slots, job=job, text=expressions, parts=st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=18, max_size=18))
-def test_reduced_expressions_have_the_values_of_an_evaluation(
-    side: Side, ads: list[dict[str, Any]], job: dict[str, Any], text: str, parts: list[float]
-) -> None:
+def test_reduced_expressions_have_the_values_of_an_evaluation(side, ads, job, text, parts):
     """Whatever is left of the numbers, the rows that are true are the same, and so is every number."""
     present = np.array([[name in ad for ad in ads] for name in RESOURCES])
     whole = np.array([[float(ad.get(name, 0)) for ad in ads] for name in RESOURCES])
     left = whole * np.array(parts[: whole.size]).reshape(whole.shape)
     columns, rows = AdColumns(ads, now=0), np.arange(len(ads))[::-1]
 
-    def show(numbers: Any) -> None:
+    def show(numbers):
         for place, name in enumerate(RESOURCES):
             columns.with_numbers(name, numbers[place], present[place])
 
@@ -96,7 +91,7 @@ def test_reduced_expressions_have_the_values_of_an_evaluation(
         "ifThenElse(TARGET.RequestCpus =!= undefined, TARGET.RequestCpus <= MY.Cpus, 1 <= MY.Cpus)",
     ],
 )
-def test_what_startds_require_is_reduced(text: str) -> None:
+def test_what_startds_require_is_reduced(text):
     """The Requirements that HTCondor's startd writes need no evaluation for each match."""
     limits = "/Expr(MY.Memory > 0 && TARGET.RequestMemory <= MY.Memory)/"
     ads = [

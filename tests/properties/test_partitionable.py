@@ -1,15 +1,10 @@
 """Whatever is asked of partitionable slots: they never give more than they have, and are refused to none they suit."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.engine.negotiation.pools import SLOT, claimed, cycle, jobs
 
-from fairq.common.records import AccountingRecord, Ad
-from fairq.engine.negotiation.decision import CycleDecision
+from fairq.common.records import AccountingRecord
 
 machine = st.fixed_dictionaries(
     {
@@ -47,7 +42,7 @@ RULES = st.fixed_dictionaries(
     wants=st.lists(st.lists(st.tuples(st.integers(1, 12), job), max_size=3), min_size=1, max_size=3),
     rules=RULES,
 )
-def test_no_slot_gives_more_than_it_has(machines: list[Ad], wants: list[Any], rules: dict[str, Any]) -> None:
+def test_no_slot_gives_more_than_it_has(machines, wants, rules):
     """Parts sum up to at most the slot, a slot that goes as a whole goes once, and no job runs twice."""
     pool = [{**SLOT, **ad, "Name": f"slot1@m{number}"} for number, ad in enumerate(machines)]
     queues = {f"u{n}@x": [jobs(count, **ad) for count, ad in entries] for n, entries in enumerate(wants)}
@@ -97,8 +92,8 @@ host = st.tuples(
     by_column=st.booleans(),
 )
 def test_requests_are_passed_over_only_where_they_would_be_refused(
-    hosts: list[Any], wants: list[Any], priorities: list[float], ceilings: list[int], weights: bool, by_column: bool
-) -> None:
+    hosts, wants, priorities, ceilings, weights, by_column
+):
     """A slot that prefers every job to the one it runs, but starts none, changes only how the others are searched."""
     pool = []
     for number, (ad, users) in enumerate(hosts):
@@ -108,7 +103,7 @@ def test_requests_are_passed_over_only_where_they_would_be_refused(
     queues = {f"u{n}@x": [jobs(count, **ad) for count, ad in entries] for n, entries in enumerate(wants)}
     known = {f"u{n}@x": priority for n, priority in enumerate(priorities)}
 
-    def decide(rank: float, by_column: bool) -> CycleDecision:
+    def decide(rank, by_column):
         sealed = claimed({**SLOT, "Name": "slot1@sealed", "Requirements": False, "Rank": rank}, "z@x")
         records = [AccountingRecord(f"u{n}@x", ceiling=ceiling) for n, ceiling in enumerate(ceilings)]
         return cycle([*pool, sealed], queues, known, records, by_column=by_column, use_slot_weights=weights)

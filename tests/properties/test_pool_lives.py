@@ -1,16 +1,10 @@
 """Whatever is imported and done, and in whatever order: the state stays sound, and the next cycle is possible."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, Phase, given, settings
-from tests.properties.pool_lives import AGAIN, NOW, REFUSALS, RENAMED, Step, lives, settings_files
+from tests.properties.pool_lives import AGAIN, NOW, REFUSALS, RENAMED, lives, settings_files
 
 from fairq.common.records import Actor
 from fairq.settings import load
@@ -25,9 +19,7 @@ from fairq.steps.cycle.negotiate import negotiate
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )  # fmt: skip
 @given(config=settings_files(), life=lives)
-def test_state_stays_sound_and_the_next_cycle_is_possible(
-    run: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory, config: str, life: list[tuple[Step, int]]
-) -> None:
+def test_state_stays_sound_and_the_next_cycle_is_possible(run, tmp_path_factory, config, life):
     """Hosts are renamed; jobs are moved, doubled, lost; slots come and go; people submit, finish, hold, remove."""
     pool = _Pool(run, tmp_path_factory.mktemp("life"), config)
     now = NOW
@@ -44,7 +36,7 @@ def test_state_stays_sound_and_the_next_cycle_is_possible(
 class _Pool:
     """A state in *folder*, and the command lines on it."""
 
-    def __init__(self, run: Callable[..., Any], folder: Path, config: str) -> None:
+    def __init__(self, run, folder, config):
         self._run = run
         self.folder = folder
         self.state = folder / "state.db"
@@ -52,12 +44,12 @@ class _Pool:
         file.write_text(config, encoding="utf-8")
         self.settings = load(file, None, {})
 
-    def fairq(self, *words: object) -> str:
+    def fairq(self, *words):
         ended = self._run("--config", self.folder / "fairq.toml", "--state", self.state, *words)
         assert ended.code == 0 or ended.code in REFUSALS, (words, ended.err)
         return str(ended.out)
 
-    def take(self, step: Step, now: int) -> None:
+    def take(self, step, now):
         """Take one step of a life."""
         if step == RENAMED:
             ads = json.loads(self.fairq("export", "--slots", "--now", now))
@@ -71,12 +63,12 @@ class _Pool:
         place = words.index("--") if "--" in words else len(words)
         self.fairq(*words[:place], "--now", now, *words[place:])
 
-    def _dump(self, number: int, content: str) -> str:
+    def _dump(self, number, content):
         path = self.folder / f"dump{number}"
         path.write_text(content, encoding="utf-8")
         return str(path)
 
     @staticmethod
-    def faults(state: Path) -> list[str]:
+    def faults(state):
         with reading(state) as opened:
             return check.findings(opened)

@@ -11,17 +11,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.engine.negotiation.pools import NOW, SLOT
 
-from fairq.common.records import AccountingRecord, Actor, Ad, JobRange, JobStatus, SlotRecord
+from fairq.common.records import AccountingRecord, Actor, JobRange, JobStatus, SlotRecord
 from fairq.engine.negotiation.decision import MatchReason, StopReason
 from fairq.engine.negotiation.rejections import RejectReason
-from fairq.settings import Settings, load
+from fairq.settings import load
 from fairq.state import check, claims, job_ads, jobs, meta, slots, submitters
 from fairq.state.connection import reading, writing
 from fairq.steps.cycle.document import Cycle
@@ -62,13 +61,13 @@ class Lived:
 
 
 def live(
-    pool: Sequence[Ad],
-    before: Mapping[str, tuple[int, Ad]],
-    after: Mapping[str, tuple[int, Ad]],
-    priority: Sequence[float],
-    text: str,
-    group_of: Mapping[str, str] | None = None,
-) -> Lived:
+    pool,
+    before,
+    after,
+    priority,
+    text,
+    group_of=None,
+):
     """Hold the cycles under the settings *text*; every state in between must be sound."""
     names = {user: f"{group_of[user]}.{user}@x" if group_of else f"{user}@x" for user in USERS}
     with tempfile.TemporaryDirectory() as folder:
@@ -91,7 +90,7 @@ def live(
     return Lived(*cycles, factors, (ranks[1], ranks[2]))
 
 
-def queue(path: Path, wants: Mapping[str, tuple[int, Ad]], names: Mapping[str, str], round_number: int) -> None:
+def queue(path, wants, names, round_number):
     with writing(path) as state:
         for user, (count, request) in wants.items():
             ad = job_ads.ad_id(state, {"Requirements": "/Expr(true)/", "Rank": 0.0, **request})
@@ -99,7 +98,7 @@ def queue(path: Path, wants: Mapping[str, tuple[int, Ad]], names: Mapping[str, s
             jobs.add(state, [JobRange(cluster, 0, count - 1, ad, names[user], user, JobStatus.IDLE, NOW, NOW)])
 
 
-def turn(path: Path, rules: Settings) -> Cycle:
+def turn(path, rules):
     cycle = negotiate(path, rules, Actor("root", "fairq negotiate", NOW))
     with reading(path) as state:
         assert check.findings(state) == []
@@ -109,17 +108,17 @@ def turn(path: Path, rules: Settings) -> Cycle:
     return cycle
 
 
-def current_ranks(path: Path, count: int) -> list[float]:
+def current_ranks(path, count):
     with reading(path) as state:
         found = {claim.slot_id: claim.current_rank for claim in claims.load_all(state)}
     return [found.get(number, -1.0) for number in range(1, count + 1)]
 
 
-def taken(cycle: Cycle) -> list[tuple[str, str]]:
+def taken(cycle):
     return [(match.submitter, str(match.preempted)) for match in cycle.decision.matches if match.preempted]
 
 
-def policy(requirements: str, **more: Any) -> str:
+def policy(requirements, **more):
     lines = [f'preemption_requirements = "{requirements}"', *(f"{name} = {value}" for name, value in more.items())]
     return "[negotiator]\n" + "\n".join(lines) + "\n"
 
@@ -156,7 +155,7 @@ GONE_BEFORE_ITS_TURN = (
 
 @pytest.mark.parametrize("kind", ["alike", "of different size", "partitionable"])
 @pytest.mark.parametrize("requirements", ["true", TWENTY_PERCENT])
-def test_two_cycles_without_change_preempt_nothing_in_the_second(kind: str, requirements: str) -> None:
+def test_two_cycles_without_change_preempt_nothing_in_the_second(kind, requirements):
     """No thrashing: nobody loses a slot to somebody who might have taken one a moment ago.
 
     That the slots alike go to the better user first is the pool's policy (the default PREEMPTION_RANK). Where one
@@ -170,7 +169,7 @@ def test_two_cycles_without_change_preempt_nothing_in_the_second(kind: str, requ
     @example(*WAITS_FOR_A_FREE_SLOT_THAT_GOES)
     @example(*STOPPED_BY_THE_LIMIT)
     @example(*GONE_BEFORE_ITS_TURN)
-    def holds(pool: list[Ad], before: Any, after: Any, priority: list[float]) -> None:
+    def holds(pool, before, after, priority):
         lived = live(pool, before, after, priority, policy(requirements, allow_pslot_preemption="true"))
         lost = {loser for _, loser in taken(lived.second)} | {c.submitter for c in lived.second.victims.values()}
         waits = {StopReason.LIMIT, StopReason.NO_SLOTS}
@@ -187,7 +186,7 @@ def test_two_cycles_without_change_preempt_nothing_in_the_second(kind: str, requ
 
 @settings(max_examples=30)
 @given(st.lists(machines["of different size"], min_size=1, max_size=8), queues, queues, priorities, st.data())
-def test_nor_with_groups(pool: list[Ad], before: Any, after: Any, priority: list[float], data: st.DataObject) -> None:
+def test_nor_with_groups(pool, before, after, priority, data):
     """The same with accounting groups, whose members have their slices of the group's quota."""
     size = sum(ad["Cpus"] for ad in pool)
     quota = data.draw(st.integers(0, size))
@@ -200,9 +199,7 @@ def test_nor_with_groups(pool: list[Ad], before: Any, after: Any, priority: list
 
 @settings(max_examples=30)
 @given(st.lists(machines["with preferences"], min_size=1, max_size=8), queues, queues, priorities)
-def test_a_machine_changes_hands_for_a_job_that_it_likes_as_much_at_least(
-    pool: list[Ad], before: Any, after: Any, priority: list[float]
-) -> None:
+def test_a_machine_changes_hands_for_a_job_that_it_likes_as_much_at_least(pool, before, after, priority):
     """Where machines have preferences a slot may go on to a job that it likes better still, and never back."""
     lived = live(pool, before, after, priority, policy("true"))
     earlier, later = lived.ranks
@@ -215,12 +212,12 @@ def test_a_machine_changes_hands_for_a_job_that_it_likes_as_much_at_least(
 
 @pytest.mark.parametrize("kind", machines)
 @pytest.mark.parametrize("rules", ["documented", "htcondor"])
-def test_nobody_is_preempted_without_a_better_off_winner(kind: str, rules: str) -> None:
+def test_nobody_is_preempted_without_a_better_off_winner(kind, rules):
     """By priority only somebody whose effective priority is worse, as the policy has it; by rank for a better job."""
 
     @settings(max_examples=30)
     @given(st.lists(machines[kind], min_size=1, max_size=8), queues, queues, priorities)
-    def holds(pool: list[Ad], before: Any, after: Any, priority: list[float]) -> None:
+    def holds(pool, before, after, priority):
         text = policy(TWENTY_PERCENT, rules=f'"{rules}"', allow_pslot_preemption="true")
         lived = live(pool, before, after, priority, text)
         rank_before = {

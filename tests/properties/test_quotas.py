@@ -12,11 +12,11 @@ from tests.engine.quotas.groups import rules_of
 
 from fairq.engine.quotas.assignment import assign_quotas
 from fairq.engine.quotas.order import negotiation_order, sort_keys
-from fairq.engine.quotas.policy import GroupQuota, QuotaPolicy
+from fairq.engine.quotas.policy import GroupQuota
 from fairq.engine.quotas.remainders import deal_remainders
 from fairq.engine.quotas.rounds import AllocationRounds, GroupPie, PoolTerms
 from fairq.engine.quotas.surplus import share_fairly
-from fairq.engine.quotas.tree import QuotaGroup, Tree, build_tree
+from fairq.engine.quotas.tree import build_tree
 
 EPSILON = 1e-6
 
@@ -32,7 +32,7 @@ class Site:
     size: float
     wants: dict[str, float]
 
-    def tree(self, oversubscription: bool = False) -> Tree:
+    def tree(self, oversubscription=False):
         """The tree with its quotas and demands."""
         tree = build_tree(self.groups)
         assign_quotas(tree, self.size, oversubscription)
@@ -40,7 +40,7 @@ class Site:
             group.demand = group.requested = self.wants.get(group.name, 0.0)
         return tree
 
-    def allocated(self) -> dict[str, float]:
+    def allocated(self):
         """What each group is allocated."""
         tree = self.tree()
         share_fairly(tree)
@@ -48,7 +48,7 @@ class Site:
 
 
 @st.composite
-def sites(draw: st.DrawFn, surplus: bool | None = None, whole: bool = False) -> Site:
+def sites(draw, surplus=None, whole=False):
     """Draw up to a dozen groups in up to four levels."""
     names: list[str] = []
     for number in range(draw(st.integers(1, 12))):
@@ -68,13 +68,13 @@ def sites(draw: st.DrawFn, surplus: bool | None = None, whole: bool = False) -> 
     return Site(groups, draw(st.integers(0, 100).map(float)), wants)
 
 
-def below(tree: Tree, top: QuotaGroup) -> list[QuotaGroup]:
+def below(tree, top):
     """The group and all below it."""
     return [group for group in tree.groups if top in group.up()]
 
 
 @given(sites())
-def test_no_more_is_allocated_than_the_pool_has(site: Site) -> None:
+def test_no_more_is_allocated_than_the_pool_has(site):
     """Nor does anybody get more than asked for, or less than nothing."""
     allocated = site.allocated()
 
@@ -84,7 +84,7 @@ def test_no_more_is_allocated_than_the_pool_has(site: Site) -> None:
 
 
 @given(sites())
-def test_own_quotas_sum_to_the_pool(site: Site) -> None:
+def test_own_quotas_sum_to_the_pool(site):
     """Every slot belongs to exactly one group, and a subtree's quota is that of the groups in it."""
     tree = site.tree()
 
@@ -94,7 +94,7 @@ def test_own_quotas_sum_to_the_pool(site: Site) -> None:
 
 
 @given(sites())
-def test_nobody_gets_beyond_a_hard_cap_above(site: Site) -> None:
+def test_nobody_gets_beyond_a_hard_cap_above(site):
     """All groups below one that takes no surplus have no more than its quota between them."""
     tree = site.tree()
     share_fairly(tree)
@@ -105,7 +105,7 @@ def test_nobody_gets_beyond_a_hard_cap_above(site: Site) -> None:
 
 
 @given(sites(), st.integers(1, 99))
-def test_scaling_keeps_ratios(site: Site, percent: int) -> None:
+def test_scaling_keeps_ratios(site, percent):
     """Where static quotas alone exceed what there is, siblings keep the ratio that is configured."""
     site.size *= percent / 100
     tree = site.tree()
@@ -120,7 +120,7 @@ def test_scaling_keeps_ratios(site: Site, percent: int) -> None:
 
 
 @given(sites())
-def test_surplus_shrinks_nobody(site: Site) -> None:
+def test_surplus_shrinks_nobody(site):
     """Everybody has at least what it asks for out of its own quota."""
     tree = site.tree()
     share_fairly(tree)
@@ -130,7 +130,7 @@ def test_surplus_shrinks_nobody(site: Site) -> None:
 
 
 @given(sites(), st.data())
-def test_accepting_surplus_never_costs_the_group(site: Site, data: st.DataObject) -> None:
+def test_accepting_surplus_never_costs_the_group(site, data):
     """A group that starts to accept surplus has no less than before."""
     at = data.draw(st.integers(0, len(site.groups) - 1))
     group = site.groups[at]
@@ -142,7 +142,7 @@ def test_accepting_surplus_never_costs_the_group(site: Site, data: st.DataObject
 
 
 @given(sites(), st.data(), st.integers(1, 40))
-def test_raising_a_quota_never_lowers_that_group(site: Site, data: st.DataObject, more: int) -> None:
+def test_raising_a_quota_never_lowers_that_group(site, data, more):
     """A leaf whose static quota is raised has no less for it."""
     parents = {group.name.rpartition(".")[0] for group in site.groups}
     leaves = [at for at, g in enumerate(site.groups) if g.quota is not None and g.name not in parents]
@@ -157,7 +157,7 @@ def test_raising_a_quota_never_lowers_that_group(site: Site, data: st.DataObject
 
 
 @given(sites(), st.randoms(use_true_random=False))
-def test_the_order_of_configuration_lines_does_not_matter(site: Site, random: object) -> None:
+def test_the_order_of_configuration_lines_does_not_matter(site, random):
     """Whichever way the groups are listed, each has exactly the same."""
     shuffled = [*site.groups]
     random.shuffle(shuffled)  # type: ignore[attr-defined]
@@ -166,7 +166,7 @@ def test_the_order_of_configuration_lines_does_not_matter(site: Site, random: ob
 
 
 @given(sites(whole=True), st.booleans())
-def test_whole_slots_stay_within_the_fractions(site: Site, std_sort: bool) -> None:
+def test_whole_slots_stay_within_the_fractions(site, std_sort):
     """Dealing out remainders makes every allocation whole and takes nobody more than a slot's part away."""
     tree = site.tree()
     share_fairly(tree)
@@ -182,21 +182,21 @@ def test_whole_slots_stay_within_the_fractions(site: Site, std_sort: bool) -> No
 class Slots:
     """A pool of slots alike in which every group takes what it may and wants."""
 
-    def __init__(self, tree: Tree, size: float) -> None:
+    def __init__(self, tree, size):
         self.free = size
         self.in_use = {group.name: 0.0 for group in tree.groups}
         self.tree = tree
 
-    def used(self, group: QuotaGroup) -> float:
+    def used(self, group):
         return self.in_use[group.name]
 
-    def subtree_used(self, group: QuotaGroup) -> float:
+    def subtree_used(self, group):
         return sum(self.in_use[each.name] for each in below(self.tree, group))
 
-    def has_submitters(self, group: QuotaGroup) -> bool:
+    def has_submitters(self, group):
         return self.in_use[group.name] < group.demand
 
-    def deal(self, pie: GroupPie) -> None:
+    def deal(self, pie):
         group = pie.group
         allowed = self.free if not pie.charged or pie.limit is None else pie.limit - self.used(group)
         taken = math.floor(max(0.0, min(allowed, self.free, group.demand - self.used(group))))
@@ -204,7 +204,7 @@ class Slots:
         self.free -= taken
 
 
-def negotiated(site: Site, use_slot_weights: bool, policy: QuotaPolicy | None = None) -> Slots:
+def negotiated(site, use_slot_weights, policy=None):
     """Hold the rounds over slots of weight 1."""
     tree = site.tree()
     rules = policy or rules_of({})
@@ -218,7 +218,7 @@ def negotiated(site: Site, use_slot_weights: bool, policy: QuotaPolicy | None = 
 
 @settings(max_examples=60)
 @given(sites(whole=True))
-def test_rounds_never_hand_out_more_than_there_is(site: Site) -> None:
+def test_rounds_never_hand_out_more_than_there_is(site):
     """Neither more than the pool, nor beyond a hard cap, whatever the groups take."""
     negotiator = negotiated(site, use_slot_weights=True)
 
@@ -231,7 +231,7 @@ def test_rounds_never_hand_out_more_than_there_is(site: Site) -> None:
 
 @settings(max_examples=60)
 @given(sites(whole=True), st.booleans())
-def test_a_second_chance_allocates_nothing_twice(site: Site, keeps_quota: bool) -> None:
+def test_a_second_chance_allocates_nothing_twice(site, keeps_quota):
     """With autoregroup <none> may use the whole pool, but the groups' allocations stay within it in every round.
 
     Today's negotiator shares out the whole pool once more from the second round on.
@@ -253,7 +253,7 @@ def test_a_second_chance_allocates_nothing_twice(site: Site, keeps_quota: bool) 
 
 @settings(max_examples=60)
 @given(sites(whole=True, surplus=False))
-def test_slot_weights_do_not_matter_where_every_weight_is_one(site: Site) -> None:
+def test_slot_weights_do_not_matter_where_every_weight_is_one(site):
     """With whole quotas, no surplus and slots of weight 1, weights on or off hand out the same."""
     groups = [GroupQuota(g.name, g.quota if g.quota is not None else 1.0) for g in site.groups if "." not in g.name]
     plain = Site(groups, 40.0 * len(groups), site.wants)
@@ -262,7 +262,7 @@ def test_slot_weights_do_not_matter_where_every_weight_is_one(site: Site) -> Non
 
 
 @given(st.lists(st.integers(0, 3), max_size=80))
-def test_the_order_of_groups_is_that_of_their_keys(keys: list[int]) -> None:
+def test_the_order_of_groups_is_that_of_their_keys(keys):
     """In either sort the keys ascend; equals stay in order in fairq's own."""
     tree = build_tree([GroupQuota(f"g{number:03}", 1.0) for number in range(len(keys))])
     values = [9.0, *map(float, keys)]
@@ -275,7 +275,7 @@ def test_the_order_of_groups_is_that_of_their_keys(keys: list[int]) -> None:
 
 
 @given(sites())
-def test_the_default_order_is_by_starvation(site: Site) -> None:
+def test_the_default_order_is_by_starvation(site):
     """The key is use over quota; without quota, and for <none>, it is last."""
     tree = site.tree()
     for number, group in enumerate(tree.groups):

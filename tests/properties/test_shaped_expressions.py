@@ -1,9 +1,5 @@
 """Expressions that differ in constants alone are evaluated as one, and have the values of each."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -37,12 +33,10 @@ job = st.fixed_dictionaries(
 
 @settings(max_examples=400, deadline=None)
 @given(st.lists(slot, min_size=1, max_size=8), job, st.sampled_from(EXPRESSIONS))
-def test_what_is_put_together_has_the_values_of_each(
-    slots: list[dict[str, Any]], job: dict[str, Any], text: str
-) -> None:
+def test_what_is_put_together_has_the_values_of_each(slots, job, text):
     ads, expression = AdColumns(slots, now=0), parse(text)
 
-    def values() -> list[str]:
+    def values():
         found = evaluate_in_columns(expression, ads, job)
         return [repr(found.python(row)) for row in range(len(slots))]
 

@@ -1,11 +1,7 @@
 """What holds for every share, every history and every set of task queues."""
 
-from __future__ import annotations
-
 import contextlib
 import math
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,14 +10,13 @@ from hypothesis import strategies as st
 from tests.engine.shares.queues import DIRAC, DOCUMENTED, chances, corrected, preset, registry
 
 from fairq.engine.shares.choice import order
-from fairq.engine.shares.corrector import Corrected, Corrections
+from fairq.engine.shares.corrector import Corrections
 from fairq.engine.shares.division import FLOOR, recalculate
 from fairq.engine.shares.explanation import explain, factor
 from fairq.engine.shares.groups import OwnerGroup
 from fairq.engine.shares.history_corrector import built_in
 from fairq.engine.shares.match import Matcher
 from fairq.engine.shares.queues import QueueTable, Requirements, RequirementTable, TaskQueue
-from fairq.engine.shares.rules import Rules
 from fairq.errors.shares import DiracStopsError, ShareCorrectionError
 
 EPSILON = 1e-9
@@ -39,7 +34,7 @@ ANY_NUMBER = st.floats() | st.sampled_from([0.0, 5e-324, 1e308, -1.0])
 """Zero, the least and the largest, negative, infinite and none at all."""
 
 
-def settings(slices: list[tuple[int, int]], bound: int, scale: int = 1) -> dict[str, Any]:
+def settings(slices, bound, scale=1):
     """One instance between groups, whose slices look back 1, 2, ... seconds."""
     inner = {
         f"S{span}": {"TimeSpan": span, "Weight": scale * weight, "MaxCorrection": maximum}
@@ -48,9 +43,7 @@ def settings(slices: list[tuple[int, int]], bound: int, scale: int = 1) -> dict[
     return {"ShareCorrectorsToStart": "WMSHistory", "WMSHistory": {"I": {"MaxGlobalCorrection": bound, **inner}}}
 
 
-def correct(
-    rules: Rules, block: Mapping[str, Any], use: list[dict[str, float]], shares: Mapping[str, float]
-) -> Corrected:
+def correct(rules, block, use, shares):
     """Correct *shares*; *use*: the report of each slice."""
     return corrected(rules, block, lambda request: use[int(request.span) - 1]).correct(shares)
 
@@ -154,13 +147,13 @@ REGISTRY = registry(
 )
 
 
-def priorities(queues: list[TaskQueue]) -> dict[int, float]:
+def priorities(queues):
     """The priority of each queue, by number."""
     result = recalculate(QueueTable.of(queues), REGISTRY, DOCUMENTED)
     return dict(zip(result.queues.ids.tolist(), result.priorities.tolist(), strict=True))
 
 
-def task_queues(drawn: list[tuple[Any, ...]]) -> list[TaskQueue]:
+def task_queues(drawn):
     """The queues, numbered."""
     return [
         TaskQueue(number, Requirements(owner, group, 360, tags=tags, sites=sites), jobs, jobs * priority)

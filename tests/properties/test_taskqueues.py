@@ -1,11 +1,8 @@
 """Laws of task queues: whatever is queued and whoever asks, a job is in one queue and handed out once."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -38,7 +35,7 @@ RULES = st.sampled_from(
 )
 
 
-def queue_up(state: Path, wanted: list[dict[str, Any]]) -> None:
+def queue_up(state, wanted):
     with writing(state) as opened:
         for cluster, job in enumerate(wanted, 1):
             ad = {name: value for name, value in job.items() if name not in ("procs", "Owner")}
@@ -50,9 +47,7 @@ def queue_up(state: Path, wanted: list[dict[str, Any]]) -> None:
 
 @settings(max_examples=25)
 @given(st.lists(JOB, max_size=6), st.lists(PILOT, max_size=5), RULES)
-def test_every_job_is_in_one_queue_and_is_handed_out_once(
-    wanted: list[dict[str, Any]], pilots: list[tuple[str, int, int]], rules: str
-) -> None:
+def test_every_job_is_in_one_queue_and_is_handed_out_once(wanted, pilots, rules):
     with tempfile.TemporaryDirectory() as folder:
         state = Path(folder, "state.db")
         Path(f"{state}.toml").write_text(f"[shares]\n{rules}\n")

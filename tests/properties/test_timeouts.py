@@ -1,9 +1,6 @@
 """What holds for every set of jobs whose timeouts are looked at."""
 
-from __future__ import annotations
-
 import random
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +8,7 @@ from hypothesis import strategies as st
 from tests.broker_rules import RULES
 
 from fairq.engine.brokerage.timeouts.job import ACTIVE, IN_DEFINED_TABLE, JobQueue, PandaJob
-from fairq.engine.brokerage.timeouts.overdue import Timeout, timeouts
+from fairq.engine.brokerage.timeouts.overdue import timeouts
 from fairq.engine.brokerage.timeouts.policy import TimeoutPolicy
 from fairq.engine.brokerage.timeouts.table import ORDER
 
@@ -26,7 +23,7 @@ EXAMPLES = settings(max_examples=80)
 every_rules = pytest.mark.parametrize("rules", RULES)
 
 
-def pool(seed: int) -> tuple[list[PandaJob], dict[str, JobQueue], dict[str, Any]]:
+def pool(seed):
     """Return the jobs, queues and settings of the case number *seed*."""
     source = random.Random(seed)
     pick = source.choice
@@ -42,7 +39,7 @@ def pool(seed: int) -> tuple[list[PandaJob], dict[str, JobQueue], dict[str, Any]
         for name in ("A", "B", "C", "D")
     }
 
-    def ago() -> float | None:
+    def ago():
         return pick([None, NOW - source.uniform(0, 4) * HOUR, NOW - source.uniform(0, 700) * HOUR, NOW, NOW + HOUR])
 
     states = sorted(IN_DEFINED_TABLE | ACTIVE | ENDED)
@@ -79,16 +76,14 @@ def pool(seed: int) -> tuple[list[PandaJob], dict[str, JobQueue], dict[str, Any]
     return jobs, queues, config
 
 
-def decided(
-    jobs: list[PandaJob], queues: dict[str, JobQueue], config: dict[str, Any], rules: str, now: float
-) -> list[Timeout]:
+def decided(jobs, queues, config, rules, now):
     return timeouts(jobs, queues, TimeoutPolicy.of(config, RULES[rules]), now)
 
 
 @every_rules
 @EXAMPLES
 @given(seed=SEEDS)
-def test_a_job_is_told_at_most_once_and_older_than_the_limit(rules: str, seed: int) -> None:
+def test_a_job_is_told_at_most_once_and_older_than_the_limit(rules, seed):
     jobs, queues, config = pool(seed)
     found = decided(jobs, queues, config, rules, NOW)
     numbers = [one.job.id for one in found]
@@ -104,7 +99,7 @@ def test_a_job_is_told_at_most_once_and_older_than_the_limit(rules: str, seed: i
 @every_rules
 @EXAMPLES
 @given(seed=SEEDS)
-def test_the_order_of_jobs_and_queues_does_not_matter(rules: str, seed: int) -> None:
+def test_the_order_of_jobs_and_queues_does_not_matter(rules, seed):
     jobs, queues, config = pool(seed)
     first = decided(jobs, queues, config, rules, NOW)
     again = decided(jobs[::-1], dict(reversed(list(queues.items()))), config, rules, NOW)
@@ -114,7 +109,7 @@ def test_the_order_of_jobs_and_queues_does_not_matter(rules: str, seed: int) -> 
 @every_rules
 @EXAMPLES
 @given(seed=SEEDS, later=st.floats(0, 1000))
-def test_a_job_whose_time_is_over_stays_so(rules: str, seed: int, later: float) -> None:
+def test_a_job_whose_time_is_over_stays_so(rules, seed, later):
     jobs, queues, config = pool(seed)
     before = {one.job.id for one in decided(jobs, queues, config, rules, NOW)}
     assert before <= {one.job.id for one in decided(jobs, queues, config, rules, NOW + later * HOUR)}
@@ -122,7 +117,7 @@ def test_a_job_whose_time_is_over_stays_so(rules: str, seed: int, later: float) 
 
 @EXAMPLES
 @given(seed=SEEDS)
-def test_nothing_happens_to_jobs_at_queues_that_the_page_exempts(seed: int) -> None:
+def test_nothing_happens_to_jobs_at_queues_that_the_page_exempts(seed):
     jobs, queues, config = pool(seed)
     for one in decided(jobs, queues, config, "documented", NOW):
         queue = queues.get(one.job.queue)
@@ -133,7 +128,7 @@ def test_nothing_happens_to_jobs_at_queues_that_the_page_exempts(seed: int) -> N
 @every_rules
 @EXAMPLES
 @given(seed=SEEDS)
-def test_a_job_of_another_share_queue_and_set_changes_nothing_for_the_others(rules: str, seed: int) -> None:
+def test_a_job_of_another_share_queue_and_set_changes_nothing_for_the_others(rules, seed):
     jobs, queues, config = pool(seed)
     other = PandaJob(1000, "running", "ELSEWHERE", "OTHER", "user", task=9, job_set=9, modified=NOW, changed=NOW)
     more = {**queues, "ELSEWHERE": JobQueue("ELSEWHERE", "online")}
@@ -143,7 +138,7 @@ def test_a_job_of_another_share_queue_and_set_changes_nothing_for_the_others(rul
 
 @EXAMPLES
 @given(seed=SEEDS)
-def test_fast_rebrokerage_leaves_every_queue_at_its_mildest_limit(seed: int) -> None:
+def test_fast_rebrokerage_leaves_every_queue_at_its_mildest_limit(seed):
     """When the excess is gone, one of the three limits holds again; with one job more it would not."""
     jobs, queues, config = pool(seed)
     policy = TimeoutPolicy.of(config, RULES["documented"])
@@ -156,5 +151,5 @@ def test_fast_rebrokerage_leaves_every_queue_at_its_mildest_limit(seed: int) -> 
 
 
 @given(jobs=st.just([]), rules=st.sampled_from(sorted(RULES)))
-def test_no_jobs_no_timeouts(jobs: list[PandaJob], rules: str) -> None:
+def test_no_jobs_no_timeouts(jobs, rules):
     assert decided(jobs, {}, {}, rules, NOW) == []

@@ -1,11 +1,8 @@
 """Cycles that try changes for a job end as soon as its match is known, and find what whole cycles do."""
 
-from __future__ import annotations
-
 import tempfile
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings
 from msgspec.structs import replace
@@ -15,7 +12,6 @@ from tests.properties.test_why import fill, pools, rules
 from fairq.common.records import Actor
 from fairq.engine.explain.diagnosis import Diagnosis
 from fairq.engine.explain.remedies import remedies
-from fairq.settings import Settings
 from fairq.state.connection import reading
 from fairq.steps.cycle.load import load_pool, load_round_robin_times
 from fairq.steps.cycle.negotiate import negotiate
@@ -34,7 +30,7 @@ few_examples = settings(
 )
 
 
-def in_use(path: Path, pool: dict[str, Any]) -> Settings:
+def in_use(path, pool):
     """Make a state of *pool* after its first cycle; return its settings."""
     fill(path, pool)
     configured = rules(path, pool, {})
@@ -44,7 +40,7 @@ def in_use(path: Path, pool: dict[str, Any]) -> Settings:
 
 @given(pools)
 @few_examples
-def test_a_cycle_that_ends_with_the_match_of_a_job_finds_what_a_whole_one_does(pool: dict[str, Any]) -> None:
+def test_a_cycle_that_ends_with_the_match_of_a_job_finds_what_a_whole_one_does(pool):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "state.db"
         configured = in_use(path, pool)

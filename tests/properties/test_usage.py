@@ -1,7 +1,5 @@
 """Through the commands' steps: usage is the integral of what everybody held, whenever cycles are and ends are told."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 
@@ -24,7 +22,7 @@ events = st.lists(st.tuples(kinds, st.integers(1, 40_000), st.integers(0, 30_000
 
 @settings(max_examples=25, deadline=None)
 @given(events, st.lists(st.sampled_from([1, 2, 4]), min_size=1, max_size=3))
-def test_usage_is_the_integral_of_what_was_held(events: list[tuple[str, int, int]], sizes: list[int]) -> None:
+def test_usage_is_the_integral_of_what_was_held(events, sizes):
     """Every claim is charged from its match to its end; first use is the first match."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "state.db"

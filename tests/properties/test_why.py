@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from tests.engine.negotiation.pools import JOB, NOW, SLOT, claimed
 
 from fairq.common.records import AccountingRecord, Actor, Ad, JobRange, JobStatus, SlotRecord
-from fairq.settings import Settings, load
+from fairq.settings import load
 from fairq.state import job_ads, job_changes, jobs, meta, slots, submitters
-from fairq.state.connection import State, reading, writing
+from fairq.state.connection import reading, writing
 from fairq.steps.cycle.negotiate import negotiate
 from fairq.steps.jobs.finish import finish
 from fairq.steps.jobs.selection import Selection, parse_targets
@@ -108,7 +108,7 @@ pools = st.fixed_dictionaries(
 )
 
 
-def fill(path: Path, pool: dict[str, Any]) -> None:
+def fill(path, pool):
     requirements = "/Expr(MY.Start && TARGET.RequestMemory <= MY.Memory && TARGET.RequestCpus <= MY.Cpus)/"
     with writing(path) as state:
         ads: list[Ad] = []
@@ -136,7 +136,7 @@ def fill(path: Path, pool: dict[str, Any]) -> None:
         meta.set(state, "last_update", str(NOW))
 
 
-def rules(path: Path, pool: dict[str, Any], quotas: dict[str, dict[str, Any]]) -> Settings:
+def rules(path, pool, quotas):
     lines = [
         "[negotiator]",
         f'rules = "{pool["rules"]}"',
@@ -154,7 +154,7 @@ def rules(path: Path, pool: dict[str, Any], quotas: dict[str, dict[str, Any]]) -
     return load(config, None, {"HOME": "/nonexistent"})
 
 
-def edited(path: Path, job: str, **columns: Any) -> None:
+def edited(path, job, **columns):
     """Queue a job anew with other columns, as if it had been submitted so."""
     cluster, proc = map(int, job.split("."))
     with writing(path) as state:
@@ -164,18 +164,18 @@ def edited(path: Path, job: str, **columns: Any) -> None:
         jobs.add(state, [replace(former, ad_id=job_ads.ad_id(state, shared), **columns)])
 
 
-def ad_of(state: State, job: str) -> Ad:
+def ad_of(state, job):
     cluster, proc = map(int, job.split("."))
     (found,) = jobs.select(state, cluster=cluster, proc=proc)
     return {**job_ads.ads(state, [found.ad_id])[found.ad_id], **(found.own or {})}
 
 
-def without_clause(text: str, clause: str, to: str | None) -> str:
+def without_clause(text, clause, to):
     assert clause in text
     return text.replace(clause, to or "true", 1)
 
 
-def apply(path: Path, configured: Settings, change: dict[str, Any], made: dict[str, Any]) -> None:
+def apply(path, configured, change, made):
     """Do to the state, and to the settings *made*, what a change says, by other means than `why` tried it."""
     what, of, to = change["change"], change["of"], change["to"]
     quotas = made["groups"]
@@ -233,13 +233,13 @@ def apply(path: Path, configured: Settings, change: dict[str, Any], made: dict[s
         edited(path, of, own={**(former.own or {}), change["attribute"]: to})
 
 
-def _freed(ad: Ad) -> Ad:
+def _freed(ad):
     of_claim = ("RemoteUser", "RemoteOwner", "ConcurrencyLimits", "RetirementTimeRemaining")
     freed = {name: value for name, value in ad.items() if name not in of_claim}
     return {**freed, "State": "Unclaimed", "Activity": "Idle", "CurrentRank": 0.0}
 
 
-def _running(state: State) -> list[tuple[str, str]]:
+def _running(state):
     from fairq.state import claims
 
     names = dict(zip(slots.load_ids(state), slots.load_names(state), strict=True))
@@ -258,7 +258,7 @@ def _running(state: State) -> list[tuple[str, str]]:
     phases=[Phase.explicit, Phase.generate],  # to shrink a whole pool takes minutes
     suppress_health_check=list(HealthCheck),
 )
-def test_the_change_that_why_names_lets_the_job_run(pool: dict[str, Any]) -> None:
+def test_the_change_that_why_names_lets_the_job_run(pool):
     """For every job that a cycle left idle: with the changes made, the next cycle matches it."""
     with tempfile.TemporaryDirectory() as folder:
         original = Path(folder) / "state.db"

@@ -6,17 +6,15 @@ import tempfile
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings
 from tests.engine.negotiation.pools import NOW
 from tests.properties.test_why import fill, pools, rules
 
-from fairq.common.records import Actor, JobRange
+from fairq.common.records import Actor
 from fairq.engine.explain.changes import Change, ChangeKind
-from fairq.engine.explain.diagnosis import Diagnosis, Outcome
+from fairq.engine.explain.diagnosis import Diagnosis
 from fairq.engine.explain.remedies import Remedy, remedies
-from fairq.settings import Settings
 from fairq.state.connection import reading
 from fairq.steps.cycle.load import load_pool, load_round_robin_times
 from fairq.steps.cycle.negotiate import negotiate
@@ -27,14 +25,14 @@ TRIED = 6
 """Number of remedies tried for each job."""
 
 
-def of_whole_slots(pool: dict[str, Any]) -> dict[str, Any]:
+def of_whole_slots(pool):
     """The pool without partitionable slots, and with nobody who uses concurrency limits yet."""
     left_out = ("PartitionableSlot", "SlotType", "ConcurrencyLimits")
     slots = [({name: value for name, value in ad.items() if name not in left_out}, user) for ad, user in pool["slots"]]
     return {**pool, "slots": slots}
 
 
-def where_nobody_is_preempted(pool: dict[str, Any]) -> dict[str, Any]:
+def where_nobody_is_preempted(pool):
     """The pool with whole slots that stay with their users, without concurrency limits: cycles end early there."""
     slots = [({**ad, "Rank": 0.0, "CurrentRank": 0.0}, user) for ad, user in of_whole_slots(pool)["slots"]]
     jobs = [(name, (*ad, {**more, "limits": None}), count) for name, (*ad, more), count in pool["jobs"]]
@@ -42,14 +40,14 @@ def where_nobody_is_preempted(pool: dict[str, Any]) -> dict[str, Any]:
     return {**pool, **fixed, "slots": slots, "jobs": jobs}
 
 
-def imagined(path: Path, configured: Settings) -> ImaginedPool:
+def imagined(path, configured):
     with reading(path) as state:
         pool = load_pool(state, configured, NOW + 60)
         times = load_round_robin_times(state)
     return ImaginedPool.of(pool, negotiation_policy(configured), NOW + 60, times)
 
 
-def tries(world: ImaginedPool, held: Outcome, job: JobRange) -> list[Remedy]:
+def tries(world, held, job):
     """The first remedies for a job, and each slot in use as if it became free."""
     used = [row for row, user in enumerate(held.observer.holders) if user is not None]
     freed: list[Remedy] = [(Change(ChangeKind.FREE_SLOT, held.labels[row]),) for row in used]
@@ -71,7 +69,7 @@ MISSED: list[bool] = []
 
 @given(pools)
 @always_the_same(max_examples=20)
-def whatever_is_told_is_so(pool: dict[str, Any]) -> None:
+def whatever_is_told_is_so(pool):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "state.db"
         quiet = where_nobody_is_preempted(pool)
@@ -92,6 +90,6 @@ def whatever_is_told_is_so(pool: dict[str, Any]) -> None:
                     MISSED.append(after.is_missed())
 
 
-def test_a_cycle_may_end_early_and_tells_the_same() -> None:
+def test_a_cycle_may_end_early_and_tells_the_same():
     whatever_is_told_is_so()
     assert {True, False} == set(MISSED)

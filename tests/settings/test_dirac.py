@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,6 @@ from hypothesis import strategies as st
 from fairq.settings.dirac.cfg import Section, is_cfg, parse_cfg
 from fairq.settings.dirac.translate import translate
 from fairq.settings.share_blocks import nested
-
-Run = Callable[..., Any]
 
 REGISTRY = """
 # who is who
@@ -60,12 +57,12 @@ Operations
 """
 
 
-def taken(text: str) -> dict[str, Any]:
+def taken(text):
     shares: dict[str, Any] = translate(parse_cfg(text, "x.cfg")).document["shares"]
     return shares
 
 
-def test_groups_have_their_shares_and_whether_they_share_jobs() -> None:
+def test_groups_have_their_shares_and_whether_they_share_jobs():
     imported = translate(parse_cfg(REGISTRY, "x.cfg"))
     assert imported.document["shares"] == {
         "rules": "dirac",
@@ -79,12 +76,12 @@ def test_groups_have_their_shares_and_whether_they_share_jobs() -> None:
 
 
 @pytest.mark.parametrize(("properties", "shares"), [("JobSharing", True), ("X, JOB_SHARING", True), ("Job", False)])
-def test_job_sharing_is_known_in_both_spellings(properties: str, shares: bool) -> None:
+def test_job_sharing_is_known_in_both_spellings(properties, shares):
     imported = taken(f"Registry {{ Groups {{ p {{ Properties = {properties} }} }} }}")
     assert imported["groups"]["p"]["job_sharing"] is shares
 
 
-def test_what_a_virtual_organisation_says_goes_before_what_is_for_everybody() -> None:
+def test_what_a_virtual_organisation_says_goes_before_what_is_for_everybody():
     imported = translate(parse_cfg(OPERATIONS, "x.cfg"))
     assert imported.document["shares"] == {
         "rules": "dirac",
@@ -98,7 +95,7 @@ def test_what_a_virtual_organisation_says_goes_before_what_is_for_everybody() ->
     assert [entry.name for entry in imported.not_taken] == ["AllowedJobTypes", "enable_shares_correction"]
 
 
-def test_the_bounds_of_what_jobs_that_state_nothing_get_are_taken() -> None:
+def test_the_bounds_of_what_jobs_that_state_nothing_get_are_taken():
     description = "DefaultPriority = 3\nMinPriority = 2\nMaxPriority = 7\nMinCPUTime = 500\nMaxCPUTime = 9e9\n"
     imported = translate(parse_cfg(f"Operations {{ Defaults {{ JobDescription {{ {description} }} }} }}", "x.cfg"))
     bounds = {"default_priority": 3, "min_priority": 2, "max_priority": 7, "min_cpu_time": 500}
@@ -106,14 +103,14 @@ def test_the_bounds_of_what_jobs_that_state_nothing_get_are_taken() -> None:
     assert [(entry.name, entry.why) for entry in imported.not_taken] == [("MaxCPUTime", "'9e9' is not a whole number")]
 
 
-def test_a_block_that_stands_alone_is_put_to_work() -> None:
+def test_a_block_that_stands_alone_is_put_to_work():
     assert taken("ShareCorrections { ShareCorrectorsToStart = WMSHistory }")["enable_shares_correction"] is True
     assert "enable_shares_correction" not in taken(
         "Operations { Defaults { JobScheduling { ShareCorrections { ShareCorrectorsToStart = X } } } }"
     )
 
 
-def test_an_import_from_dirac_leaves_the_other_settings_alone(run: Run, state: Path, tmp_path: Path) -> None:
+def test_an_import_from_dirac_leaves_the_other_settings_alone(run, state, tmp_path):
     file = Path(f"{state}.toml")
     file.write_text('[accounting]\nuid_domain = "example.org"\n[shares]\nselection = "strict"\n')
     (tmp_path / "dirac.cfg").write_text(REGISTRY + OPERATIONS)
@@ -125,7 +122,7 @@ def test_an_import_from_dirac_leaves_the_other_settings_alone(run: Run, state: P
     assert "strict" in Path(f"{file}.bak").read_text()
 
 
-def test_both_kinds_of_configuration_are_taken_in_one_go(run: Run, state: Path, tmp_path: Path) -> None:
+def test_both_kinds_of_configuration_are_taken_in_one_go(run, state, tmp_path):
     (tmp_path / "dirac.cfg").write_text(REGISTRY)
     (tmp_path / "pool.conf").write_text("PRIORITY_HALFLIFE = 60\n")
     assert run("--state", state, "config", "import", tmp_path / "pool.conf", tmp_path / "dirac.cfg").code == 0
@@ -147,11 +144,11 @@ def test_both_kinds_of_configuration_are_taken_in_one_go(run: Run, state: Path, 
         ("", False),
     ],
 )
-def test_the_content_tells_whose_configuration_it_is(text: str, is_dirac: bool) -> None:
+def test_the_content_tells_whose_configuration_it_is(text, is_dirac):
     assert is_cfg(text) is is_dirac
 
 
-def test_a_section_that_stands_there_twice_is_one_and_later_files_win() -> None:
+def test_a_section_that_stands_there_twice_is_one_and_later_files_win():
     root = Section("")
     root.merge(parse_cfg("A { x = 1\n y = 1 }\nA { z = 1 }", "one"))
     root.merge(parse_cfg("A { x = 2 }", "two"))
@@ -166,7 +163,7 @@ TREES = st.recursive(
 )
 
 
-def written(tree: dict[str, Any], indent: str = "") -> str:
+def written(tree, indent=""):
     lines = []
     for name, value in tree.items():
         if isinstance(value, dict):
@@ -176,16 +173,16 @@ def written(tree: dict[str, Any], indent: str = "") -> str:
     return "".join(lines)
 
 
-def read(section: Section) -> dict[str, Any]:
+def read(section):
     options: dict[str, Any] = {name: option.value for name, option in section.options.items()}
     return options | {name: read(inner) for name, inner in section.sections.items()}
 
 
 @given(TREES)
-def test_whatever_is_written_is_read_back(tree: dict[str, Any]) -> None:
+def test_whatever_is_written_is_read_back(tree):
     assert read(parse_cfg(written(tree), "x")) == tree
 
 
-def test_a_block_of_the_settings_is_nested_as_dirac_nests_it() -> None:
+def test_a_block_of_the_settings_is_nested_as_dirac_nests_it():
     entries = {("shares", "X", "a", "b"): 1, ("shares", "X", "c"): ("d", "e"), ("shares", "Y", "z"): 2}
     assert nested(entries, "X") == {"a": {"b": 1}, "c": ["d", "e"]}

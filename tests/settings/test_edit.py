@@ -46,12 +46,12 @@ CASES: dict[str, tuple[tuple[str, ...], Any, str, str]] = {
 
 
 @pytest.mark.parametrize(("path", "value", "before", "after"), CASES.values(), ids=CASES)
-def test_the_rest_of_the_file_stays(path: tuple[str, ...], value: Any, before: str, after: str) -> None:
+def test_the_rest_of_the_file_stays(path, value, before, after):
     """Exactly one place of the text changes."""
     assert set_value(TEXT, path, value) == (TEXT.replace(before, after), True)
 
 
-def test_what_cannot_be_changed_in_place_is_written_anew() -> None:
+def test_what_cannot_be_changed_in_place_is_written_anew():
     """Inside an inline table the document is rewritten, and that is said."""
     edited, kept = set_value(TEXT, ("groups", "chem", "quota"), 5)
 
@@ -61,7 +61,7 @@ def test_what_cannot_be_changed_in_place_is_written_anew() -> None:
     assert not kept
 
 
-def test_an_empty_file_is_begun() -> None:
+def test_an_empty_file_is_begun():
     """The first setting makes its table."""
     assert set_value("", ("groups", "a.b", "quota"), 5) == ('[groups."a.b"]\nquota = 5\n', True)
 
@@ -76,11 +76,11 @@ AWKWARD = {
 
 @pytest.mark.parametrize("text", AWKWARD.values(), ids=AWKWARD)
 @pytest.mark.parametrize(("path", "value"), [(("negotiator", "rules"), "htcondor"), (("groups", "a.b", "quota"), 7)])
-def test_nothing_but_the_value_changes(text: str, path: tuple[str, ...], value: Any) -> None:
+def test_nothing_but_the_value_changes(text, path, value):
     """However a document is written, it afterwards says the same and the new value."""
     from fairq.settings.collect import Collection
 
-    def said(text: str) -> dict[tuple[str, ...], Any]:
+    def said(text):
         from pathlib import Path
 
         collection = Collection(lambda error: pytest.fail(str(error)))

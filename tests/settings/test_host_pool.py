@@ -1,9 +1,5 @@
 """The settings of this host's pool: the site file decides; a user's file and variables set a few."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from fairq.settings.host_pool import host_destination, host_settings
@@ -12,7 +8,7 @@ from fairq.settings.model import raise_first
 
 
 @pytest.fixture
-def files() -> tuple[Path, Path]:
+def files():
     site, user = site_file(), user_file()
     for file in (site, user):
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -20,7 +16,7 @@ def files() -> tuple[Path, Path]:
     return site, user
 
 
-def test_a_users_file_sets_no_rules(files: tuple[Path, Path]):
+def test_a_users_file_sets_no_rules(files):
     files[1].write_text(
         '[pool]\nuse = "private"\nadministrators = ["bob"]\nstate = "/y"\n[groups.mine]\nquota = 9\n'
         "[groups.physics]\nquota = 9\n[limits]\nx = 5\n[submit]\ncommand_timeout = 7\n"
@@ -33,7 +29,7 @@ def test_a_users_file_sets_no_rules(files: tuple[Path, Path]):
     assert (found["pool.use"], found["submit.command_timeout"]) == ("private", 7)
 
 
-def test_variables_set_no_rules(files: tuple[Path, Path], tmp_path: Path):
+def test_variables_set_no_rules(files, tmp_path):
     other = tmp_path / "other.toml"
     other.write_text('[negotiator]\nrules = "htcondor"\n[metrics]\nsubmitters = 3\n')
     variables = {"FAIRQ_POOL_ADMINISTRATORS": "bob", "FAIRQ_POOL_USE": "private", "FAIRQ_CONFIG": str(other)}
@@ -43,6 +39,6 @@ def test_variables_set_no_rules(files: tuple[Path, Path], tmp_path: Path):
     assert (found["pool.use"], found["metrics.submitters"]) == ("private", 3)
 
 
-def test_changes_of_rules_go_to_the_site_file(files: tuple[Path, Path]):
+def test_changes_of_rules_go_to_the_site_file(files):
     assert host_destination("pool.use") == files[1]
     assert host_destination("negotiator.rules") == files[0]

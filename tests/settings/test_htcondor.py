@@ -1,16 +1,12 @@
 """HTCondor's configuration is read as HTCondor reads it, and nothing of it is lost in silence."""
 
-from __future__ import annotations
-
 import tarfile
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.golden.archive import ARCHIVE
 
-from fairq.errors.base import FairqError, HTCondorConfigError, SettingsFileError, SettingValueError
+from fairq.errors.base import HTCondorConfigError, SettingsFileError, SettingValueError
 from fairq.settings import load
 from fairq.steps.config import ImportedConfig, SettingsFiles, import_config
 
@@ -18,10 +14,10 @@ Import = Callable[..., ImportedConfig]
 
 
 @pytest.fixture
-def imported(tmp_path: Path) -> Import:
+def imported(tmp_path):
     """Import a configuration text into a settings file of its own."""
 
-    def imported(text: str, **environ: str) -> ImportedConfig:
+    def imported(text, **environ):
         file = tmp_path / "pool.conf"
         file.write_text(text)
         return import_config(SettingsFiles(tmp_path / "out.toml", None, environ), [str(file)])
@@ -29,11 +25,11 @@ def imported(tmp_path: Path) -> Import:
     return imported
 
 
-def setting(result: ImportedConfig, name: str) -> Any:
+def setting(result, name):
     return load(result.file, None, {})[name]
 
 
-def reasons(result: ImportedConfig) -> dict[str, str]:
+def reasons(result):
     """Where and why, by name, with the line number instead of the place."""
     return {entry.name: f"{entry.where.rpartition(':')[2]}: {entry.why}" for entry in result.not_taken}
 
@@ -95,7 +91,7 @@ READ = {
 
 
 @pytest.mark.parametrize(("text", "name", "want"), READ.values(), ids=READ)
-def test_a_macro_becomes_its_setting(imported: Import, text: str, name: str, want: Any) -> None:
+def test_a_macro_becomes_its_setting(imported, text, name, want):
     """The setting has the value that HTCondor would use."""
     assert setting(imported(text, DOMAIN="x.org"), name) == want
 
@@ -109,13 +105,13 @@ CONDITIONS = {
 
 
 @pytest.mark.parametrize(("condition", "want"), CONDITIONS.items())
-def test_conditions_choose_the_block(imported: Import, condition: str, want: bool) -> None:
+def test_conditions_choose_the_block(imported, condition, want):
     """If, and else with it, as HTCondor decides its simple conditions."""
     text = f"A = 1\nEMPTY =\nif {condition}\n PRIORITY_HALFLIFE = 10\nelse\n PRIORITY_HALFLIFE = 20\nendif\n"
     assert setting(imported(text), HALF) == (10 if want else 20)
 
 
-def test_conditions_nest_and_only_the_first_true_part_counts(imported: Import) -> None:
+def test_conditions_nest_and_only_the_first_true_part_counts(imported):
     """Blocks in blocks that are left out stay out, whatever their own conditions."""
     result = imported(
         "if false\n if true\n  PRIORITY_HALFLIFE = 1\n else\n  PRIORITY_HALFLIFE = 2\n endif\n"
@@ -125,7 +121,7 @@ def test_conditions_nest_and_only_the_first_true_part_counts(imported: Import) -
     assert not result.not_taken
 
 
-def test_a_condition_that_is_not_understood_is_reported_and_its_block_left_out(imported: Import) -> None:
+def test_a_condition_that_is_not_understood_is_reported_and_its_block_left_out(imported):
     """Neither part of it is taken: nobody knows which holds."""
     text = "UID_DOMAIN = x\nif $(UID_DOMAIN) == y\n PRIORITY_HALFLIFE = 1\nelse\n PRIORITY_HALFLIFE = 2\nendif"
     result = imported(text)
@@ -149,7 +145,7 @@ GROUP_QUOTA_nobody = 3
 """
 
 
-def test_groups_are_those_of_group_names(imported: Import) -> None:
+def test_groups_are_those_of_group_names(imported):
     """Macros count in any case; a group nobody named, without a parent, or named twice is reported."""
     result = imported(GROUPS)
 
@@ -199,7 +195,7 @@ NOT_TAKEN = {
 
 
 @pytest.mark.parametrize(("text", "why"), NOT_TAKEN.values(), ids=NOT_TAKEN)
-def test_every_line_not_taken_over_is_reported(imported: Import, text: str, why: str) -> None:
+def test_every_line_not_taken_over_is_reported(imported, text, why):
     """With its place, its name, and why."""
     (entry,) = imported("DEFAULT_PRIO_FACTOR = 5\n" + text).not_taken
 
@@ -211,7 +207,7 @@ def test_every_line_not_taken_over_is_reported(imported: Import, text: str, why:
 @pytest.mark.parametrize(
     "name", ["OLD_PRIORITY_HALFLIFE", "SLOT_WEIGHT_TEST", "SLOT_WEIGHT2", "NEGOTIATOR_PRE_JOB_RANK_X", "MY_GROUP_NAMES"]
 )
-def test_a_name_of_somebody_s_own_is_taken_for_no_misspelling(imported: Import, name: str) -> None:
+def test_a_name_of_somebody_s_own_is_taken_for_no_misspelling(imported, name):
     (entry,) = imported(f"DEFAULT_PRIO_FACTOR = 5\n{name} = 3").not_taken
     assert "did you mean" not in entry.why
 
@@ -230,7 +226,7 @@ def test_a_name_of_somebody_s_own_is_taken_for_no_misspelling(imported: Import, 
         ("PRIORITY_HALFLIFE = $RANDOM_CHOICE(70,80)", 70),
     ],
 )
-def test_functions_of_macros_are_computed_and_draws_take_the_least(imported: Import, text: str, value: float) -> None:
+def test_functions_of_macros_are_computed_and_draws_take_the_least(imported, text, value):
     result = imported(text)
     assert setting(result, "accounting.priority_halflife") == value
     assert not result.not_taken
@@ -240,12 +236,12 @@ def test_functions_of_macros_are_computed_and_draws_take_the_least(imported: Imp
     "function",
     ["$INT(no number)", "$INT(5, %s)", "$INT(5, %999999d)", "$RANDOM_INTEGER(5)", "$RANDOM_INTEGER(9, 3)", "$F(x)"],
 )
-def test_a_function_that_cannot_be_computed_is_told(imported: Import, function: str) -> None:
+def test_a_function_that_cannot_be_computed_is_told(imported, function):
     (entry,) = imported(f"DEFAULT_PRIO_FACTOR = 5\nPRIORITY_HALFLIFE = {function}").not_taken
     assert entry.why == f"it needs {function.partition('(')[0]}(...), which is not known here"
 
 
-def test_a_macro_that_only_serves_others_is_not_reported(imported: Import) -> None:
+def test_a_macro_that_only_serves_others_is_not_reported(imported):
     """Its value went into the setting, or into a condition."""
     assert not imported("H = 60\nOLD = 1\nif $(OLD)\nPRIORITY_HALFLIFE = $(H)\nendif").not_taken
 
@@ -281,9 +277,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("text", "kind", "words"), REFUSED.values(), ids=REFUSED)
-def test_a_wrong_configuration_changes_nothing(
-    imported: Import, tmp_path: Path, text: str, kind: type[FairqError], words: str
-) -> None:
+def test_a_wrong_configuration_changes_nothing(imported, tmp_path, text, kind, words):
     """One line says where and what; the settings file is as before."""
     (tmp_path / "out.toml").write_text("# mine\n")
     with pytest.raises(kind) as refused:
@@ -294,7 +288,7 @@ def test_a_wrong_configuration_changes_nothing(
     assert not (tmp_path / "out.toml.bak").exists()
 
 
-def test_several_files_are_one_configuration(tmp_path: Path) -> None:
+def test_several_files_are_one_configuration(tmp_path):
     """Later files win, and may use the macros of earlier ones."""
     one, two = tmp_path / "one", tmp_path / "two"
     one.write_text("H = 60\nPRIORITY_HALFLIFE = 1\nDEFAULT_PRIO_FACTOR = 5\n")
@@ -307,7 +301,7 @@ def test_several_files_are_one_configuration(tmp_path: Path) -> None:
     assert [(entry.where, entry.why) for entry in result.not_taken] == [(f"{one}:2", f"set again at {two}:1")]
 
 
-def test_every_golden_configuration_is_taken_over_whole(tmp_path: Path) -> None:
+def test_every_golden_configuration_is_taken_over_whole(tmp_path):
     """Each line of each recorded pool becomes a setting, and its expressions stay letter by letter."""
     count = 0
     with tarfile.open(ARCHIVE) as archive:
@@ -326,7 +320,7 @@ def test_every_golden_configuration_is_taken_over_whole(tmp_path: Path) -> None:
     assert count >= 100
 
 
-def test_macros_without_effect_are_taken_and_told(imported: Import) -> None:
+def test_macros_without_effect_are_taken_and_told(imported):
     """What this version does nothing with is kept in the file, but nobody is led to believe in it."""
     result = imported("NEGOTIATOR_RESOURCE_REQUEST_LIST_SIZE = 50\nPRIORITY_HALFLIFE = 10\n")
 

@@ -1,24 +1,20 @@
 """Settings come from layers, each value is checked, and every error says how to mend it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import fairq
 from fairq.errors.base import (
-    FairqError,
     SettingsFileError,
     SettingsGroupError,
     SettingsSyntaxError,
     SettingValueError,
     UnknownSettingError,
 )
-from fairq.settings import GroupSettings, Settings, load
+from fairq.settings import GroupSettings, load
 from fairq.settings.key import HTCONDOR
 from fairq.settings.keys import KEYS, SINGLE
 from fairq.settings.layers import site_file
@@ -50,10 +46,10 @@ quota_dynamic = 0.75
 
 
 @pytest.fixture
-def given(tmp_path: Path) -> Any:
+def given(tmp_path):
     """Load a document as the file of --config, with variables."""
 
-    def given(text: str = "", **variables: str) -> Settings:
+    def given(text="", **variables):
         file = tmp_path / "given.toml"
         file.write_text(text)
         return load(file, None, variables)
@@ -61,7 +57,7 @@ def given(tmp_path: Path) -> Any:
     return given
 
 
-def test_the_designs_example_loads_as_it_stands(given: Any) -> None:
+def test_the_designs_example_loads_as_it_stands(given):
     """Values have the types of the table, and a group's quota may be a whole number."""
     settings = given(EXAMPLE)
 
@@ -75,7 +71,7 @@ def test_the_designs_example_loads_as_it_stands(given: Any) -> None:
     assert settings.groups["group_physics.hep"].parent == "group_physics"
 
 
-def test_without_any_file_everything_has_its_default() -> None:
+def test_without_any_file_everything_has_its_default():
     """Nothing set: the documented rules, HTCondor's factors, no groups, no concurrency limit in the way."""
     settings = load(None, None, {})
 
@@ -123,9 +119,7 @@ POINTS = [
 
 
 @pytest.mark.parametrize(("name", "documented", "htcondor"), POINTS)
-def test_the_rules_decide_the_points_and_a_key_of_its_own_wins(
-    given: Any, name: str, documented: Any, htcondor: Any
-) -> None:
+def test_the_rules_decide_the_points_and_a_key_of_its_own_wins(given, name, documented, htcondor):
     """The default of a point follows negotiator.rules; whoever sets the point itself gets that."""
     assert given()[name] == documented
     assert given('[negotiator]\nrules = "htcondor"')[name] == htcondor
@@ -139,13 +133,13 @@ def test_the_rules_decide_the_points_and_a_key_of_its_own_wins(
     assert given(other)[name] == documented
 
 
-def test_every_point_is_tested_here() -> None:
+def test_every_point_is_tested_here():
     """The table of points above is the table of keys'."""
     own = {key.full_name for key in KEYS if key.point and key.scheme is HTCONDOR}
     assert {name for name, _, _ in POINTS} == own
 
 
-def test_the_site_file_is_the_first_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_site_file_is_the_first_there_is(tmp_path, monkeypatch):
     """A desktop puts a directory of its own before /etc/xdg."""
     monkeypatch.setenv("XDG_CONFIG_DIRS", f"{tmp_path}/desktop:{tmp_path}/xdg")
     assert site_file() == tmp_path / "desktop" / "fairq" / "fairq.toml"
@@ -154,7 +148,7 @@ def test_the_site_file_is_the_first_there_is(tmp_path: Path, monkeypatch: pytest
     assert load(None, None, {})["pool.undo_kept"] == 7
 
 
-def test_later_layers_win_key_by_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_later_layers_win_key_by_key(tmp_path, monkeypatch):
     """Site, user, the state's own file, a variable: the last one that says something counts."""
     site, user = tmp_path / "site" / "fairq", tmp_path / "user" / "fairq"
     monkeypatch.setenv("XDG_CONFIG_DIRS", str(site.parent))
@@ -187,7 +181,7 @@ def test_later_layers_win_key_by_key(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert load(None, None, {})["accounting.priority_halflife"] == 2
 
 
-def test_config_is_read_alone(tmp_path: Path) -> None:
+def test_config_is_read_alone(tmp_path):
     """With --config, and with FAIRQ_CONFIG, neither the state's file nor another one counts."""
     state = tmp_path / "s"
     (tmp_path / "s.toml").write_text("[accounting]\npriority_halflife = 3\n")
@@ -212,7 +206,7 @@ VARIABLES = [
 
 
 @pytest.mark.parametrize(("variable", "text", "name", "want"), VARIABLES)
-def test_a_variable_sets_a_setting(variable: str, text: str, name: str, want: Any) -> None:
+def test_a_variable_sets_a_setting(variable, text, name, want):
     """FAIRQ_<SECTION>_<KEY> wins over all files, its text read by the type of the key."""
     assert load(None, None, {variable: text})[name] == want
     assert load(None, None, {variable: ""})["negotiator.rules"] == "documented"  # empty counts as not there
@@ -226,12 +220,12 @@ SPELLINGS = {
 
 
 @pytest.mark.parametrize(("text", "want"), SPELLINGS.values(), ids=SPELLINGS)
-def test_expressions_may_be_written_shorter(given: Any, text: str, want: str | None) -> None:
+def test_expressions_may_be_written_shorter(given, text, want):
     """What is an expression anyway needs no quotes."""
     assert given(text)["negotiator.preemption_requirements"] == want
 
 
-def test_dotted_names_need_no_quotes(given: Any) -> None:
+def test_dotted_names_need_no_quotes(given):
     """A table in a group's table is its child; limits with a dot likewise."""
     settings = given("[groups.a]\nquota = 3\n[groups.a.b]\nquota = 2\n[limits]\ndb.x = 5\nDefault_db = 9\ndefault = 1")
 
@@ -294,7 +288,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("text", "kind", "words"), REFUSED.values(), ids=REFUSED)
-def test_a_wrong_file_is_refused(given: Any, text: str, kind: type[FairqError], words: str) -> None:
+def test_a_wrong_file_is_refused(given, text, kind, words):
     """One line that names the file, the key, and what would be right."""
     with pytest.raises(kind) as refused:
         given(text)
@@ -305,7 +299,7 @@ def test_a_wrong_file_is_refused(given: Any, text: str, kind: type[FairqError], 
     assert "\n" not in message
 
 
-def test_an_error_names_the_line(given: Any) -> None:
+def test_an_error_names_the_line(given):
     """The line of a wrong key is that in the file, whatever stands before it."""
     text = '# [accounting]\n[negotiator]\ngroup_sort_expr = """\nrules = 3\n"""\n\nrules = "x"\n'
     with pytest.raises(SettingValueError, match=r"given.toml:7: negotiator.rules = 'x'"):
@@ -320,7 +314,7 @@ UNREADABLE = {
 
 
 @pytest.mark.parametrize(("name", "words"), UNREADABLE.values(), ids=UNREADABLE)
-def test_an_unreadable_file_is_refused(tmp_path: Path, name: str, words: str) -> None:
+def test_an_unreadable_file_is_refused(tmp_path, name, words):
     """A file named by --config must be there and be text."""
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(SettingsFileError, match=words):
@@ -335,19 +329,19 @@ WRONG_VARIABLES = {
 
 
 @pytest.mark.parametrize(("variable", "text", "kind", "words"), WRONG_VARIABLES.values(), ids=WRONG_VARIABLES)
-def test_a_wrong_variable_is_refused(variable: str, text: str, kind: type[FairqError], words: str) -> None:
+def test_a_wrong_variable_is_refused(variable, text, kind, words):
     """A variable that begins like a setting but is none would else be ignored in silence."""
     with pytest.raises(kind) as refused:
         load(None, None, {variable: text})
     assert words in str(refused.value)
 
 
-def test_other_variables_of_fairq_do_no_harm() -> None:
+def test_other_variables_of_fairq_do_no_harm():
     """FAIRQ_STATE and the like are no settings."""
     load(None, None, {"FAIRQ_STATE": "x", "FAIRQ_DEBUG": "1", "FAIRQ_OTHER_THING": "1"})
 
 
-def test_the_key_table_is_consistent() -> None:
+def test_the_key_table_is_consistent():
     """Every setting's default is a value it accepts, and no name or macro stands for two settings."""
     from fairq.settings.values import from_text, from_toml, to_text, to_toml
 
@@ -363,7 +357,7 @@ def test_the_key_table_is_consistent() -> None:
     assert len(set(macros)) == len(macros)
 
 
-def test_the_default_expressions_are_expressions() -> None:
+def test_the_default_expressions_are_expressions():
     """What is used when nothing is set parses."""
     from fairq.engine.classad import parse
 
@@ -372,7 +366,7 @@ def test_the_default_expressions_are_expressions() -> None:
             parse(key.default)
 
 
-def test_loading_settings_imports_nothing_heavy(tmp_path: Path) -> None:
+def test_loading_settings_imports_nothing_heavy(tmp_path):
     """Every command loads the settings, so that must not pull in NumPy, the ClassAd library or Rich."""
     (tmp_path / "x.toml").write_text(EXAMPLE)
     program = (
@@ -385,7 +379,7 @@ def test_loading_settings_imports_nothing_heavy(tmp_path: Path) -> None:
     assert ended.stdout == "[]\n"
 
 
-def test_every_setting_is_read_or_said_to_have_no_effect() -> None:
+def test_every_setting_is_read_or_said_to_have_no_effect():
     """A key that no code asks for says so itself, and one that is asked for does not.
 
     max_concurrent_uploads only sets the default of another one.

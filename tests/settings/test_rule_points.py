@@ -1,13 +1,11 @@
 """A rule point is declared once, in the table of its scheme; everything else is made from there."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 from typing import get_args, get_type_hints
 
 import pytest
-from msgspec import NODEFAULT, Struct
+from msgspec import NODEFAULT
 
 import fairq
 from fairq.engine.accounting.factors import AccountingPolicy
@@ -36,13 +34,13 @@ POINTS = {
 POLICIES = (AccountingPolicy, NegotiationPolicy, QuotaPolicy, ShareRules, BrokerRules)
 
 
-def test_all_rule_points_of_the_settings_are_those_of_the_tables() -> None:
+def test_all_rule_points_of_the_settings_are_those_of_the_tables():
     points = [key for key in KEYS if key.point]
     assert {key.name for key in points} == set(POINTS)
     assert len(points) == len(POINTS)
 
 
-def test_a_rule_point_is_made_in_a_table_only() -> None:
+def test_a_rule_point_is_made_in_a_table_only():
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "rule_point":
@@ -50,7 +48,7 @@ def test_a_rule_point_is_made_in_a_table_only() -> None:
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: f"{policy.__module__}.{policy.__name__}")
-def test_the_engine_has_no_default_of_a_rule_point_and_knows_its_choices(policy: type[Struct]) -> None:
+def test_the_engine_has_no_default_of_a_rule_point_and_knows_its_choices(policy):
     hints = get_type_hints(policy, localns={"Expression": object})
     names, defaults = policy.__struct_fields__, policy.__struct_defaults__
     for name, default in zip(names, [NODEFAULT] * (len(names) - len(defaults)) + list(defaults), strict=True):
@@ -61,7 +59,7 @@ def test_the_engine_has_no_default_of_a_rule_point_and_knows_its_choices(policy:
             assert set(key.choices) <= set(get_args(hints[name])), name
 
 
-def test_defaults_of_dirac_s_own_options_are_those_that_the_engine_reads_by() -> None:
+def test_defaults_of_dirac_s_own_options_are_those_that_the_engine_reads_by():
     """The engine reads them out of dumps as well, where no settings are."""
     told = {key.name.rpartition(".")[2]: key.default for key in KEYS if key.section == CORRECTIONS}
     assert told["MaxGlobalCorrection"] == history_corrector.DEFAULT_BOUND

@@ -1,16 +1,11 @@
 """A setting takes an amount with its unit, in a file and in a variable, and holds the plain number."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 
-from fairq.settings import Settings, load
+from fairq.settings import load
 
 
-def of_file(folder: Path, text: str) -> Settings:
+def of_file(folder, text):
     file = folder / "given.toml"
     file.write_text(text)
     return load(file, None, {})
@@ -26,10 +21,10 @@ def of_file(folder: Path, text: str) -> Settings:
         ("submit", "command_timeout", "1m30s", 90),
     ],
 )
-def test_seconds_may_be_written_as_durations(tmp_path: Path, table: str, name: str, text: str, want: Any) -> None:
+def test_seconds_may_be_written_as_durations(tmp_path, table, name, text, want):
     assert of_file(tmp_path, f"[{table}]\n{name} = '{text}'")[f"{table}.{name}"] == want
     assert load(None, None, {f"FAIRQ_{table}_{name}".upper(): text})[f"{table}.{name}"] == want
 
 
-def test_a_dynamic_quota_may_be_a_percentage(tmp_path: Path) -> None:
+def test_a_dynamic_quota_may_be_a_percentage(tmp_path):
     assert of_file(tmp_path, "[groups.a]\nquota_dynamic = '12.5%'").groups["a"].quota_dynamic == 0.125

@@ -1,25 +1,20 @@
 """Rules that came with a version of HTCondor."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from fairq.common.versions import newest, version_of
-from fairq.settings import Settings
 from fairq.settings.model import load
 
 OLD = '[negotiator]\nrules = "htcondor"\ncondor_version = "23.9.6"\n'
 
 
-def given(folder: Path, text: str = "") -> Settings:
+def given(folder, text=""):
     file = folder / "given.toml"
     file.write_text(text)
     return load(file, None, {})
 
 
-def test_a_rule_of_a_later_version_does_not_hold_for_an_older_one(tmp_path: Path) -> None:
+def test_a_rule_of_a_later_version_does_not_hold_for_an_older_one(tmp_path):
     """count_preempted came with 25.10; whoever sets it gets it."""
     assert given(tmp_path, OLD)["accounting.count_preempted"] is False
     assert given(tmp_path, OLD.replace("23.9.6", "25.10.1"))["accounting.count_preempted"] is True
@@ -27,7 +22,7 @@ def test_a_rule_of_a_later_version_does_not_hold_for_an_older_one(tmp_path: Path
     assert given(tmp_path)["accounting.count_preempted"] is False
 
 
-def test_a_single_point_can_be_looked_at_alone(tmp_path: Path) -> None:
+def test_a_single_point_can_be_looked_at_alone(tmp_path):
     """It keeps its value where the version of the pool is found out later."""
     alone = given(tmp_path).under("htcondor", only={"accounting.count_preempted"})
     assert alone.at_version(None)["accounting.count_preempted"] is True
@@ -43,11 +38,11 @@ def test_a_single_point_can_be_looked_at_alone(tmp_path: Path) -> None:
         (None, None),
     ],
 )
-def test_the_version_in_a_text(text: str | None, version: tuple[int, ...] | None) -> None:
+def test_the_version_in_a_text(text, version):
     assert version_of(text) == version
 
 
-def test_the_newest_of_several_counts() -> None:
+def test_the_newest_of_several_counts():
     """10 is more than 9."""
     assert newest("25.9.0", None, "25.10.1", "") == (25, 10, 1)
     assert newest("", None) is None

@@ -1,9 +1,5 @@
 """A backup is the state at one instant, whole, and never in the place of something else."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from tests.state.pools import fill
 
@@ -12,7 +8,7 @@ from fairq.state import document, meta
 from fairq.state.connection import backup, reading, writing
 
 
-def test_a_backup_holds_the_whole_state(state: Path, tmp_path: Path) -> None:
+def test_a_backup_holds_the_whole_state(state, tmp_path):
     with writing(state) as opened:
         fill(opened)
         expected = document.export(opened)
@@ -22,7 +18,7 @@ def test_a_backup_holds_the_whole_state(state: Path, tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"state.db", "copy.db"}
 
 
-def test_a_backup_waits_for_no_writer(state: Path, tmp_path: Path) -> None:
+def test_a_backup_waits_for_no_writer(state, tmp_path):
     """It shows the state as it was before a write that is still under way."""
     with writing(state) as opened:
         meta.set(opened, "cycle", "1")
@@ -34,7 +30,7 @@ def test_a_backup_waits_for_no_writer(state: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["file", "link", "directory"])
-def test_what_is_there_is_never_overwritten(state: Path, tmp_path: Path, kind: str) -> None:
+def test_what_is_there_is_never_overwritten(state, tmp_path, kind):
     with writing(state) as opened:
         fill(opened)
     target = tmp_path / "target"
@@ -50,14 +46,14 @@ def test_what_is_there_is_never_overwritten(state: Path, tmp_path: Path, kind: s
     assert kind != "file" or target.read_text() == "precious"
 
 
-def test_a_place_that_cannot_be_written_is_named(state: Path, tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_named(state, tmp_path):
     with writing(state) as opened:
         fill(opened)
     with pytest.raises(BackupError, match=r"no/copy\.db was not written: No such file or directory"):
         backup(state, tmp_path / "no" / "copy.db")
 
 
-def test_there_must_be_something_to_back_up(state: Path, tmp_path: Path) -> None:
+def test_there_must_be_something_to_back_up(state, tmp_path):
     with pytest.raises(BackupError, match="does not exist"):
         backup(state, tmp_path / "copy.db")
     assert list(tmp_path.iterdir()) == []

@@ -7,7 +7,6 @@ import random
 import re
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from tests.state.pools import fill
@@ -17,12 +16,12 @@ from fairq.state import check, checksums, document
 from fairq.state.connection import migrated, reading, writing
 
 
-def found(state: Path) -> list[str]:
+def found(state):
     with reading(state) as opened:
         return check.findings(opened)
 
 
-def test_a_sound_state_has_no_faults(state: Path) -> None:
+def test_a_sound_state_has_no_faults(state):
     assert found(state) == []
     with writing(state) as opened:
         fill(opened)
@@ -68,7 +67,7 @@ FAULTS: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize(("statement", "words"), FAULTS.values(), ids=FAULTS)
-def test_a_fault_is_found_and_told_in_one_line(state: Path, statement: str, words: str) -> None:
+def test_a_fault_is_found_and_told_in_one_line(state, statement, words):
     with writing(state) as opened:
         fill(opened)
         opened.connection.execute("PRAGMA defer_foreign_keys = ON")
@@ -82,7 +81,7 @@ def test_a_fault_is_found_and_told_in_one_line(state: Path, statement: str, word
     assert not any("\n" in fault for fault in faults)
 
 
-def test_damage_of_the_file_is_found(state: Path) -> None:
+def test_damage_of_the_file_is_found(state):
     with writing(state) as opened:
         fill(opened)
         (page,) = opened.connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'job_owner'").fetchone()
@@ -94,12 +93,12 @@ def test_damage_of_the_file_is_found(state: Path) -> None:
     assert all(fault.startswith("damage: ") for fault in faults)
 
 
-def exported(state: Path) -> str:
+def exported(state):
     with reading(state) as opened:
         return json.dumps(document.export(opened))
 
 
-def complaints(state: Path) -> list[str]:
+def complaints(state):
     """What the check says of a file; one that cannot even be opened is found, too."""
     try:
         return found(state)
@@ -108,7 +107,7 @@ def complaints(state: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_flipped_bit_that_changes_the_content_is_found(state: Path, seed: int) -> None:
+def test_a_flipped_bit_that_changes_the_content_is_found(state, seed):
     """Whatever record, column or index it is in."""
     with writing(state) as opened:
         fill(opened)
@@ -149,7 +148,7 @@ ALTERED: dict[str, tuple[str, str, str]] = {
 
 
 @pytest.mark.parametrize(("table", "statement", "words"), ALTERED.values(), ids=ALTERED)
-def test_what_was_changed_by_no_command_is_named(state: Path, table: str, statement: str, words: str) -> None:
+def test_what_was_changed_by_no_command_is_named(state, table, statement, words):
     with writing(state) as opened:
         fill(opened)
     behind_the_guard(state, table, statement)
@@ -157,10 +156,10 @@ def test_what_was_changed_by_no_command_is_named(state: Path, table: str, statem
     assert any(fault.startswith(f"damage: {words}") for fault in faults), faults
 
 
-def behind_the_guard(state: Path, table: str, statement: str) -> None:
+def behind_the_guard(state, table, statement):
     """Change a record, but not what the table's guard index has of it."""
 
-    def execute(statement: str, *rows: tuple[object, ...]) -> None:
+    def execute(statement, *rows):
         # Each connection reads the schema as the former one left it.
         with closing(sqlite3.connect(state, isolation_level=None)) as raw:
             checksums.register(raw)
@@ -175,7 +174,7 @@ def behind_the_guard(state: Path, table: str, statement: str) -> None:
     execute("INSERT INTO sqlite_master VALUES (?, ?, ?, ?, ?)", *removed)
 
 
-def test_every_column_is_in_an_index_as_it_is_or_as_a_checksum() -> None:
+def test_every_column_is_in_an_index_as_it_is_or_as_a_checksum():
     """A new table, or a new column, needs a guard."""
     with closing(migrated()) as state:
         query = state.execute

@@ -1,25 +1,21 @@
 """What claims have in common is stored once, as long as any claim has it."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 from msgspec.structs import replace
 
 from fairq.common.records import Claim, SlotRecord
 from fairq.state import claim_columns, claims, slots
 from fairq.state.claims import AlikeClaims
-from fairq.state.connection import State, reading, writing
+from fairq.state.connection import reading, writing
 
 FIRST = Claim(1, "a@x", 100, 1.5, "far", 7, 3, 0.5, "lic", "g", True, matched=True)
 
 
-def stored(state: State) -> int:
+def stored(state):
     """How many terms there are."""
     return int(state.connection.execute("SELECT count(*) FROM claim_terms").fetchone()[0])
 
 
-def test_alike_claims_share_their_terms_until_the_last_is_released(state: Path) -> None:
+def test_alike_claims_share_their_terms_until_the_last_is_released(state):
     with writing(state) as opened:
         slots.add(opened, [SlotRecord(0, f"s{number}", {}) for number in range(4)])
         claims.store_alike(opened, [AlikeClaims(FIRST, [2, 4, 1])])
@@ -45,7 +41,7 @@ def test_alike_claims_share_their_terms_until_the_last_is_released(state: Path) 
         assert (claims.load_all(opened), dict(claim_columns.load(opened)), stored(opened)) == ([], {}, 0)
 
 
-def test_readers_go_on_while_very_many_claims_are_stored(state: Path) -> None:
+def test_readers_go_on_while_very_many_claims_are_stored(state):
     """They are written at the end: a writer that does it before locks everybody out, as SQLite's memory is full."""
     count = 60_000
     with writing(state) as opened:

@@ -1,55 +1,48 @@
 """``fairq state``: the command line of the state file."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.state.pools import fill
 
 from fairq.state.connection import writing
 
-Run = Callable[..., Any]
-
 
 @pytest.fixture
-def filled(state: Path) -> Path:
+def filled(state):
     with writing(state) as opened:
         fill(opened)
     return state
 
 
 class TestPath:
-    def test_it_is_one_line_for_scripts(self, run: Run, state: Path) -> None:
+    def test_it_is_one_line_for_scripts(self, run, state):
         ended = run("state", "path", "--state", state)
         assert (ended.code, ended.out, ended.err) == (0, f"{state}\n", "")
 
-    def test_links_are_followed(self, run: Run, filled: Path) -> None:
+    def test_links_are_followed(self, run, filled):
         link = filled.with_name("link.db")
         link.symlink_to(filled)
         found = json.loads(run("state", "path", "--state", link, "--json").out)
         assert found == {"path": str(filled), "exists": True, "size": filled.stat().st_size}
 
-    def test_a_damaged_file_is_found_too(self, run: Run, state: Path) -> None:
+    def test_a_damaged_file_is_found_too(self, run, state):
         state.write_text("no database")
         assert run("state", "path", "--state", state).out == f"{state}\n"
 
-    def test_without_a_choice_it_is_the_user_s_own(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_without_a_choice_it_is_the_user_s_own(self, run, monkeypatch):
         monkeypatch.setenv("XDG_STATE_HOME", "/somewhere")
         assert run("state", "path").out == "/somewhere/fairq/state.db\n"
 
 
 class TestCheck:
-    def test_a_sound_state_passes_in_silence(self, run: Run, filled: Path) -> None:
+    def test_a_sound_state_passes_in_silence(self, run, filled):
         ended = run("state", "check", "--state", filled)
         assert (ended.code, ended.out, ended.err) == (0, "", f"{filled} has no faults\n")
         assert run("-q", "state", "check", "--state", filled).err == ""
 
-    def test_a_state_that_does_not_exist_is_an_error_and_not_created(self, run: Run, state: Path) -> None:
+    def test_a_state_that_does_not_exist_is_an_error_and_not_created(self, run, state):
         ended = run("state", "check", "--state", state)
         assert (ended.code, ended.out) == (3, "")
         assert ended.err == (
@@ -57,7 +50,7 @@ class TestCheck:
         )
         assert not state.exists()
 
-    def test_every_fault_is_a_line_and_the_exit_code_is_1(self, run: Run, filled: Path) -> None:
+    def test_every_fault_is_a_line_and_the_exit_code_is_1(self, run, filled):
         with writing(filled) as opened:
             opened.connection.execute("UPDATE submitter SET resources_used = 9")
         ended = run("state", "check", "--state", filled)
@@ -67,7 +60,7 @@ class TestCheck:
         findings = json.loads(run("state", "check", "--state", filled, "--json").out)
         assert [record["finding"] for record in findings] == ended.out.splitlines()
 
-    def test_damage_that_bars_the_way_is_told_in_one_line(self, run: Run, filled: Path) -> None:
+    def test_damage_that_bars_the_way_is_told_in_one_line(self, run, filled):
         filled.write_bytes(filled.read_bytes()[:9000])
         ended = run("state", "check", "--state", filled)
         assert ended.code == 7
@@ -76,31 +69,31 @@ class TestCheck:
 
 
 class TestBackup:
-    def test_the_copy_is_a_state(self, run: Run, filled: Path, tmp_path: Path) -> None:
+    def test_the_copy_is_a_state(self, run, filled, tmp_path):
         ended = run("state", "backup", "--state", filled, tmp_path / "copy.db")
         assert (ended.code, ended.out, ended.err) == (0, "", f"copied to {tmp_path}/copy.db\n")
         histories = [run("state", "history", "--json", "--state", one).out for one in (filled, tmp_path / "copy.db")]
         assert histories[0] == histories[1]
 
-    def test_an_older_copy_is_never_lost(self, run: Run, filled: Path, tmp_path: Path) -> None:
+    def test_an_older_copy_is_never_lost(self, run, filled, tmp_path):
         (tmp_path / "copy.db").write_text("precious")
         ended = run("state", "backup", "--state", filled, tmp_path / "copy.db")
         assert (ended.code, ended.out) == (11, "")
         assert "a file of this name exists already" in ended.err
         assert (tmp_path / "copy.db").read_text() == "precious"
 
-    def test_a_directory_needs_a_name_in_it(self, run: Run, filled: Path, tmp_path: Path) -> None:
+    def test_a_directory_needs_a_name_in_it(self, run, filled, tmp_path):
         ended = run("state", "backup", "--state", filled, tmp_path)
         assert (ended.code, "give the name of the file too" in ended.err) == (11, True)
 
-    def test_without_a_state_there_is_nothing_to_copy(self, run: Run, state: Path, tmp_path: Path) -> None:
+    def test_without_a_state_there_is_nothing_to_copy(self, run, state, tmp_path):
         ended = run("state", "backup", "--state", state, tmp_path / "copy.db")
         assert (ended.code, "does not exist" in ended.err) == (11, True)
         assert list(tmp_path.iterdir()) == []
 
 
 class TestHistory:
-    def test_it_shows_who_changed_what_newest_last(self, run: Run, state: Path) -> None:
+    def test_it_shows_who_changed_what_newest_last(self, run, state):
         for factor in ("5", "7"):
             assert run("--state", state, "userprio", "--setfactor", "bob@x", factor).code == 0
         found = json.loads(run("state", "history", "--state", state, "--json").out)
@@ -110,7 +103,7 @@ class TestHistory:
         assert found[1]["after"]["PriorityFactor"] == 7
         assert "userprio --setfactor bob@x 7" in found[1]["command"]
 
-    def test_the_table_is_complete_in_a_pipe(self, run: Run, filled: Path) -> None:
+    def test_the_table_is_complete_in_a_pipe(self, run, filled):
         first, *rest = run("state", "history", "--state", filled).out.splitlines()
         assert first.split() == ["Number", "Time", "User", "Command", "Subject", "Before", "After"]
         assert [" ".join(line.split()[3:]) for line in rest] == [
@@ -129,31 +122,31 @@ class TestHistory:
             (["--constraint", 'subject == "slots"'], ["slots"]),
         ],
     )
-    def test_it_shows_what_is_asked_for(self, run: Run, filled: Path, options: list[str], subjects: list[str]) -> None:
+    def test_it_shows_what_is_asked_for(self, run, filled, options, subjects):
         out = run("state", "history", "--state", filled, *options, "--af", "subject").out
         assert out.split() == subjects
 
-    def test_values_are_json_in_csv(self, run: Run, filled: Path) -> None:
+    def test_values_are_json_in_csv(self, run, filled):
         out = run("state", "history", "--state", filled, "--csv", "--limit", "2").out
         assert out.splitlines()[0] == "number,time,user,command,reason,subject,before,after"
         assert '"{""Factor"": 1.0}"' in out
 
-    def test_a_state_without_history_says_so_aside(self, run: Run, state: Path) -> None:
+    def test_a_state_without_history_says_so_aside(self, run, state):
         ended = run("state", "history")
         assert (ended.code, ended.out, ended.err) == (0, "", "no changes\n")
 
     @pytest.mark.parametrize("limit", ["-1", "many", "1.5"])
-    def test_an_odd_limit_is_wrong_use(self, run: Run, state: Path, limit: str) -> None:
+    def test_an_odd_limit_is_wrong_use(self, run, state, limit):
         ended = run("state", "history", "--state", state, "--limit", limit)
         assert (ended.code, "--limit" in ended.err) == (2, True)
 
-    def test_a_name_that_is_no_text_is_named(self, run: Run, filled: Path) -> None:
+    def test_a_name_that_is_no_text_is_named(self, run, filled):
         ended = run("state", "history", "--state", filled, "--subject", "\udcff@x")
         assert (ended.code, len(ended.err.splitlines())) == (26, 1)
         assert "Unicode" in ended.err
 
 
-def test_every_command_refuses_a_foreign_file_in_the_same_words(run: Run, state: Path) -> None:
+def test_every_command_refuses_a_foreign_file_in_the_same_words(run, state):
     other = sqlite3.connect(state)
     other.execute("CREATE TABLE theirs (a)")
     other.close()

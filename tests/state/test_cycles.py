@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from fairq.common.records import CycleRecord
@@ -15,7 +14,7 @@ MANY = {**SHARED, "jobs": [1, 0, 2, 5, 3, 0], "reasons": ["no match found", "pol
 LIMITED = {"job": "7.0", "submitter": "b@x", "reason": "submitter limit exceeded", "group": "g", "quota_group": "g"}
 
 
-def test_rejections_are_read_one_by_one_however_they_were_stored(tmp_path: Path) -> None:
+def test_rejections_are_read_one_by_one_however_they_were_stored(tmp_path):
     decision: dict[str, Any] = {"cycle": 1, "rejections": [MANY, LIMITED]}
     with writing(tmp_path / "state.db") as state:
         cycles.add(state, CycleRecord(1, 0, "documented", decision, []))

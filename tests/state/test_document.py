@@ -20,25 +20,25 @@ OLDER = Path(__file__).parent.parent / "data" / "documents"
 """Documents that fairq exported when its schema was 1 and 12."""
 
 
-def exported(state: Path) -> Any:
+def exported(state):
     with reading(state) as opened:
         return json.loads(json.dumps(document.export(opened)))
 
 
 @pytest.fixture
-def filled(tmp_path: Path) -> Any:
+def filled(tmp_path):
     with writing(tmp_path / "filled.db") as opened:
         fill(opened)
     return exported(tmp_path / "filled.db")
 
 
-def test_a_restored_state_exports_the_same_document(state: Path, filled: Any) -> None:
+def test_a_restored_state_exports_the_same_document(state, filled):
     with writing(state) as opened:
         document.restore(opened, filled)
     assert exported(state) == filled
 
 
-def test_an_empty_state_goes_out_and_back_too(state: Path, tmp_path: Path, filled: Any) -> None:
+def test_an_empty_state_goes_out_and_back_too(state, tmp_path, filled):
     empty = exported(tmp_path / "none.db")
     with writing(state) as opened:
         document.restore(opened, filled)
@@ -47,7 +47,7 @@ def test_an_empty_state_goes_out_and_back_too(state: Path, tmp_path: Path, fille
     assert exported(state) == empty
 
 
-def test_a_document_takes_the_place_of_all_that_was_there(state: Path, filled: Any) -> None:
+def test_a_document_takes_the_place_of_all_that_was_there(state, filled):
     with writing(state) as opened:
         queued(opened, procs(77, 0, 9))
         history.record(opened, ACTOR, [])
@@ -56,7 +56,7 @@ def test_a_document_takes_the_place_of_all_that_was_there(state: Path, filled: A
     assert exported(state) == filled
 
 
-def test_a_restored_state_goes_on_as_the_old_one_would(state: Path, filled: Any) -> None:
+def test_a_restored_state_goes_on_as_the_old_one_would(state, filled):
     """Cluster numbers go on, equal ads are recognised, the history stays append-only."""
     with writing(state) as opened:
         document.restore(opened, filled)
@@ -67,7 +67,7 @@ def test_a_restored_state_goes_on_as_the_old_one_would(state: Path, filled: Any)
         assert triggers == (20,)
 
 
-def at(found: Any, *path: str | int) -> Any:
+def at(found, *path):
     for step in path:
         found = found[step]
     return found
@@ -110,9 +110,7 @@ WRONG: dict[str, tuple[list[str | int], Any, str]] = {
 
 
 @pytest.mark.parametrize(("path", "value", "words"), WRONG.values(), ids=WRONG)
-def test_what_is_wrong_is_named_with_its_place(
-    state: Path, filled: Any, path: list[str | int], value: Any, words: str
-) -> None:
+def test_what_is_wrong_is_named_with_its_place(state, filled, path, value, words):
     wrong = copy.deepcopy(filled)
     at(wrong, *path[:-1])[path[-1]] = value
     with writing(state) as opened:
@@ -124,13 +122,13 @@ def test_what_is_wrong_is_named_with_its_place(
 
 
 @pytest.mark.parametrize("value", [None, 5, [], "fairq", {}, {"fairq": {"document": 1, "schema": 1}}])
-def test_something_else_is_no_document(state: Path, value: Any) -> None:
+def test_something_else_is_no_document(state, value):
     with pytest.raises(InvalidDocumentError, match="the document: "), writing(state) as opened:
         document.restore(opened, value)
 
 
 @pytest.mark.parametrize("file", sorted(OLDER.iterdir()), ids=lambda file: file.stem)
-def test_a_document_of_an_older_fairq_is_taken_whole(state: Path, file: Path) -> None:
+def test_a_document_of_an_older_fairq_is_taken_whole(state, file):
     """What it lacks has its default; the usage of submitters is entered in the ledger."""
     older = json.loads(file.read_text())
     with writing(state) as opened:
@@ -144,26 +142,26 @@ def test_a_document_of_an_older_fairq_is_taken_whole(state: Path, file: Path) ->
     assert used
 
 
-def test_todays_document_lacks_nothing(state: Path, filled: Any) -> None:
+def test_todays_document_lacks_nothing(state, filled):
     del filled["jobs"][0]["hold_code"]
     with pytest.raises(InvalidDocumentError, match=r"jobs\[0\]: hold_code is missing"), writing(state) as opened:
         document.restore(opened, filled)
 
 
-def test_members_nobody_knows_are_refused(state: Path, filled: Any) -> None:
+def test_members_nobody_knows_are_refused(state, filled):
     filled["slots"][0]["colour"] = "red"
     with pytest.raises(InvalidDocumentError, match=r"slots\[0\]: 'colour' is not known here"), writing(state) as opened:
         document.restore(opened, filled)
 
 
-def test_whole_numbers_will_do_for_reals(state: Path, filled: Any) -> None:
+def test_whole_numbers_will_do_for_reals(state, filled):
     filled["submitters"][0]["priority"] = 3
     with writing(state) as opened:
         document.restore(opened, filled)
     assert exported(state)["submitters"][0]["priority"] == 3.0
 
 
-def test_restoring_empties_every_table(state: Path) -> None:
+def test_restoring_empties_every_table(state):
     """Also those of copies, which no trigger drops meanwhile."""
     with writing(state) as opened:
         found = opened.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")

@@ -1,13 +1,10 @@
 """What may lie where the state file should be: each case is used, or refused in one line and left alone."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3
 import stat
 import threading
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -31,12 +28,12 @@ from fairq.state.schema import BASELINE, newest
 NEWEST = newest()
 
 
-def contents(directory: Path) -> dict[str, tuple[bytes, int]]:
+def contents(directory):
     """Every file's bytes and time of change."""
     return {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in directory.iterdir() if path.is_file()}
 
 
-def refuses(state: Path, error: type[FairqError], words: str) -> None:
+def refuses(state, error, words):
     """Expect reading and writing both to fail with *error*, naming the file in one line, changing nothing."""
     before = contents(state.parent)
     for way in (reading, writing):
@@ -48,12 +45,12 @@ def refuses(state: Path, error: type[FairqError], words: str) -> None:
 
 
 class TestNoFileYet:
-    def test_it_reads_as_empty_and_is_not_created(self, tmp_path: Path) -> None:
+    def test_it_reads_as_empty_and_is_not_created(self, tmp_path):
         with reading(tmp_path / "no" / "state.db") as opened:
             assert meta.get(opened, "cycle") is None
         assert list(tmp_path.iterdir()) == []
 
-    def test_the_first_write_creates_it(self, tmp_path: Path) -> None:
+    def test_the_first_write_creates_it(self, tmp_path):
         state = tmp_path / "state with ?#% é.db"
         with writing(state) as opened:
             meta.set(opened, "cycle", "1")
@@ -61,30 +58,30 @@ class TestNoFileYet:
             assert meta.get(opened, "cycle") == "1"
         assert [path.name for path in state.parent.iterdir()] == [state.name]
 
-    def test_of_the_users_own_state_the_directories_too(self) -> None:
+    def test_of_the_users_own_state_the_directories_too(self):
         with writing(own_state()) as opened:
             meta.set(opened, "cycle", "1")
         assert own_state().is_file()
 
-    def test_the_directory_of_a_named_state_is_not_invented(self, tmp_path: Path) -> None:
+    def test_the_directory_of_a_named_state_is_not_invented(self, tmp_path):
         with pytest.raises(StateError, match="its directory does not exist"), writing(tmp_path / "no" / "state.db"):
             pass
         with pytest.raises(StateError, match="its directory does not exist"), cycle_lock(tmp_path / "no" / "state.db"):
             pass
         assert list(tmp_path.iterdir()) == []
 
-    def test_a_first_write_that_fails_leaves_no_file(self, state: Path) -> None:
+    def test_a_first_write_that_fails_leaves_no_file(self, state):
         with pytest.raises(ZeroDivisionError), writing(state) as opened:
             fill(opened)
             _ = 1 / 0
         assert list(state.parent.iterdir()) == []
 
-    def test_a_first_write_of_nothing_leaves_no_file(self, state: Path) -> None:
+    def test_a_first_write_of_nothing_leaves_no_file(self, state):
         with writing(state) as opened:
             assert meta.get(opened, "cycle") is None
         assert list(state.parent.iterdir()) == []
 
-    def test_a_first_write_shows_nothing_before_its_end(self, state: Path) -> None:
+    def test_a_first_write_shows_nothing_before_its_end(self, state):
         with writing(state) as opened:
             meta.set(opened, "cycle", "1")
             with reading(state, wait=0) as reader:
@@ -92,11 +89,11 @@ class TestNoFileYet:
         with reading(state) as reader:
             assert meta.get(reader, "cycle") == "1"
 
-    def test_who_waits_for_a_first_write_that_fails_makes_the_file_himself(self, state: Path) -> None:
+    def test_who_waits_for_a_first_write_that_fails_makes_the_file_himself(self, state):
         """The file that the other one has locked is gone by then: what is written to it would be lost."""
         waiting = threading.Event()
 
-        def second() -> None:
+        def second():
             waiting.set()
             with writing(state) as opened:
                 meta.set(opened, "cycle", "2")
@@ -113,7 +110,7 @@ class TestNoFileYet:
         assert list(state.parent.iterdir()) == [state]
 
     @pytest.mark.parametrize("umask, mode", [(0o002, 0o664), (0o022, 0o644), (0o077, 0o600)])
-    def test_its_mode_is_that_of_the_umask(self, state: Path, umask: int, mode: int) -> None:
+    def test_its_mode_is_that_of_the_umask(self, state, umask, mode):
         former = os.umask(umask)
         try:
             with writing(state) as opened:
@@ -122,7 +119,7 @@ class TestNoFileYet:
             os.umask(former)
         assert stat.S_IMODE(state.stat().st_mode) == mode
 
-    def test_a_file_of_length_zero_is_a_new_state(self, state: Path) -> None:
+    def test_a_file_of_length_zero_is_a_new_state(self, state):
         state.touch()
         with reading(state) as opened:
             assert meta.get(opened, "cycle") is None
@@ -134,7 +131,7 @@ class TestNoFileYet:
 
 
 class TestTransactions:
-    def test_a_write_that_fails_changes_nothing(self, state: Path) -> None:
+    def test_a_write_that_fails_changes_nothing(self, state):
         with writing(state) as opened:
             fill(opened)
         before = state.read_bytes()
@@ -143,7 +140,7 @@ class TestTransactions:
             _ = 1 / 0
         assert state.read_bytes() == before
 
-    def test_a_reader_changes_nothing(self, state: Path) -> None:
+    def test_a_reader_changes_nothing(self, state):
         with writing(state) as opened:
             fill(opened)
         before = contents(state.parent)
@@ -151,7 +148,7 @@ class TestTransactions:
             meta.set(opened, "cycle", "9")
         assert contents(state.parent) == before
 
-    def test_a_reader_sees_one_instant(self, state: Path) -> None:
+    def test_a_reader_sees_one_instant(self, state):
         with writing(state) as opened:
             meta.set(opened, "cycle", "1")
         with reading(state) as reader:
@@ -159,17 +156,17 @@ class TestTransactions:
                 meta.set(writer, "cycle", "2")
             assert meta.get(reader, "cycle") == "1"
 
-    def test_a_second_writer_waits_then_says_which_file_is_locked(self, state: Path) -> None:
+    def test_a_second_writer_waits_then_says_which_file_is_locked(self, state):
         told = f"lock on the state file {state} for over 1 s"
         with writing(state), pytest.raises(StateLockedError, match=told), writing(state, wait=1):
             pass
 
-    def test_a_second_writer_goes_on_when_the_first_one_is_done(self, state: Path) -> None:
+    def test_a_second_writer_goes_on_when_the_first_one_is_done(self, state):
         with writing(state) as opened:
             meta.set(opened, "cycle", "1")
             done = threading.Event()
 
-            def second() -> None:
+            def second():
                 with writing(state) as other:
                     meta.set(other, "schedd_name", f"after cycle {meta.get(other, 'cycle')}")
                 done.set()
@@ -181,11 +178,11 @@ class TestTransactions:
         with reading(state) as opened:
             assert meta.get(opened, "schedd_name") == "after cycle 1"
 
-    def test_an_error_of_the_step_itself_is_left_as_it_is(self, state: Path) -> None:
+    def test_an_error_of_the_step_itself_is_left_as_it_is(self, state):
         with pytest.raises(FileNotFoundError), writing(state):
             Path("/nonexistent/submit/file").read_text()
 
-    def test_what_sqlite_refuses_in_the_middle_of_a_step_comes_as_an_error_of_fairq(self, state: Path) -> None:
+    def test_what_sqlite_refuses_in_the_middle_of_a_step_comes_as_an_error_of_fairq(self, state):
         with pytest.raises(StateError, match="UNIQUE constraint") as caught, writing(state) as opened:
             for _ in range(2):
                 opened.connection.execute("INSERT INTO meta VALUES ('a', 'b')")
@@ -193,38 +190,38 @@ class TestTransactions:
 
 
 class TestForeignFiles:
-    def test_another_program_s_database_is_left_alone(self, state: Path) -> None:
+    def test_another_program_s_database_is_left_alone(self, state):
         with sqlite3.connect(state) as other:
             other.execute("CREATE TABLE theirs (a)")
         other.close()
         refuses(state, StateForeignError, "another program")
 
-    def test_a_database_marked_by_another_program_is_left_alone(self, state: Path) -> None:
+    def test_a_database_marked_by_another_program_is_left_alone(self, state):
         other = sqlite3.connect(state)
         other.executescript("PRAGMA application_id = 7; PRAGMA user_version = 1; CREATE TABLE a (b)")
         other.close()
         refuses(state, StateForeignError, "another program")
 
     @pytest.mark.parametrize("content", [b"[negotiator]\nrules = 'htcondor'\n", b"\0" * 5000, b"x"])
-    def test_a_file_that_is_no_database_is_left_alone(self, state: Path, content: bytes) -> None:
+    def test_a_file_that_is_no_database_is_left_alone(self, state, content):
         state.write_bytes(content)
         refuses(state, StateForeignError, "not an SQLite file")
 
-    def test_a_directory_is_refused(self, tmp_path: Path) -> None:
+    def test_a_directory_is_refused(self, tmp_path):
         refuses(tmp_path, StateForeignError, "directory")
 
-    def test_a_device_is_refused(self) -> None:
+    def test_a_device_is_refused(self):
         for way in (reading, writing):
             with pytest.raises(StateForeignError, match="not a regular file"), way(Path("/dev/null")):
                 pass
 
-    def test_a_path_below_a_file_is_refused(self, tmp_path: Path) -> None:
+    def test_a_path_below_a_file_is_refused(self, tmp_path):
         (tmp_path / "file").touch()
         for way in (reading, writing):
             with pytest.raises(StateError, match="Not a directory"), way(tmp_path / "file" / "state.db"):
                 pass
 
-    def test_a_name_that_is_too_long_is_refused(self, tmp_path: Path) -> None:
+    def test_a_name_that_is_too_long_is_refused(self, tmp_path):
         for way in (reading, writing):
             with pytest.raises(StateError, match="too long"), way(tmp_path / ("x" * 300)):
                 pass
@@ -232,23 +229,23 @@ class TestForeignFiles:
 
 class TestDamage:
     @pytest.fixture
-    def filled(self, state: Path) -> Path:
+    def filled(self, state):
         with writing(state) as opened:
             fill(opened)
         return state
 
-    def test_a_truncated_file_is_refused(self, filled: Path) -> None:
+    def test_a_truncated_file_is_refused(self, filled):
         os.truncate(filled, 10_000)
         refuses(filled, StateDamagedError, "damaged")
 
-    def test_damage_met_in_the_middle_is_told_in_one_line(self, filled: Path) -> None:
+    def test_damage_met_in_the_middle_is_told_in_one_line(self, filled):
         with filled.open("r+b") as file:
             file.seek(4096)
             file.write(b"\xff" * (filled.stat().st_size - 4096))
         with pytest.raises(StateDamagedError, match="damaged"), reading(filled) as opened:
             meta.get(opened, "cycle")
 
-    def test_a_file_without_its_tables_is_told_in_one_line(self, state: Path) -> None:
+    def test_a_file_without_its_tables_is_told_in_one_line(self, state):
         other = sqlite3.connect(state)
         other.execute(f"PRAGMA application_id = {migrations.APPLICATION_ID}")
         other.execute(f"PRAGMA user_version = {NEWEST}")
@@ -259,29 +256,27 @@ class TestDamage:
 
 class TestSchemas:
     @pytest.fixture
-    def upgrade(self, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    def upgrade(self, monkeypatch):
         """Let the next version of fairq have one migration more."""
 
-        def upgrade(*statements: str) -> None:
+        def upgrade(*statements):
             monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, statements))
 
         return upgrade
 
-    def test_a_newer_state_is_refused_and_left_alone(self, state: Path) -> None:
+    def test_a_newer_state_is_refused_and_left_alone(self, state):
         with writing(state) as opened:
             fill(opened)
             opened.connection.execute(f"PRAGMA user_version = {NEWEST + 1}")
         refuses(state, StateNewerError, f"schema {NEWEST + 1}.*up to {NEWEST}")
 
-    def test_a_state_older_than_the_baseline_is_refused_and_left_alone(self, state: Path) -> None:
+    def test_a_state_older_than_the_baseline_is_refused_and_left_alone(self, state):
         with writing(state) as opened:
             fill(opened)
             opened.connection.execute(f"PRAGMA user_version = {BASELINE - 1}")
         refuses(state, StateOlderError, f"schema {BASELINE - 1}.*from {BASELINE} on.*fairq export.*fairq import")
 
-    def test_an_older_state_is_upgraded_by_the_first_write_and_a_copy_is_kept(
-        self, state: Path, upgrade: Callable[[str], None]
-    ) -> None:
+    def test_an_older_state_is_upgraded_by_the_first_write_and_a_copy_is_kept(self, state, upgrade):
         with writing(state) as opened:
             meta.set(opened, "cycle", "1")
         upgrade("INSERT INTO meta VALUES ('later', 'yes')")
@@ -294,9 +289,7 @@ class TestSchemas:
             assert kept.execute("SELECT * FROM meta").fetchall() == [("cycle", "1")]
             assert upgraded.execute("PRAGMA user_version").fetchone() == (NEWEST + 1,)
 
-    def test_the_copy_never_takes_the_place_of_an_earlier_one(
-        self, state: Path, upgrade: Callable[[str], None]
-    ) -> None:
+    def test_the_copy_never_takes_the_place_of_an_earlier_one(self, state, upgrade):
         with writing(state) as opened:
             meta.set(opened, "cycle", "1")
         earlier = state.with_name(f"state.db.schema{NEWEST}")
@@ -307,9 +300,7 @@ class TestSchemas:
         assert earlier.read_text() == "precious"
         assert earlier.with_name(earlier.name + "-2").stat().st_size == state.stat().st_size
 
-    def test_an_older_state_can_be_read_without_being_changed(
-        self, state: Path, upgrade: Callable[[str], None]
-    ) -> None:
+    def test_an_older_state_can_be_read_without_being_changed(self, state, upgrade):
         with writing(state) as opened:
             meta.set(opened, "cycle", "1")
         before = contents(state.parent)
@@ -318,7 +309,7 @@ class TestSchemas:
             assert (meta.get(opened, "cycle"), meta.get(opened, "later")) == ("1", "yes")
         assert contents(state.parent) == before
 
-    def test_a_migration_that_fails_leaves_the_old_state(self, state: Path, upgrade: Callable[..., None]) -> None:
+    def test_a_migration_that_fails_leaves_the_old_state(self, state, upgrade):
         with writing(state) as opened:
             meta.set(opened, "cycle", "1")
         before = state.read_bytes()
@@ -329,7 +320,7 @@ class TestSchemas:
 
 
 class TestSymbolicLinks:
-    def test_the_file_behind_the_link_is_the_state(self, tmp_path: Path) -> None:
+    def test_the_file_behind_the_link_is_the_state(self, tmp_path):
         (tmp_path / "real").mkdir()
         link = tmp_path / "link.db"
         link.symlink_to(tmp_path / "real" / "state.db")
@@ -339,14 +330,14 @@ class TestSymbolicLinks:
         with reading(tmp_path / "real" / "state.db") as opened:
             assert meta.get(opened, "cycle") == "1"
 
-    def test_all_names_of_a_state_share_one_cycle_lock(self, tmp_path: Path) -> None:
+    def test_all_names_of_a_state_share_one_cycle_lock(self, tmp_path):
         real, link = tmp_path / "real.db", tmp_path / "link.db"
         link.symlink_to(real)
         with cycle_lock(link), pytest.raises(FairqError, match=f"another.*{real}") as caught, cycle_lock(real):
             pass
         assert caught.value.exit_code == 75
 
-    def test_a_link_that_leads_to_itself_is_refused(self, tmp_path: Path) -> None:
+    def test_a_link_that_leads_to_itself_is_refused(self, tmp_path):
         link = tmp_path / "loop"
         link.symlink_to(link)
         for way in (reading, writing):
@@ -354,14 +345,14 @@ class TestSymbolicLinks:
                 pass
 
 
-def test_the_cycle_lock_leaves_no_file_behind(state: Path) -> None:
+def test_the_cycle_lock_leaves_no_file_behind(state):
     for _ in range(2):
         with cycle_lock(state):
             pass
     assert list(state.parent.iterdir()) == []
 
 
-def test_a_copied_state_is_a_state(state: Path) -> None:
+def test_a_copied_state_is_a_state(state):
     with writing(state) as opened:
         fill(opened)
     assert [path.name for path in state.parent.iterdir()] == [state.name]

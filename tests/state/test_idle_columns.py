@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from pathlib import Path
-
 import pytest
 from tests.engine.negotiation.pools import JOB, NOW
 from tests.steps.cycle.test_negotiate import cycle, fill
 
 from fairq.common.records import Ad, JobRange, JobStatus
 from fairq.state import check, copies, idle_columns, idle_copy, job_ads, job_changes, jobs
-from fairq.state.connection import State, reading, writing
+from fairq.state.connection import reading, writing
 from fairq.state.document import export, restore
 from fairq.state.job_ranges import Procs
-from fairq.steps.cycle.document import Cycle
 
 CLUSTERS = 30
 
 
 @pytest.fixture
-def pool(state: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def pool(state, monkeypatch):
     """Two slots; a and b have many clusters of three kinds, some with something of their own. A cycle makes a copy."""
     monkeypatch.setattr(idle_columns, "WORTHWHILE", 10)
     monkeypatch.setattr(idle_columns, "_CHANGES", 4)
@@ -34,7 +30,7 @@ def pool(state: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return state
 
 
-def add(state: State, cluster: int, name: str = "a@x") -> None:
+def add(state, cluster, name="a@x"):
     ad: Ad = {**JOB, "RequestMemory": 100 * (1 + cluster % 3), "Iwd": f"/{cluster}"}
     own: Ad | None = {"Args": "x"} if cluster % 7 == 0 else {"RequestMemory": 5} if cluster % 11 == 0 else None
     template = {"Out": "o.$(ProcId)"} if cluster % 5 == 0 else None
@@ -45,19 +41,19 @@ def add(state: State, cluster: int, name: str = "a@x") -> None:
     )
 
 
-def has_copy(state: State) -> bool:
+def has_copy(state):
     return bool(state.connection.execute("SELECT EXISTS (SELECT 1 FROM idle_columns)").fetchone()[0])
 
 
-def read(state: State) -> list[JobRange]:
+def read(state):
     return in_order(job for of in idle_columns.load(state)[0] for job in of)
 
 
-def in_order(found: Iterable[JobRange]) -> list[JobRange]:
+def in_order(found):
     return sorted(found, key=lambda job: (job.cluster, job.first_proc))
 
 
-def changed(state: State) -> int:
+def changed(state):
     return int(state.connection.execute("SELECT count(*) FROM idle_changed").fetchone()[0])
 
 
@@ -75,7 +71,7 @@ def changed(state: State) -> int:
     ],
     ids=["more", "a new submitter", "fewer", "a cluster gone", "held", "another's", "priority", "schedd"],
 )
-def test_the_copy_follows_every_change(pool: Path, change: Callable[[State], object]) -> None:
+def test_the_copy_follows_every_change(pool, change):
     with writing(pool) as opened:
         change(opened)
         assert has_copy(opened)
@@ -83,7 +79,7 @@ def test_the_copy_follows_every_change(pool: Path, change: Callable[[State], obj
         assert list(copies.differences(opened)) == []
 
 
-def test_the_check_finds_a_copy_that_is_not_what_the_queue_says(pool: Path) -> None:
+def test_the_check_finds_a_copy_that_is_not_what_the_queue_says(pool):
     with writing(pool) as opened:
         opened.connection.execute("DELETE FROM idle_columns WHERE submitter = 'b@x'")
         first = next(job for job in in_order(jobs.idle(opened)) if job.submitter == "b@x")
@@ -93,12 +89,12 @@ def test_the_check_finds_a_copy_that_is_not_what_the_queue_says(pool: Path) -> N
         assert check.findings(opened) == []
 
 
-def told(cycle: Cycle) -> tuple[object, ...]:
+def told(cycle):
     decision = cycle.decision
     return list(decision.matches), list(decision.rejections), decision.submitters
 
 
-def test_a_cycle_decides_with_the_copy_as_without(pool: Path) -> None:
+def test_a_cycle_decides_with_the_copy_as_without(pool):
     """Also where more attributes of jobs matter than when the copy was made."""
     with writing(pool) as opened:
         add(opened, 200)
@@ -113,7 +109,7 @@ def test_a_cycle_decides_with_the_copy_as_without(pool: Path) -> None:
         cycle(pool, NOW + 61)
 
 
-def test_the_copy_is_written_anew_when_much_has_changed(pool: Path) -> None:
+def test_the_copy_is_written_anew_when_much_has_changed(pool):
     with writing(pool) as opened:
         add(opened, 300)
     cycle(pool, NOW + 60)
@@ -130,8 +126,8 @@ def test_the_copy_is_written_anew_when_much_has_changed(pool: Path) -> None:
     assert {kind.ad["requestmemory"] for kind in kinds.values()} == {100, 200, 300, 512}
 
 
-def test_the_former_copy_and_the_new_one_follow_every_change_while_the_new_one_is_made(pool: Path) -> None:
-    def is_valid(state: State) -> bool:
+def test_the_former_copy_and_the_new_one_follow_every_change_while_the_new_one_is_made(pool):
+    def is_valid(state):
         return has_copy(state) and read(state) == in_order(jobs.idle(state))
 
     with writing(pool) as opened:
@@ -155,7 +151,7 @@ def test_the_former_copy_and_the_new_one_follow_every_change_while_the_new_one_i
         assert is_valid(opened)
 
 
-def test_a_copy_of_changes_that_nobody_notes_any_more_is_not_stored(pool: Path) -> None:
+def test_a_copy_of_changes_that_nobody_notes_any_more_is_not_stored(pool):
     with writing(pool) as opened:
         idle_columns.track(opened)
         copy = idle_columns.packed(idle_columns.read(opened), {})
@@ -168,7 +164,7 @@ def test_a_copy_of_changes_that_nobody_notes_any_more_is_not_stored(pool: Path) 
         assert read(opened) == in_order(jobs.idle(opened))
 
 
-def test_damaged_notes_of_changes_are_not_read(pool: Path) -> None:
+def test_damaged_notes_of_changes_are_not_read(pool):
     with writing(pool) as opened:
         idle_columns.track(opened)
         opened.connection.execute("UPDATE idle_columns SET content = x'c1' WHERE schedd IS NULL")
@@ -185,7 +181,7 @@ def test_damaged_notes_of_changes_are_not_read(pool: Path) -> None:
         assert check.findings(opened) == []
 
 
-def test_a_short_queue_has_no_copy(pool: Path) -> None:
+def test_a_short_queue_has_no_copy(pool):
     with writing(pool) as opened:
         for cluster in range(10, 8 + CLUSTERS):
             jobs.remove(opened, "", cluster, 0, 4)
@@ -194,7 +190,7 @@ def test_a_short_queue_has_no_copy(pool: Path) -> None:
         assert not has_copy(opened)
 
 
-def test_a_restored_document_is_read_without_the_copy_of_the_former_state(pool: Path) -> None:
+def test_a_restored_document_is_read_without_the_copy_of_the_former_state(pool):
     with writing(pool) as opened:
         document = export(opened)
         document["jobs"] = document["jobs"][:12]
@@ -205,7 +201,7 @@ def test_a_restored_document_is_read_without_the_copy_of_the_former_state(pool: 
 
 
 @pytest.mark.parametrize("content", [b"", b"\x93\x05\x81\xa7cluster\xc4\x03abc\x90"])
-def test_a_damaged_copy_is_not_read(pool: Path, content: bytes) -> None:
+def test_a_damaged_copy_is_not_read(pool, content):
     with writing(pool) as opened:
         opened.connection.execute("UPDATE idle_columns SET content = ?", (content,))
         queue = in_order(job for job in jobs.select(opened) if job.status == JobStatus.IDLE)

@@ -1,10 +1,6 @@
 """The queue: what is alike is one row, and stays it as far as it stays alike."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -19,7 +15,7 @@ from fairq.state.job_ranges import Piece, by_cluster, rewrite
 IDLE, RUNNING, HELD = JobStatus.IDLE, JobStatus.RUNNING, JobStatus.HELD
 
 
-def test_a_million_jobs_of_a_cluster_are_one_row(state: Path) -> None:
+def test_a_million_jobs_of_a_cluster_are_one_row(state):
     with writing(state) as opened:
         queued(opened, procs(1, 0, 999_999))
         assert opened.connection.execute("SELECT count(*) FROM job").fetchone() == (1,)
@@ -39,14 +35,14 @@ def test_a_million_jobs_of_a_cluster_are_one_row(state: Path) -> None:
     ],
     ids=["all", "the first", "the last", "the middle", "beyond the end", "none of them"],
 )
-def test_a_change_cuts_the_range_where_it_must(state: Path, first: int, last: int, expected: list[object]) -> None:
+def test_a_change_cuts_the_range_where_it_must(state, first, last, expected):
     with writing(state) as opened:
         queued(opened, procs(1, 0, 9))
         jobs.change(opened, "", 1, first, last, status=HELD)
         assert layout(opened) == expected
 
 
-def test_jobs_that_became_alike_again_are_one_row_again(state: Path) -> None:
+def test_jobs_that_became_alike_again_are_one_row_again(state):
     with writing(state) as opened:
         queued(opened, procs(1, 0, 9))
         jobs.change(opened, "", 1, 4, 4, priority=5)
@@ -54,14 +50,14 @@ def test_jobs_that_became_alike_again_are_one_row_again(state: Path) -> None:
         assert layout(opened) == [(1, 0, 9, IDLE)]
 
 
-def test_neighbours_of_different_content_stay_apart(state: Path) -> None:
+def test_neighbours_of_different_content_stay_apart(state):
     with writing(state) as opened:
         queued(opened, procs(1, 0, 4, own={"Args": "a"}), procs(1, 5, 9, own={"Args": "b"}))
         jobs.change(opened, "", 1, 0, 9, priority=7)
         assert [(job.own, len(job)) for job in jobs.select(opened)] == [({"Args": "a"}, 5), ({"Args": "b"}, 5)]
 
 
-def test_neighbouring_jobs_that_start_together_are_one_running_range(state: Path) -> None:
+def test_neighbouring_jobs_that_start_together_are_one_running_range(state):
     with writing(state) as opened:
         queued(opened, procs(1, 0, 99), procs(2, 0, 9), procs(2, 0, 9, schedd="far"))
         started = [jobs.Procs("", 1, *of) for of in ((5, 5), (3, 4), (50, 50))] + [jobs.Procs("far", 2, 0, 0)]
@@ -80,7 +76,7 @@ def test_neighbouring_jobs_that_start_together_are_one_running_range(state: Path
         assert jobs.running_counts(opened) == {("alice@x", ""): 4, ("alice@x", "far"): 1}
 
 
-def test_a_status_comes_with_its_time_and_reason(state: Path) -> None:
+def test_a_status_comes_with_its_time_and_reason(state):
     with writing(state) as opened:
         queued(opened, procs(1, 0, 9))
         jobs.set_status(opened, [("", 1, 2, 3)], HELD, 400, "by alice")
@@ -88,7 +84,7 @@ def test_a_status_comes_with_its_time_and_reason(state: Path) -> None:
         assert (held.status_date, held.reason, held.queue_date) == (400, "by alice", 100)
 
 
-def test_removed_jobs_are_gone_and_so_is_an_ad_that_nobody_uses(state: Path) -> None:
+def test_removed_jobs_are_gone_and_so_is_an_ad_that_nobody_uses(state):
     with writing(state) as opened:
         queued(opened, procs(1, 0, 9), procs(2, 0, 0, ad_id=jobs.ad_id(opened, {"Cmd": "/bin/sleep"})))
         assert jobs.remove(opened, "", 1, 0, 4) == 5
@@ -98,7 +94,7 @@ def test_removed_jobs_are_gone_and_so_is_an_ad_that_nobody_uses(state: Path) -> 
         assert jobs.ads(opened, [1]) == {}
 
 
-def test_equal_ads_are_stored_once(state: Path) -> None:
+def test_equal_ads_are_stored_once(state):
     with writing(state) as opened:
         one, other, again = jobs.ad_ids(opened, [{"Cmd": "a"}, {"Cmd": "b"}, {"Cmd": "a"}])
         assert one == again != other
@@ -106,7 +102,7 @@ def test_equal_ads_are_stored_once(state: Path) -> None:
         assert jobs.ads(opened, [one, other, 99]) == {one: {"Cmd": "a"}, other: {"Cmd": "b"}}
 
 
-def test_cluster_numbers_are_given_once(state: Path) -> None:
+def test_cluster_numbers_are_given_once(state):
     with writing(state) as opened:
         assert [jobs.next_cluster(opened), jobs.next_cluster(opened)] == [1, 2]
         queued(opened, procs(40, 0, 0))
@@ -115,7 +111,7 @@ def test_cluster_numbers_are_given_once(state: Path) -> None:
         assert jobs.next_cluster(opened) == 42
 
 
-def test_idle_jobs_come_by_schedd_submitter_and_age(state: Path) -> None:
+def test_idle_jobs_come_by_schedd_submitter_and_age(state):
     with writing(state) as opened:
         queued(
             opened,
@@ -129,11 +125,11 @@ def test_idle_jobs_come_by_schedd_submitter_and_age(state: Path) -> None:
         assert found == [("", "alice@x", 2, 0), ("", "alice@x", 2, 5), ("", "bob@x", 3, 0), ("far", "alice@x", 1, 0)]
 
 
-def test_jobs_are_selected_by_all_conditions_together(state: Path) -> None:
+def test_jobs_are_selected_by_all_conditions_together(state):
     with writing(state) as opened:
         queued(opened, procs(1, 0, 9), procs(1, 10, 10, status=HELD), procs(2, 0, 0, owner="bob", submitter="g.bob@x"))
 
-        def found(**conditions: object) -> list[tuple[int, int, int]]:
+        def found(**conditions):
             selected = jobs.select(opened, **conditions)  # type: ignore[arg-type]
             return [(job.cluster, job.first_proc, job.last_proc) for job in selected]
 
@@ -144,7 +140,7 @@ def test_jobs_are_selected_by_all_conditions_together(state: Path) -> None:
         assert found(owner="bob", cluster=1) == found(statuses=[]) == found(schedd="far") == []
 
 
-def test_job_names_are_completed_by_cluster_then_by_proc(state: Path) -> None:
+def test_job_names_are_completed_by_cluster_then_by_proc(state):
     with writing(state) as opened:
         queued(opened, *(procs(cluster, 0, 11) for cluster in (1, 2, 12, 120, 1234)))
         assert jobs.names_starting(opened, "") == ["1", "2", "12", "120", "1234"]
@@ -163,7 +159,7 @@ _PROCS = st.tuples(st.sampled_from(["", "far"]), st.integers(1, 2), _BOUND, _BOU
 _CHANGE = st.tuples(st.lists(_PROCS, max_size=6), st.integers(0, 2) | st.none())
 
 
-def as_single(pieces: Mapping[tuple[str, int], list[Piece]]) -> dict[tuple[str, int, int], int]:
+def as_single(pieces):
     return {
         (*key, proc): piece.tail[0]
         for key, of in pieces.items()
@@ -175,8 +171,8 @@ def as_single(pieces: Mapping[tuple[str, int], list[Piece]]) -> dict[tuple[str, 
 @settings(deadline=None)
 @given(st.lists(_CHANGE, max_size=6))
 def test_ranges_hold_what_single_jobs_would_hold(
-    changes: list[tuple[list[tuple[str, int, int, int]], int | None]],
-) -> None:
+    changes,
+):
     """Whatever is changed or removed in whatever order, every proc has the value it should have."""
     pieces = {
         (schedd, cluster): [Piece(0, 4, (0,)), Piece(5, 9, (1,)), Piece(15, 30, (0,))]
@@ -205,7 +201,7 @@ def test_ranges_hold_what_single_jobs_would_hold(
         assert all(one.last < other.first for one, other in pairwise(of))
 
 
-def test_many_jobs_in_an_empty_queue_are_in_all_indexes(state: Path) -> None:
+def test_many_jobs_in_an_empty_queue_are_in_all_indexes(state):
     """Their indexes are away while they are stored."""
     indexes = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = 'job' ORDER BY name"
     with writing(state) as opened:

@@ -1,11 +1,8 @@
 """Connections that are kept open between the transactions of one command."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -14,12 +11,12 @@ from fairq.state import meta
 from fairq.state.connection import kept_open, reading, writing
 
 
-def put(state: Path, value: str) -> None:
+def put(state, value):
     with writing(state) as opened:
         meta.set(opened, "test", value)
 
 
-def got(state: Path) -> str | None:
+def got(state):
     with reading(state) as opened:
         return meta.get(opened, "test")
 

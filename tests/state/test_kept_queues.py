@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -16,11 +15,11 @@ from fairq.state.hidden import hide
 POLICY, CONTENT = "the rules", b"the queues"
 
 
-def job(cluster: int) -> JobRange:
+def job(cluster):
     return JobRange(cluster, 0, 4, 1, "ann@x", "ann", 1, 0, 0)
 
 
-def keep(state: State) -> None:
+def keep(state):
     jobs.ad_id(state, {"A": 1})
     jobs.add(state, [job(1), job(2)])
     task_queues.put(state, [QueueNumber(7, {"Owner": "ann"})])
@@ -40,7 +39,7 @@ CHANGES: dict[str, tuple[Callable[[State], object], list[tuple[int, str, int]]]]
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_change_is_noted_with_its_jobs(change: str) -> None:
+def test_a_change_is_noted_with_its_jobs(change):
     """Only the ranges that changed are read again."""
     make, expected = CHANGES[change]
     with in_memory() as state:
@@ -61,7 +60,7 @@ ENDS: dict[str, Callable[[State], object]] = {
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_what_a_copy_cannot_follow_ends_it(end: str) -> None:
+def test_what_a_copy_cannot_follow_ends_it(end):
     """The queues are then formed from all jobs."""
     with in_memory() as state:
         keep(state)
@@ -69,21 +68,21 @@ def test_what_a_copy_cannot_follow_ends_it(end: str) -> None:
         assert kept_queues.load(state, POLICY) is None
 
 
-def test_a_copy_is_for_its_rules_alone() -> None:
+def test_a_copy_is_for_its_rules_alone():
     with in_memory() as state:
         keep(state)
         assert kept_queues.load(state, "other rules") is None
         assert kept_queues.load(state, POLICY) is not None
 
 
-def test_a_state_without_a_copy_has_no_trigger_for_it() -> None:
+def test_a_state_without_a_copy_has_no_trigger_for_it():
     """Each would make every new job dearer."""
     with closing(migrated()) as connection:
         names = connection.execute("SELECT name FROM sqlite_master WHERE name LIKE 'kept_queues_job%'").fetchall()
     assert not names
 
 
-def test_a_copy_for_others_has_no_kept_queues(tmp_path: Path) -> None:
+def test_a_copy_for_others_has_no_kept_queues(tmp_path):
     """They have the sites and tags of everybody's jobs."""
     with in_memory() as state:
         keep(state)

@@ -1,12 +1,9 @@
 """A state that an earlier fairq left is opened with nothing lost; a change of the schema needs a step."""
 
-from __future__ import annotations
-
 import json
 import sys
 import tarfile
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from tests.state.kept_state import FOLDER, SHOWN, STATE, has_all, shown
@@ -19,7 +16,7 @@ ARCHIVES = sorted(FOLDER.glob("schema*.tar.xz"))
 
 
 @pytest.fixture(params=ARCHIVES, ids=lambda file: file.name.partition(".")[0])
-def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+def kept(request, tmp_path):
     """The state of an earlier fairq, with its settings and runs beside it."""
     with tarfile.open(request.param) as archive:
         archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.2 has no filters
@@ -27,12 +24,12 @@ def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return tmp_path / STATE
 
 
-def test_there_is_a_state_of_every_schema() -> None:
+def test_there_is_a_state_of_every_schema():
     """``python -m tests.state.kept_state`` makes that of a new one."""
     assert [file.name for file in ARCHIVES] == [f"schema{n}.tar.xz" for n in range(BASELINE, newest() + 1)]
 
 
-def test_a_state_is_shown_as_the_fairq_that_wrote_it_showed_it(kept: Path) -> None:
+def test_a_state_is_shown_as_the_fairq_that_wrote_it_showed_it(kept):
     """Jobs that run, groups, quotas, task queues, a grid, cycles and history, before the first write and after it."""
     expected = json.loads(kept.with_name(SHOWN).read_text())
     del expected["export"]["fairq"]
@@ -46,7 +43,7 @@ def test_a_state_is_shown_as_the_fairq_that_wrote_it_showed_it(kept: Path) -> No
     assert exported == answers["export"]
 
 
-def test_the_schema_of_a_new_state_is_that_of_a_kept_one(kept: Path) -> None:
+def test_the_schema_of_a_new_state_is_that_of_a_kept_one(kept):
     """A changed statement needs a step, or states that are there differ from it."""
     objects = "SELECT type, name, sql FROM sqlite_master ORDER BY type, name"
     with closing(migrated()) as new, reading(kept) as opened:

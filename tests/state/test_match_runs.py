@@ -1,7 +1,5 @@
 """Matches that differ only in job and slot are stored as one run, and read as they were made."""
 
-from __future__ import annotations
-
 import json
 
 from hypothesis import given
@@ -27,14 +25,14 @@ MATCHES = st.lists(
 
 
 @given(MATCHES)
-def test_whatever_was_matched_is_read_again(matches: list[MatchRecord]) -> None:
+def test_whatever_was_matched_is_read_again(matches):
     for number, match in enumerate(matches):
         match.sequence = number
     stored = dumps(list(match_runs.joined(map(match_runs.alone, matches))))
     assert match_runs.records(json.loads(stored)) == matches
 
 
-def test_jobs_and_slots_in_a_row_are_one_run() -> None:
+def test_jobs_and_slots_in_a_row_are_one_run():
     runs = [
         MatchRun("", "a@x", "no-preemption", None, [(1, 0, 2)], ["s1", "s2"]),
         MatchRun("", "a@x", "no-preemption", None, [(1, 2, 1), (2, 0, 1)], ["s3", "s4"]),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,31 +22,31 @@ SWAPPED = [{"lfn": "a", "fsize": 10}, {"fsize": 20, "lfn": "b"}]
 NAMELESS: list[dict[str, Any]] = [{}, {}]
 
 
-def stored(state: Path, files: list[dict[str, Any]]) -> str:
+def stored(state, files):
     with writing(state) as opened:
         broker_data.store(opened, INPUTS, [(1, "data", 0, "input", False, "", None, None, files, "")])
         return str(opened.connection.execute("SELECT files FROM broker_inputs").fetchone()[0])
 
 
-def read(state: Path) -> list[dict[str, Any]]:
+def read(state):
     with reading(state) as opened:
         found: list[dict[str, Any]] = broker_data.load(opened, INPUTS)[0][INPUTS.positions["files"]]
         return found
 
 
 @pytest.mark.parametrize("files", [ALIKE, RANGES, DIFFERENT, SWAPPED, NAMELESS, [], ALIKE[:1]])
-def test_objects_are_read_as_they_were_stored(state: Path, files: list[dict[str, Any]]) -> None:
+def test_objects_are_read_as_they_were_stored(state, files):
     stored(state, files)
     assert [list(one.items()) for one in read(state)] == [list(one.items()) for one in files]
 
 
-def test_a_name_that_all_have_stands_once(state: Path) -> None:
+def test_a_name_that_all_have_stands_once(state):
     assert stored(state, ALIKE) == '{"lfn":["a","b"],"fsize":[10,20],"nEvents":[5,7]}'
     assert stored(state, DIFFERENT) == json.dumps(DIFFERENT, separators=(",", ":"))
 
 
 @pytest.mark.parametrize("files", [ALIKE, RANGES, DIFFERENT, [{"lfn": "a"}], []])
-def test_tasks_read_both_forms_alike(state: Path, files: list[dict[str, Any]]) -> None:
+def test_tasks_read_both_forms_alike(state, files):
     stored(state, files)
     with writing(state) as opened:
         opened.connection.execute(

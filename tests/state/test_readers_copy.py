@@ -1,11 +1,8 @@
 """Copies of the state for people who may not open it."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -19,12 +16,12 @@ NOW = 1_795_200_000
 SECRETS = ("sec-arg", "sec-var", "sec-reason", "sec-out")
 
 
-def fairq(state: Path, *words: object) -> None:
+def fairq(state, *words):
     assert main(["--state", str(state), "-q", *map(str, words)]) == 0
 
 
 @pytest.fixture
-def pool(state: Path) -> Path:
+def pool(state):
     """Ann has cluster 1, with secrets in the queue, among the removed jobs and in the history; bob has cluster 2."""
     hidden = ("--environment", "A=sec-var", "--output", "sec-out.$(Process)", "--", "/bin/echo", "sec-arg")
     for count in (5, 2):
@@ -41,7 +38,7 @@ def pool(state: Path) -> Path:
     return state
 
 
-def test_a_copy_is_made_again_only_after_a_change(pool: Path):
+def test_a_copy_is_made_again_only_after_a_change(pool):
     os.utime(pool, ns=(1, 5_000_000_000))
     first = publish(pool)
     assert first == public_copy(pool)
@@ -56,7 +53,7 @@ def test_a_copy_is_made_again_only_after_a_change(pool: Path):
         assert [job.priority for job in jobs.select(opened, cluster=1, proc=2)] == [7]
 
 
-def test_a_copy_made_in_the_instant_of_a_change_counts_only_once(pool: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_copy_made_in_the_instant_of_a_change_counts_only_once(pool, monkeypatch):
     monkeypatch.setattr("fairq.state.readers_copy._TICK", 1e9)
     monkeypatch.setattr("time.sleep", lambda _: None)
     copy = publish(pool)
@@ -64,14 +61,14 @@ def test_a_copy_made_in_the_instant_of_a_change_counts_only_once(pool: Path, mon
     assert time_of(copy) != time_of(pool)
 
 
-def test_copies_can_be_withdrawn(pool: Path):
+def test_copies_can_be_withdrawn(pool):
     copy = publish(pool)
     assert copy is not None
     withdraw(pool)
     assert not copy.exists()
 
 
-def test_what_is_private_is_not_in_the_copy_of_others(pool: Path):
+def test_what_is_private_is_not_in_the_copy_of_others(pool):
     complete, _ = copy_for(pool, None)
     others, _ = copy_for(pool, "eve")
     own, _ = copy_for(pool, "ann")
@@ -79,7 +76,7 @@ def test_what_is_private_is_not_in_the_copy_of_others(pool: Path):
     assert [secret for secret in SECRETS if secret.encode() in others] == []
 
 
-def test_others_jobs_keep_what_matchmaking_needs(pool: Path, tmp_path: Path):
+def test_others_jobs_keep_what_matchmaking_needs(pool, tmp_path):
     copy = tmp_path / "copy.db"
     copy.write_bytes(copy_for(pool, "bob")[0])
     with reading(copy) as opened:
@@ -112,7 +109,7 @@ PUBLIC = {
 }  # fmt: skip
 
 
-def test_every_table_is_known_to_hide_or_to_show(pool: Path):
+def test_every_table_is_known_to_hide_or_to_show(pool):
     """A new table, or a new text of a table, must be looked at: does it hold what private_jobs keeps from others?"""
     with reading(pool) as opened:
         tables = {name for (name,) in opened.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
@@ -140,7 +137,7 @@ def test_every_table_is_known_to_hide_or_to_show(pool: Path):
     }  # fmt: skip
 
 
-def test_a_state_that_is_read_elsewhere_is_not_changed(pool: Path):
+def test_a_state_that_is_read_elsewhere_is_not_changed(pool):
     class NotHereError(Exception):
         """Nothing is changed here."""
 

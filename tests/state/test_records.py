@@ -1,9 +1,5 @@
 """Slots, claims, submitters, runs, cycles, history: what is stored comes back."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from tests.state.pools import ACTOR, fill
 
@@ -23,12 +19,12 @@ from fairq.state import claims, cycles, history, meta, runs, slots, submitters
 from fairq.state.connection import reading, writing
 
 
-def slot(name: str, address: str = "", **ad: object) -> SlotRecord:
+def slot(name, address="", **ad):
     return SlotRecord(0, name, dict(ad), address)
 
 
 class TestSlots:
-    def test_they_keep_the_order_in_which_they_came(self, state: Path) -> None:
+    def test_they_keep_the_order_in_which_they_came(self, state):
         with writing(state) as opened:
             slots.add(opened, [slot("b", Memory=1), slot("a", Memory=2)])
             slots.add(opened, [slot("c", Memory=3)])
@@ -37,7 +33,7 @@ class TestSlots:
             assert slots.load_ids(opened) == [one.id for one in slots.load_all(opened)] == [1, 2, 3]
             assert slots.count(opened) == 3
 
-    def test_a_slot_that_is_advertised_again_keeps_its_place_and_claim(self, state: Path) -> None:
+    def test_a_slot_that_is_advertised_again_keeps_its_place_and_claim(self, state):
         with writing(state) as opened:
             slots.add(opened, [slot("a", Memory=1), slot("b")])
             claims.store(opened, [Claim(1, "alice@x", 5, 1.0)])
@@ -45,12 +41,12 @@ class TestSlots:
             assert slots.load(opened, "a") == [SlotRecord(1, "a", {"Memory": 2})]
             assert len(claims.load_all(opened)) == 1
 
-    def test_slots_of_one_name_differ_by_their_address(self, state: Path) -> None:
+    def test_slots_of_one_name_differ_by_their_address(self, state):
         with writing(state) as opened:
             slots.add(opened, [slot("a", "<1>"), slot("a", "<2>")])
             assert [one.address for one in slots.load(opened, "a")] == ["<1>", "<2>"]
 
-    def test_a_new_pool_keeps_the_claims_of_slots_that_are_still_there(self, state: Path) -> None:
+    def test_a_new_pool_keeps_the_claims_of_slots_that_are_still_there(self, state):
         with writing(state) as opened:
             slots.add(opened, [slot("a"), slot("b"), slot("c")])
             claims.store(opened, [Claim(number, f"user{number}@x", 5, 1.0) for number in (1, 2, 3)])
@@ -59,7 +55,7 @@ class TestSlots:
             kept = [(claim.slot_id, claim.submitter) for claim in claims.load_all(opened)]
             assert kept == [(1, "user3@x"), (3, "user1@x")]
 
-    def test_a_slot_that_is_removed_takes_its_claim_along(self, state: Path) -> None:
+    def test_a_slot_that_is_removed_takes_its_claim_along(self, state):
         with writing(state) as opened:
             slots.add(opened, [slot("a"), slot("b")])
             claims.store(opened, [Claim(1, "alice@x", 5, 1.0)])
@@ -67,13 +63,13 @@ class TestSlots:
             assert slots.load_names(opened) == ["b"]
             assert claims.load_all(opened) == []
 
-    def test_draining_is_switched_by_name(self, state: Path) -> None:
+    def test_draining_is_switched_by_name(self, state):
         with writing(state) as opened:
             slots.add(opened, [slot("a"), slot("b")])
             assert slots.set_draining(opened, ["b", "unknown"], True) == 1
             assert [found.draining for found in slots.load_all(opened)] == [False, True]
 
-    def test_names_are_completed_in_order(self, state: Path) -> None:
+    def test_names_are_completed_in_order(self, state):
         with writing(state) as opened:
             slots.add(opened, [slot("slot2@é"), slot("slot1@m"), slot("other"), slot("slot1@m", "<2>")])
             assert slots.names_starting(opened, "slot") == ["slot1@m", "slot2@é"]
@@ -82,26 +78,26 @@ class TestSlots:
 
 
 class TestClaims:
-    def test_a_new_claim_takes_the_place_of_the_slot_s_former_one(self, state: Path) -> None:
+    def test_a_new_claim_takes_the_place_of_the_slot_s_former_one(self, state):
         with writing(state) as opened:
             slots.add(opened, [slot("a"), slot("b")])
             claims.store(opened, [Claim(1, "alice@x", 5, 1.0, "", 1, 0), Claim(2, "bob@x", 5, 1.0, "", 2, 0)])
             claims.store(opened, [Claim(1, "bob@x", 6, 1.0, "", 2, 0), Claim(2, "alice@x", 6, 1.0, "", 1, 0)])
             assert [claim.submitter for claim in claims.load_all(opened)] == ["bob@x", "alice@x"]
 
-    def test_a_job_has_one_slot(self, state: Path) -> None:
+    def test_a_job_has_one_slot(self, state):
         with pytest.raises(StateError), writing(state) as opened:
             slots.add(opened, [slot("a"), slot("b")])
             claims.store(opened, [Claim(number, "alice@x", 5, 1.0, "", 1, 0) for number in (1, 2)])
 
-    def test_they_are_found_by_job(self, state: Path) -> None:
+    def test_they_are_found_by_job(self, state):
         with writing(state) as opened:
             slots.add(opened, [slot("a"), slot("b"), slot("c")])
             claims.store(opened, [Claim(4 - proc, "alice@x", 5, 1.0, "", 1, proc) for proc in (1, 2, 3)])
             found = claims.of_procs(opened, [("", 1, 2, 9), ("far", 1, 0, 9)])
             assert [(claim.proc, claim.slot_id) for claim in found] == [(2, 2), (3, 1)]
 
-    def test_a_release_returns_what_it_released(self, state: Path) -> None:
+    def test_a_release_returns_what_it_released(self, state):
         with writing(state) as opened:
             fill(opened)
             assert [claim.submitter for claim in claims.release(opened, [3, 99])] == ["carol@z"]
@@ -109,7 +105,7 @@ class TestClaims:
 
 
 class TestSubmitters:
-    def test_a_record_comes_back_as_it_was(self, state: Path) -> None:
+    def test_a_record_comes_back_as_it_was(self, state):
         lease = Lease(99, 1e10)
         record = AccountingRecord("a@x", priority=0.1 + 0.2, ceiling=5, factor_lease=lease, submitter_share=1 / 3)
         with writing(state) as opened:
@@ -121,7 +117,7 @@ class TestSubmitters:
             assert submitters.load(opened, "b@x") is None
             assert submitters.names_starting(opened, "a") == ["a@x"]
 
-    def test_deleted_records_are_gone(self, state: Path) -> None:
+    def test_deleted_records_are_gone(self, state):
         with writing(state) as opened:
             submitters.store(opened, [AccountingRecord("a@x"), AccountingRecord("b@x")])
             assert submitters.delete(opened, "a@x")
@@ -131,7 +127,7 @@ class TestSubmitters:
 
 
 class TestWhatIsKeptForGood:
-    def test_runs_are_found_by_job(self, state: Path) -> None:
+    def test_runs_are_found_by_job(self, state):
         ended = [Run(1, proc, "a@x", "s", 1.5, 10, 20, "finished", 3) for proc in (2, 1)]
         with writing(state) as opened:
             runs.add(opened, [*ended, Run(2, 1, "a@x", "s", 1.0, 1, 2, "lost", schedd="far")])
@@ -140,7 +136,7 @@ class TestWhatIsKeptForGood:
             assert runs.load(opened, cluster=1, proc=1) == ended[1:]
             assert len(runs.load(opened)) == 3
 
-    def test_cycles_are_numbered_and_keep_their_matches(self, state: Path) -> None:
+    def test_cycles_are_numbered_and_keep_their_matches(self, state):
         match = MatchRecord(0, "", 1, 0, "a@x", "s", "priority", "b@x")
         with writing(state) as opened:
             assert cycles.latest(opened) is None
@@ -151,7 +147,7 @@ class TestWhatIsKeptForGood:
             assert cycles.latest(opened) == CycleRecord(2, 20, "documented", {"pie": 0.1}, [match])
             assert cycles.load(opened, 3) is None
 
-    def test_the_history_tells_who_did_what_newest_last(self, state: Path) -> None:
+    def test_the_history_tells_who_did_what_newest_last(self, state):
         other = Actor("bob", "fairq hold 1.0", 2000)
         with writing(state) as opened:
             history.record(opened, ACTOR, [Change("alice@x", None, {"Factor": 1.5}), Change("slots", 1, 2)])
@@ -168,14 +164,14 @@ class TestWhatIsKeptForGood:
         ("table", "column"), [("history", "time"), ("run", "slot"), ("cycle", "time"), ("match", "runs")]
     )
     @pytest.mark.parametrize("act", ["DELETE FROM {}", "UPDATE {} SET {} = 0"])
-    def test_nothing_of_it_can_be_changed_or_deleted(self, state: Path, table: str, column: str, act: str) -> None:
+    def test_nothing_of_it_can_be_changed_or_deleted(self, state, table, column, act):
         with writing(state) as opened:
             fill(opened)
         with pytest.raises(StateError, match="append-only"), writing(state) as opened:
             opened.connection.execute(act.format(table, column))
 
 
-def test_single_values_have_a_default(state: Path) -> None:
+def test_single_values_have_a_default(state):
     with writing(state) as opened:
         assert meta.get(opened, "last_update") is None
         assert meta.get(opened, "last_update", "0") == "0"

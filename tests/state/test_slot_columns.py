@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +15,7 @@ from fairq.state.connection import State, reading, writing
 COUNT = slot_columns.WORTHWHILE + 7
 
 
-def slot(number: int) -> SlotRecord:
+def slot(number):
     ad: Ad = {"Name": f"slot{number}", "Memory": number, "Arch": "X86_64", "LoadAvg": number / 7}
     if number % 3 == 0:
         ad |= {"Memory": f"/Expr({number} * 2)/", "Offline": number % 2 == 0, "List": [number, None, {"a": "b"}]}
@@ -26,7 +25,7 @@ def slot(number: int) -> SlotRecord:
 
 
 @contextmanager
-def pool(path: Path) -> Iterator[State]:
+def pool(path):
     """A pool that is large enough, with its copy."""
     with writing(path) as state:
         slots.add(state, map(slot, range(1, COUNT + 1)))
@@ -34,12 +33,12 @@ def pool(path: Path) -> Iterator[State]:
         yield state
 
 
-def has_copy(state: State) -> bool:
+def has_copy(state):
     return any(True for _ in slot_columns.load(state))
 
 
 @pytest.mark.parametrize("apart", [(), {1}, {3, 4, 500, COUNT}, set(range(1, COUNT, 2)), set(range(1, COUNT + 1))])
-def test_the_copy_reads_as_the_slots_do(tmp_path: Path, apart: set[int]) -> None:
+def test_the_copy_reads_as_the_slots_do(tmp_path, apart):
     """Ads, numbers, names and what is drained are the same with the copy and without, whichever ads are apart."""
     with pool(tmp_path / "s.db") as state:
         copied = slots.load_table(state, apart)
@@ -55,7 +54,7 @@ def test_the_copy_reads_as_the_slots_do(tmp_path: Path, apart: set[int]) -> None
     assert list(map(list, copied.ads)) == [list(slot(number).ad) for number in range(1, COUNT + 1)]
 
 
-def test_values_that_are_equal_but_not_the_same_stay_as_they_are(tmp_path: Path) -> None:
+def test_values_that_are_equal_but_not_the_same_stay_as_they_are(tmp_path):
     same = [None, 5, 1.5, False, "text", [1], 0.0, -0.0]
     mixed = [[1, True, 1.0], [0.0, -0.0, 0], [False, 0, None]]
     ads: list[Ad] = [
@@ -82,7 +81,7 @@ CHANGES: dict[str, Callable[[State], object]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_changed_slot_ends_the_copy(tmp_path: Path, change: str) -> None:
+def test_a_changed_slot_ends_the_copy(tmp_path, change):
     """Whatever changes a slot, the copy is gone with it, so that nothing old is ever read."""
     with pool(tmp_path / "s.db") as state:
         CHANGES[change](state)
@@ -93,7 +92,7 @@ def test_a_changed_slot_ends_the_copy(tmp_path: Path, change: str) -> None:
     assert found.draining == [record.draining for record in expected]
 
 
-def test_draining_leaves_the_copy_alone(tmp_path: Path) -> None:
+def test_draining_leaves_the_copy_alone(tmp_path):
     """Which slots are being drained is not in the copy, and so is right at once."""
     with pool(tmp_path / "s.db") as state:
         slots.set_draining(state, ["slot2"], True)
@@ -101,14 +100,14 @@ def test_draining_leaves_the_copy_alone(tmp_path: Path) -> None:
         assert slots.load_table(state).draining[1]
 
 
-def test_the_check_finds_a_copy_that_is_not_what_the_slots_say(tmp_path: Path) -> None:
+def test_the_check_finds_a_copy_that_is_not_what_the_slots_say(tmp_path):
     with pool(tmp_path / "s.db") as state:
         assert check.findings(state) == []
         state.connection.execute("UPDATE slot_columns SET content = replace(content, '\"slot777\"', '\"slot7\"')")
         assert check.findings(state) == ["copy: slot_columns is not what slot says, from slot 777 on"]
 
 
-def test_small_pools_have_no_copy(tmp_path: Path) -> None:
+def test_small_pools_have_no_copy(tmp_path):
     """Few slots are read at once without."""
     with writing(tmp_path / "s.db") as state:
         slots.add(state, [slot(1)])
@@ -116,7 +115,7 @@ def test_small_pools_have_no_copy(tmp_path: Path) -> None:
         assert not has_copy(state)
 
 
-def test_a_state_brought_in_has_its_copy(tmp_path: Path) -> None:
+def test_a_state_brought_in_has_its_copy(tmp_path):
     """The copy is no part of the exported document, and made anew from it."""
     with pool(tmp_path / "a.db") as state:
         exported = document.export(state)
@@ -128,7 +127,7 @@ def test_a_state_brought_in_has_its_copy(tmp_path: Path) -> None:
         assert document.export(state) == exported
 
 
-def test_a_restored_document_is_read_without_the_copy_of_the_former_slots(tmp_path: Path) -> None:
+def test_a_restored_document_is_read_without_the_copy_of_the_former_slots(tmp_path):
     """The document of a small pool, which has no copy of its own."""
     with writing(tmp_path / "small.db") as state:
         slots.add(state, [slot(1)])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from fairq.columns.slots import SlotTable
@@ -16,7 +14,7 @@ from fairq.state.connection import reading, writing
 COUNT = 500
 
 
-def _ad(number: int) -> Ad:
+def _ad(number):
     """The ad of a slot: three shapes, values that are equal but not the same, and some that are lists or ads."""
     ad: Ad = {
         "Name": f"slot{number}@é",
@@ -38,14 +36,14 @@ SLOTS = [SlotRecord(number, f"slot{number}@é", _ad(number), "<1.2.3.4:5>") for 
 
 
 @pytest.fixture
-def pool(tmp_path: Path) -> Path:
+def pool(tmp_path):
     path = tmp_path / "pool.db"
     with writing(path) as state:
         slots.replace_all(state, SLOTS)
     return path
 
 
-def test_slots_are_read_as_they_were_stored(pool: Path) -> None:
+def test_slots_are_read_as_they_were_stored(pool):
     """Also single ones; values of another type that are equal are not mixed up."""
     with reading(pool) as state:
         assert repr(slots.load_all(state)) == repr(SLOTS)
@@ -58,14 +56,14 @@ def test_slots_are_read_as_they_were_stored(pool: Path) -> None:
         assert findings(state) == []
 
 
-def test_what_they_have_in_common_is_stored_once(pool: Path) -> None:
+def test_what_they_have_in_common_is_stored_once(pool):
     """The file is far smaller than the ads."""
     with reading(pool) as state:
         (size,) = state.connection.execute("SELECT total(length(ad)) FROM slot").fetchone()
     assert size < len(repr([slot.ad for slot in SLOTS])) / 2
 
 
-def test_a_slot_that_changes_leaves_the_others_as_they_were(pool: Path) -> None:
+def test_a_slot_that_changes_leaves_the_others_as_they_were(pool):
     """It has an ad of its own then; a later import replaces all."""
     with writing(pool) as state:
         slots.rewrite_ads(state, [6], lambda ad: {**ad, "Arch": "arm"})
@@ -83,7 +81,7 @@ def test_a_slot_that_changes_leaves_the_others_as_they_were(pool: Path) -> None:
 
 
 @pytest.mark.parametrize("launch", ["local", "/Expr(Other)/"])
-def test_launchers_are_found_among_slots_that_are_alike(pool: Path, launch: str) -> None:
+def test_launchers_are_found_among_slots_that_are_alike(pool, launch):
     """Whether all slots have one or a few."""
     with reading(pool) as state:
         assert not slots.has_launcher(state)
@@ -103,7 +101,7 @@ def test_launchers_are_found_among_slots_that_are_alike(pool: Path, launch: str)
             assert slots.has_launcher(state)
 
 
-def test_slots_without_their_shape_are_found(pool: Path) -> None:
+def test_slots_without_their_shape_are_found(pool):
     """The check of a state says how many of them there are."""
     with writing(pool) as state:
         state.connection.execute("DELETE FROM slot_shape WHERE id = 1")

@@ -1,9 +1,5 @@
 """The whole queue replaced at once: what is left of the former one is what ended jobs need."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from tests.state.pools import procs
 from tests.state.test_idle_columns import has_copy, in_order, read
@@ -13,17 +9,17 @@ from tests.state.test_kept_queues import POLICY, keep
 from fairq.common.past import EndedJob
 from fairq.common.records import JobStatus
 from fairq.state import check, copies, ended_jobs, job_ads, jobs, kept_queues, whole_queue
-from fairq.state.connection import State, in_memory, reading, writing
+from fairq.state.connection import in_memory, reading, writing
 
 
-def replace(state: State, count: int) -> None:
+def replace(state, count):
     """Let jobs of two kinds be the queue; a single one is of the first kind."""
     jobs_now = [procs(number, 0, 0, ad_id=(number + 1) % 2) for number in range(1, count + 1)]
     whole_queue.replace(state, jobs_now, [{"Kind": 0}, {"Kind": 1}])
 
 
 @pytest.mark.parametrize(("count", "kinds"), [(0, []), (1, [0]), (6000, [0, 1])])
-def test_the_former_jobs_and_their_ads_go(count: int, kinds: list[int]) -> None:
+def test_the_former_jobs_and_their_ads_go(count, kinds):
     """But for the ads of jobs that have ended, and those that the new jobs have, too."""
     with in_memory() as state:
         of_ended, again, gone = job_ads.ad_ids(state, [{"Ended": 1}, {"Kind": 0}, {"Gone": 1}])
@@ -41,7 +37,7 @@ def test_the_former_jobs_and_their_ads_go(count: int, kinds: list[int]) -> None:
 
 
 @pytest.mark.parametrize("count", [3, 6000])
-def test_no_copy_of_the_former_queue_is_left(pool: Path, count: int) -> None:
+def test_no_copy_of_the_former_queue_is_left(pool, count):
     """And changes that follow are seen, with the next copy as without."""
     with writing(pool) as opened:
         assert has_copy(opened)
@@ -55,7 +51,7 @@ def test_no_copy_of_the_former_queue_is_left(pool: Path, count: int) -> None:
 
 
 @pytest.mark.parametrize("count", [3, 6000])
-def test_kept_task_queues_are_formed_anew(count: int) -> None:
+def test_kept_task_queues_are_formed_anew(count):
     """The queues that were kept had the former jobs."""
     with in_memory() as state:
         keep(state)

@@ -1,24 +1,18 @@
 """Nothing in, nothing done: an empty file, or one of comments, never replaces a pool or its settings."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import tarfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-
-Run = Callable[..., Any]
 
 EMPTY = 39
 CONTENTS = {"nothing": b"", "a line break": b"\n", "comments": b"# Configuration from machine\n\n  # no more\n",
             "compressed nothing": gzip.compress(b"")}  # fmt: skip
 
 
-def archive(**members: bytes) -> bytes:
+def archive(**members):
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w:gz") as tar:
         for name, content in members.items():
@@ -30,7 +24,7 @@ def archive(**members: bytes) -> bytes:
 
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
 @pytest.mark.parametrize("words", ["config import", "import --slots", "import --jobs", "taskqueues import"])
-def test_an_empty_file_changes_nothing(run: Run, state: Path, tmp_path: Path, words: str, content: bytes) -> None:
+def test_an_empty_file_changes_nothing(run, state, tmp_path, words, content):
     if words == "config import" and content.startswith(b"\x1f"):
         pytest.skip("settings are not compressed")
     run("--state", state, "slots", "add", "n", "--count", 3)
@@ -45,7 +39,7 @@ def test_an_empty_file_changes_nothing(run: Run, state: Path, tmp_path: Path, wo
 
 
 @pytest.mark.parametrize("members", [{}, {"slots_json": b"", "pool_conf": b""}, {"pool_conf": b"# none\n"}])
-def test_an_empty_archive_changes_nothing(run: Run, state: Path, tmp_path: Path, members: dict[str, bytes]) -> None:
+def test_an_empty_archive_changes_nothing(run, state, tmp_path, members):
     run("--state", state, "slots", "add", "n", "--count", 3)
     (tmp_path / "pool.tar.gz").write_bytes(archive(**members))
     before = state.read_bytes()
@@ -55,7 +49,7 @@ def test_an_empty_archive_changes_nothing(run: Run, state: Path, tmp_path: Path,
     assert state.read_bytes() == before
 
 
-def test_what_an_archive_lacks_stays(run: Run, state: Path, tmp_path: Path) -> None:
+def test_what_an_archive_lacks_stays(run, state, tmp_path):
     run("--state", state, "submit", "--", "/bin/true")
     slots = b'[{"Name": "slot1@a", "MyType": "Machine", "Cpus": 1}]'
     (tmp_path / "pool.tar.gz").write_bytes(archive(slots_json=slots, jobs_json=b""))
@@ -65,7 +59,7 @@ def test_what_an_archive_lacks_stays(run: Run, state: Path, tmp_path: Path) -> N
     assert len(run("--state", state, "queue", "--af", "ClusterId").out.split()) == 1
 
 
-def test_no_import_overwrites_an_earlier_backup(run: Run, state: Path, tmp_path: Path) -> None:
+def test_no_import_overwrites_an_earlier_backup(run, state, tmp_path):
     settings = Path(f"{state}.toml")
     settings.write_text("[groups.a]\nquota = 4\n")
     condor = tmp_path / "condor.conf"

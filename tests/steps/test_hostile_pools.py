@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.steps.import_cases import NOW, dump, job, slot, user
-
-Run = Callable[..., Any]
 
 OPEN = {"Requirements": "/Expr(true)/", "Memory": 1024}
 
@@ -18,8 +14,8 @@ CYCLE: dict[str, Any] = {"Requirements": "/Expr(First)/", "First": "/Expr(Second
 
 
 @pytest.fixture
-def pool(run: Run, state: Path, tmp_path: Path) -> Callable[..., None]:
-    def pool(slots: list[Any], jobs: list[Any], accounting: list[Any] | None = None) -> None:
+def pool(run, state, tmp_path):
+    def pool(slots, jobs, accounting=None):
         words = ["--slots", dump(tmp_path, "slots", *slots), "--jobs", dump(tmp_path, "jobs", *jobs)]
         if accounting is not None:
             words += ["--accounting", dump(tmp_path, "accounting", *accounting)]
@@ -30,8 +26,8 @@ def pool(run: Run, state: Path, tmp_path: Path) -> Callable[..., None]:
 
 
 @pytest.fixture
-def cycle(run: Run, state: Path) -> Callable[..., list[tuple[str, str]]]:
-    def cycle(now: int = NOW) -> list[tuple[str, str]]:
+def cycle(run, state):
+    def cycle(now=NOW):
         ended = run("--state", state, "negotiate", "--json", "--now", now)
         assert ended.code == 0
         assert all(line.startswith("no accounting records: ") for line in ended.err.splitlines())
@@ -40,7 +36,7 @@ def cycle(run: Run, state: Path) -> Callable[..., list[tuple[str, str]]]:
     return cycle
 
 
-def comes_back(run: Run, state: Path, tmp_path: Path) -> bool:
+def comes_back(run, state, tmp_path):
     """Export the state, import it into another, and tell whether that exports the same."""
     documents = []
     for source in (state, tmp_path / "copy.db"):

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.steps.import_cases import NOW, dump, job, slot, user
@@ -16,7 +13,7 @@ UNREADABLE, INVALID_DUMP, INVALID_AD, DUPLICATE = 46, 47, 48, 49
 GOOD = {"--slots": slot(), "--jobs": job(), "--accounting": user()}
 
 
-def text_of(*ads: Any) -> bytes:
+def text_of(*ads):
     return json.dumps(ads).encode()
 
 
@@ -78,7 +75,7 @@ FILES: list[tuple[str, bytes, int, str]] = [
 
 
 @pytest.fixture
-def before(run: Callable[..., Any], state: Path, tmp_path: Path) -> bytes:
+def before(run, state, tmp_path):
     """A pool of one slot, one job and one user; return the bytes of its state."""
     words: list[object] = []
     for option, ad in GOOD.items():
@@ -91,15 +88,15 @@ def before(run: Callable[..., Any], state: Path, tmp_path: Path) -> bytes:
     ("option", "content", "code", "message"), FILES, ids=[f"{option} {message}" for option, _, _, message in FILES]
 )
 def test_wrong_dump(
-    option: str,
-    content: bytes,
-    code: int,
-    message: str,
-    before: bytes,
-    run: Callable[..., Any],
-    state: Path,
-    tmp_path: Path,
-) -> None:
+    option,
+    content,
+    code,
+    message,
+    before,
+    run,
+    state,
+    tmp_path,
+):
     """The line names the file, the place and the cure; the good dumps beside the wrong one are not taken either."""
     bad = tmp_path / "bad"
     bad.write_bytes(content)
@@ -133,14 +130,14 @@ def test_wrong_dump(
     ],
 )
 def test_wrong_use(
-    words: list[str],
-    code: int,
-    message: str,
-    run: Callable[..., Any],
-    state: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    words,
+    code,
+    message,
+    run,
+    state,
+    tmp_path,
+    monkeypatch,
+):
     """What cannot be read is named in one line; no state is created."""
     monkeypatch.chdir(tmp_path)
 
@@ -166,15 +163,15 @@ def test_wrong_use(
 )
 @pytest.mark.parametrize("dry_run", [False, True])
 def test_wrong_document(
-    content: bytes,
-    code: int,
-    message: str,
-    dry_run: bool,
-    before: bytes,
-    run: Callable[..., Any],
-    state: Path,
-    tmp_path: Path,
-) -> None:
+    content,
+    code,
+    message,
+    dry_run,
+    before,
+    run,
+    state,
+    tmp_path,
+):
     """A document that is none leaves the state as it is."""
     bad = tmp_path / "bad.json"
     bad.write_bytes(content)

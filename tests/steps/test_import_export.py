@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,12 +11,11 @@ from hypothesis import strategies as st
 from tests.golden.command_line import scratch
 from tests.steps.import_cases import NOW, claimed, dump, job, slot, user
 
-Run = Callable[..., Any]
 SUBJECTS = ("slots", "jobs", "accounting")
 
 
 @pytest.fixture
-def pool(run: Run, state: Path, tmp_path: Path) -> Path:
+def pool(run, state, tmp_path):
     """A pool with claims of both kinds, held and running jobs, a group and a lease, after a cycle."""
     words: list[object] = []
     for subject, ads in {
@@ -44,14 +41,14 @@ def pool(run: Run, state: Path, tmp_path: Path) -> Path:
     return state
 
 
-def exported(run: Run, state: Path, *words: object) -> str:
+def exported(run, state, *words):
     ended = run("--state", state, "export", *words)
     assert ended.code == 0, ended.err
     return str(ended.out)
 
 
 @pytest.mark.parametrize("form", ["--json", "--long"])
-def test_dumps_bring_the_same_pool_back(form: str, pool: Path, run: Run, tmp_path: Path) -> None:
+def test_dumps_bring_the_same_pool_back(form, pool, run, tmp_path):
     """Slots, jobs, claims and accounting are the same in a fresh state, by either form."""
     at = ("--now", NOW + 90)
     words: list[object] = []
@@ -68,7 +65,7 @@ def test_dumps_bring_the_same_pool_back(form: str, pool: Path, run: Run, tmp_pat
         assert exported(run, tmp_path / "other.db", f"--{subject}", form, *at) == before[subject]
 
 
-def test_document_brings_the_same_state_back(pool: Path, run: Run, tmp_path: Path) -> None:
+def test_document_brings_the_same_state_back(pool, run, tmp_path):
     """The whole state, its cycles and history included, is the same document again."""
     document = tmp_path / "pool.json"
     exported(run, pool, "--output", document)
@@ -78,7 +75,7 @@ def test_document_brings_the_same_state_back(pool: Path, run: Run, tmp_path: Pat
     assert exported(run, tmp_path / "other.db") == document.read_text()
 
 
-def test_exported_slots_show_their_claims(pool: Path, run: Run) -> None:
+def test_exported_slots_show_their_claims(pool, run):
     """A slot that fairq gave away says whose it is and which job runs there."""
     ads = {ad["Name"]: ad for ad in json.loads(exported(run, pool, "--slots", "--now", NOW + 90))}
 
@@ -88,7 +85,7 @@ def test_exported_slots_show_their_claims(pool: Path, run: Run) -> None:
     assert (ads["c"]["RemoteUser"], ads["c"]["JobId"]) == ("alice@example.org", "2.0")
 
 
-def test_exported_jobs_are_whole_ads(pool: Path, run: Run) -> None:
+def test_exported_jobs_are_whole_ads(pool, run):
     """Every job is an ad of its own, with what its cluster shares and the reason of a hold."""
     ads = json.loads(exported(run, pool, "--jobs"))
 
@@ -101,7 +98,7 @@ def test_exported_jobs_are_whole_ads(pool: Path, run: Run) -> None:
     assert [ad.get("HoldReason") for ad in ads] == [None, "no disk", None, None]
 
 
-def test_empty_state(run: Run, state: Path) -> None:
+def test_empty_state(run, state):
     """There is nothing in it, and looking does not create it."""
     assert json.loads(exported(run, state, "--slots")) == []
     assert exported(run, state, "--jobs", "--long") == "# no ads\n"
@@ -109,7 +106,7 @@ def test_empty_state(run: Run, state: Path) -> None:
     assert not state.exists()
 
 
-def test_file_is_replaced_only_when_complete(pool: Path, run: Run, tmp_path: Path) -> None:
+def test_file_is_replaced_only_when_complete(pool, run, tmp_path):
     """An export that fails leaves the file as it was, and nothing beside it."""
     folder = tmp_path / "out"
     folder.mkdir()
@@ -128,7 +125,7 @@ def test_file_is_replaced_only_when_complete(pool: Path, run: Run, tmp_path: Pat
     assert list(folder.iterdir()) == [target]
 
 
-def test_output_that_is_no_file(pool: Path, run: Run) -> None:
+def test_output_that_is_no_file(pool, run):
     """A device or a pipe is written to as it is."""
     assert run("--state", pool, "export", "--output", "/dev/null").code == 0
     assert Path("/dev/null").is_char_device()
@@ -146,9 +143,7 @@ def test_output_that_is_no_file(pool: Path, run: Run) -> None:
         (["--long"], 2, "--long needs --slots, --jobs or --accounting"),
     ],
 )
-def test_wrong_use(
-    words: list[str], code: int, message: str, pool: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wrong_use(words, code, message, pool, run, tmp_path, monkeypatch):
     """One line says what and how to mend it."""
     monkeypatch.chdir(tmp_path)
 
@@ -173,12 +168,12 @@ PROCS = st.dictionaries(st.tuples(st.integers(1, 3), st.integers(0, 5)), st.tupl
 @settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(procs=PROCS, extras=st.lists(EXTRA, max_size=4), use=st.booleans(), data=st.data())
 def test_import_of_an_export_changes_nothing(
-    tmp_path_factory: pytest.TempPathFactory,
-    procs: dict[tuple[int, int], tuple[dict[str, Any], bool]],
-    extras: list[dict[str, Any]],
-    use: bool,
-    data: st.DataObject,
-) -> None:
+    tmp_path_factory,
+    procs,
+    extras,
+    use,
+    data,
+):
     """import(export(x)) == x for dumps of slots and jobs whatever they hold, and for the document."""
     folder = tmp_path_factory.mktemp("pool")
     queue = [job(*ids, **extra, JobStatus=2 if runs else 1) for ids, (extra, runs) in procs.items()]

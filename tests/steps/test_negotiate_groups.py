@@ -3,42 +3,40 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from tests.engine.negotiation.pools import NOW, SLOT
 from tests.steps.cycle.test_negotiate import fill
 
 from fairq.common.records import AccountingRecord, Actor, Ad, SlotRecord
-from fairq.settings import Settings, load
+from fairq.settings import load
 from fairq.state import claims, cycles, meta, slots, submitters
 from fairq.state.connection import reading, writing
-from fairq.steps.cycle.document import Cycle
 from fairq.steps.cycle.negotiate import negotiate
 
 OWNED = "[groups.physics]\nquota = 20\n[groups.chemistry]\nquota = 10\n"
 THIRDS = "".join(f"[groups.{name}]\nquota_dynamic = 0.5\naccept_surplus = true\n" for name in "abc")
 
 
-def settings(path: Path, text: str) -> Settings:
+def settings(path, text):
     """Settings from a file beside the state."""
     file = path.with_suffix(".settings")
     file.write_text(text)
     return load(file, None, {})
 
 
-def cycle(path: Path, text: str, now: int = NOW, dry_run: bool = False) -> Cycle:
+def cycle(path, text, now=NOW, dry_run=False):
     """Hold a cycle at *now*."""
     return negotiate(path, settings(path, text), Actor("root", "fairq negotiate", now), dry_run=dry_run)
 
 
-def used(path: Path) -> dict[str, float]:
+def used(path):
     """What every record has in use."""
     with reading(path) as state:
         return {record.name: record.weighted_resources_used for record in submitters.load_all(state)}
 
 
-def test_quotas_hold_from_cycle_to_cycle(state: Path) -> None:
+def test_quotas_hold_from_cycle_to_cycle(state):
     """What runs counts: physics stays at 20 of 30 in the next cycle, whatever it still wants."""
     fill(state, 30, {"physics.einstein@x": 50, "chemistry.curie@x": 4})
     cycle(state, OWNED)
@@ -55,7 +53,7 @@ def test_quotas_hold_from_cycle_to_cycle(state: Path) -> None:
 
 
 @pytest.mark.parametrize(("rules", "preempted"), [("htcondor", [0, 2]), ("documented", [2, 0])])
-def test_the_holders_group_is_known_from_the_second_cycle_on(state: Path, rules: str, preempted: list[int]) -> None:
+def test_the_holders_group_is_known_from_the_second_cycle_on(state, rules, preempted):
     """With the rules htcondor RemoteGroup is undefined in the first cycle, as after a start of the negotiator."""
     busy = {"State": "Claimed", "Activity": "Busy", "RemoteUser": "physics.v@x", "RemoteOwner": "v@x"}
     fill(state, 4, {"physics.a@x": 2}, [AccountingRecord("physics.v@x", priority=9.0)], **busy)
@@ -68,7 +66,7 @@ def test_the_holders_group_is_known_from_the_second_cycle_on(state: Path, rules:
     assert len(planned.decision.matches) == preempted[0]
 
 
-def test_running_jobs_are_demand(state: Path) -> None:
+def test_running_jobs_are_demand(state):
     """A group whose jobs all run asks for just them, and keeps its allocation."""
     fill(state, 30, {"physics.einstein@x": 12})
     cycle(state, OWNED)
@@ -78,7 +76,7 @@ def test_running_jobs_are_demand(state: Path) -> None:
     assert (physics.requested, physics.allocated) == (12, 12)
 
 
-def test_running_jobs_weigh_what_their_slots_weigh(state: Path) -> None:
+def test_running_jobs_weigh_what_their_slots_weigh(state):
     """Two jobs on slots of four cpus ask for 8."""
     fill(state, 5, {"physics.einstein@x": 2}, Cpus=4)
     cycle(state, OWNED)
@@ -87,7 +85,7 @@ def test_running_jobs_weigh_what_their_slots_weigh(state: Path) -> None:
     assert {of.group: of.requested for of in later.decision.quotas}["physics"] == 8
 
 
-def test_a_group_is_charged_for_what_all_below_it_use(state: Path) -> None:
+def test_a_group_is_charged_for_what_all_below_it_use(state):
     """The record of a group has its own use and that of its subtree; a user's is its own."""
     groups = '[groups.p]\nquota = 9\n[groups."p.hep"]\nquota = 5\n'
     fill(state, 9, {"p.hep.u@x": 9, "p.v@x": 9})
@@ -100,7 +98,7 @@ def test_a_group_is_charged_for_what_all_below_it_use(state: Path) -> None:
     assert records["p"].is_group
 
 
-def test_the_odd_slot_goes_round(state: Path) -> None:
+def test_the_odd_slot_goes_round(state):
     """Three thirds of ten without slot weights: each cycle the odd slot is another group's, and it is stored."""
     text = f"[negotiator]\nnegotiator_use_slot_weights = false\n{THIRDS}"
     winners = []
@@ -120,12 +118,12 @@ def test_the_odd_slot_goes_round(state: Path) -> None:
     assert winners == ["a", "b", "c", "a"]
 
 
-def fill_jobs(state: Path) -> None:
+def fill_jobs(state):
     """Plenty of jobs for everybody."""
     fill(state, 0, {f"{name}.u@x": 100 for name in "abc"})
 
 
-def test_a_dry_run_deals_the_odd_slot_to_the_same_group_again(state: Path) -> None:
+def test_a_dry_run_deals_the_odd_slot_to_the_same_group_again(state):
     """Nothing of whose turn it is is stored."""
     text = f"[negotiator]\nnegotiator_use_slot_weights = false\n{THIRDS}"
     fill(state, 10, {f"{name}.u@x": 10 for name in "abc"})
@@ -136,7 +134,7 @@ def test_a_dry_run_deals_the_odd_slot_to_the_same_group_again(state: Path) -> No
         assert meta.get(opened, "round_robin_times") is None
 
 
-def test_the_stored_cycle_has_turns_and_figures_of_groups(state: Path) -> None:
+def test_the_stored_cycle_has_turns_and_figures_of_groups(state):
     """What `quotas` shows later is in the cycle's record: every turn in order, every group once."""
     fill(state, 30, {"physics.einstein@x": 50, "alice@x": 3})
     cycle(state, OWNED)
@@ -159,7 +157,7 @@ def test_the_stored_cycle_has_turns_and_figures_of_groups(state: Path) -> None:
 
 
 @pytest.mark.parametrize("rules", ["documented", "htcondor"])
-def test_no_number_that_json_does_not_know(state: Path, rules: str) -> None:
+def test_no_number_that_json_does_not_know(state, rules):
     """A limit of 0/0 is null in the document, never NaN."""
     text = f'[negotiator]\nrules = "{rules}"\ngroup_accept_surplus = true\n{OWNED}'
     fill(state, 30, {"physics.einstein@x": 3, "chemistry.curie@x": 2, "alice@x": 1})
@@ -167,7 +165,7 @@ def test_no_number_that_json_does_not_know(state: Path, rules: str) -> None:
         json.dumps(cycle(state, text, NOW + turn).document, allow_nan=False)
 
 
-def test_groups_configured_later_are_charged_for_what_runs_already(state: Path) -> None:
+def test_groups_configured_later_are_charged_for_what_runs_already(state):
     """Twelve jobs run before there are groups: of physics' 20 there are 8 left."""
     fill(state, 12, {"physics.einstein@x": 50})
     cycle(state, "")
@@ -179,7 +177,7 @@ def test_groups_configured_later_are_charged_for_what_runs_already(state: Path) 
     assert used(state)["physics"] == 20
 
 
-def test_the_users_of_a_group_that_is_gone_are_in_none(state: Path) -> None:
+def test_the_users_of_a_group_that_is_gone_are_in_none(state):
     """A group taken out of the configuration: what its users hold is charged to <none>, not to it."""
     fill(state, 30, {"physics.einstein@x": 50})
     cycle(state, OWNED)

@@ -1,9 +1,5 @@
 """Rows of the queue: running jobs of one range share a line only where they are alike."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 from fairq.common.records import Claim, JobRange, JobStatus, SlotRecord
 from fairq.state import claims, jobs, slots
 from fairq.state.connection import writing
@@ -14,7 +10,7 @@ from fairq.steps.jobs.view import look
 NOW = 1_795_000_000
 
 
-def test_running_jobs_share_a_line_where_their_claims_are_alike(state: Path) -> None:
+def test_running_jobs_share_a_line_where_their_claims_are_alike(state):
     matched, started = (Claim(0, "a@x", NOW - 9, 1.0, "", 0, 0, matched=made) for made in (True, False))
     held = {1: [matched] * 4, 2: [matched, matched, started, started], 3: [started, None, None, started], 4: [], 5: []}
     with writing(state) as opened:

@@ -1,13 +1,10 @@
 """Who may do what in a pool with administrators and members."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,7 +27,7 @@ submit_for_others = ["eve"]
 
 
 @pytest.fixture
-def settings(tmp_path: Path):
+def settings(tmp_path):
     (tmp_path / "fairq.toml").write_text(SETTINGS)
     return load(tmp_path / "fairq.toml", None, {})
 
@@ -46,12 +43,12 @@ def settings(tmp_path: Path):
         (Person("%wheel", 2004), False),
     ],
 )
-def test_administrators_are_users_members_of_groups_and_root(settings, state: Path, person: Person, may: bool):
+def test_administrators_are_users_members_of_groups_and_root(settings, state, person, may):
     state.touch()
     assert is_administrator(settings, state, person) is may
 
 
-def test_the_owner_of_the_file_is_one_and_without_a_word_about_rights_everybody(settings, state: Path, tmp_path: Path):
+def test_the_owner_of_the_file_is_one_and_without_a_word_about_rights_everybody(settings, state, tmp_path):
     state.touch()
     assert is_administrator(settings, state, Person("me", state.stat().st_uid))
     (tmp_path / "none.toml").write_text("[groups.physics]\nquota = 1\n")
@@ -70,13 +67,13 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("submitter", "groups"), ALLOWED)
-def test_one_submits_as_oneself_to_ones_groups(settings, submitter: str, groups: set[str]):
+def test_one_submits_as_oneself_to_ones_groups(settings, submitter, groups):
     actor = Actor("bob", "submit", 0, administrator=False, unix_groups=frozenset(groups))
     check_submitters(settings, actor, [submitter], "bob", "lab")
 
 
 @pytest.mark.parametrize(("submitter", "groups"), REFUSED)
-def test_nobody_is_charged_for_others_and_nobody_invents_a_record(settings, submitter: str, groups: set[str]):
+def test_nobody_is_charged_for_others_and_nobody_invents_a_record(settings, submitter, groups):
     actor = Actor("bob", "submit", 0, administrator=False, unix_groups=frozenset(groups))
     with pytest.raises(NotAllowedError, match="bob may not submit"):
         check_submitters(settings, actor, [submitter], "bob", "lab")
@@ -96,7 +93,7 @@ def test_a_refusal_lists_ones_groups(settings):
         check_submitters(settings, bob, ["physics.bob@lab"], "bob", "lab")
 
 
-def test_only_root_is_believed_who_called_sudo(monkeypatch: pytest.MonkeyPatch):
+def test_only_root_is_believed_who_called_sudo(monkeypatch):
     assert behind({"SUDO_UID": "1"}).uid == (1 if os.getuid() == 0 else os.getuid())
     monkeypatch.setattr(os, "getuid", lambda: 2002)
     assert behind({"SUDO_UID": "0"}).uid == 2002
@@ -112,14 +109,14 @@ class TestAsAnotherUser:
     UID = 54321
 
     @pytest.fixture
-    def shared(self) -> Iterator[Path]:
+    def shared(self):
         place = Path(tempfile.mkdtemp(dir="/tmp"))
         place.chmod(0o777)
         Path(f"{place}/s.db.toml").write_text('[pool]\nadministrators = ["ann"]\n[accounting]\nuid_domain = "lab"\n')
         yield place / "s.db"
         shutil.rmtree(place)
 
-    def fairq(self, state: Path, uid: int, *words: str) -> subprocess.CompletedProcess[str]:
+    def fairq(self, state, uid, *words):
         environment = {"HOME": "/nonexistent", "PATH": os.environ["PATH"], "SUDO_UID": "0", "FAIRQ_STATE": str(state)}
         return subprocess.run(
             [sys.executable, "-m", "fairq", *words], env=environment if uid else {**environment, "SUDO_UID": ""},
@@ -127,7 +124,7 @@ class TestAsAnotherUser:
             capture_output=True, text=True, check=False, timeout=60,
         )  # fmt: skip
 
-    def test_what_others_may_and_may_not(self, shared: Path):
+    def test_what_others_may_and_may_not(self, shared):
         assert self.fairq(shared, 0, "submit", "--count", "3", "--", "/bin/true").returncode == 0
         shared.chmod(0o666)
         own = self.fairq(shared, self.UID, "submit", "--count", "2", "--", "/bin/true")

@@ -1,28 +1,26 @@
 """What a submit description means: the jobs and ads that condor_submit would make of it."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 
 import pytest
 
 from fairq.errors.pool import InvalidSubmitValueError, SubmitDescriptionError
-from fairq.formats.submitfile import Context, Description, External, Program, Submission, submission, time_macros
+from fairq.formats.submitfile import Context, Description, External, Program, submission, time_macros
 
 
-def read(text: str, cluster: int = 7, directory: Path = Path("/tmp")) -> Submission:
+def read(text, cluster=7, directory=Path("/tmp")):
     context = Context("alice", directory, "X86_64", "LINUX", {"HOME": "/home/alice", "LANG": "C", "X": "1 2"})
     return submission(Description(text, "job.sub", External(60)), cluster, context)
 
 
-def ad_of(*lines: str, proc: int = 0, queue: str = "queue") -> dict:
+def ad_of(*lines, proc=0, queue="queue"):
     made = read("\n".join(["executable = /bin/sh", *lines, queue]))
     group = next(group for group in made.groups if group.first_proc <= proc <= group.last_proc)
     return {**group.ad(proc), "JobPrio": group.priority, "JobStatus": group.status}
 
 
-def values(made: Submission, name: str) -> list[object]:
+def values(made, name):
     return [group.ad(proc)[name] for group in made.groups for proc in range(group.first_proc, group.last_proc + 1)]
 
 
@@ -290,7 +288,7 @@ RUN_IT = "if it is a program, run it with 'fairq submit -- PROGRAM'"
         ("a = 1\n", "job.sub: there is no queue statement; end the description with a line 'queue'"),
     ],
 )
-def test_a_script_is_no_description_and_the_message_tells_how_to_run_it(text: str, message: str) -> None:
+def test_a_script_is_no_description_and_the_message_tells_how_to_run_it(text, message):
     with pytest.raises(SubmitDescriptionError) as caught:
         list(Description(text, "job.sub", External(60)).statements())
     assert str(caught.value) == message

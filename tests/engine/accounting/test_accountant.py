@@ -16,7 +16,7 @@ DAY = 86400
 START = 1_800_000_000
 
 
-def accountant(*records: AccountingRecord, **policy: object) -> Accountant:
+def accountant(*records, **policy):
     return Accountant(records, policies.accounting(**policy), last_update=START)
 
 
@@ -225,9 +225,7 @@ USERS = st.lists(st.sampled_from(["ann@d", "g.bob@d", "g.cy@d"]) | st.none(), ma
 
 
 @given(USERS, USERS, st.lists(st.sampled_from([1.0, 0.5, 4.0]), min_size=16, max_size=16), st.booleans())
-def test_charges_and_use_are_those_of_the_pool_as_found(
-    before: list[str | None], now: list[str | None], weights: list[float], counts_preempted: bool
-) -> None:
+def test_charges_and_use_are_those_of_the_pool_as_found(before, now, weights, counts_preempted):
     """Slots of the charges may be gone, and others new."""
     pool = accountant(group_names=("g",), count_preempted=counts_preempted)
     for slot, user in enumerate(before):

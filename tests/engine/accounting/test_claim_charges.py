@@ -1,7 +1,5 @@
 """Charges by column are those of the same claims one by one, whatever a cycle does with them."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np
@@ -10,8 +8,8 @@ from hypothesis import strategies as st
 
 from fairq.columns.claims import ClaimTable
 from fairq.common.records import Claim
-from fairq.engine.accounting.charges import Charges, SingleCharges, SlotCharge, SlotKey, charges_of
-from fairq.engine.accounting.claim_charges import ClaimCharges, charges_in
+from fairq.engine.accounting.charges import SlotCharge, charges_of
+from fairq.engine.accounting.claim_charges import charges_in
 
 SUBMITTERS = st.sampled_from(["ann@d", "bob@d", "cy@d"])
 TERMS = st.builds(SlotCharge, SUBMITTERS, st.sampled_from([1.0, 0.1, 4.0]), st.sampled_from([10, 20]))
@@ -21,7 +19,7 @@ CLAIMS = st.dictionaries(st.integers(1, 8), st.tuples(TERMS, st.booleans()))
 CHANGES = st.lists(st.tuples(SLOTS, TERMS | st.none()))
 
 
-def both(claims: dict[int, tuple[SlotCharge, bool]]) -> tuple[ClaimCharges, SingleCharges]:
+def both(claims):
     """The charges of claims, by slot, some of which are not charged."""
     alike = list(dict.fromkeys(claims.values()))
     slots = sorted(claims)
@@ -32,7 +30,7 @@ def both(claims: dict[int, tuple[SlotCharge, bool]]) -> tuple[ClaimCharges, Sing
     return charges_in(table), charges_of(table.values())
 
 
-def change(charges: Charges, changes: list[tuple[SlotKey, SlotCharge | None]]) -> None:
+def change(charges, changes):
     for slot, charge in changes:
         if charge is None:
             charges.pop(slot, None)
@@ -44,10 +42,10 @@ def change(charges: Charges, changes: list[tuple[SlotKey, SlotCharge | None]]) -
 
 @given(CLAIMS, CHANGES, st.lists(SUBMITTERS | st.none(), max_size=9))
 def test_charges_by_column_are_those_one_by_one(
-    claims: dict[int, tuple[SlotCharge, bool]],
-    changes: list[tuple[SlotKey, SlotCharge | None]],
-    users: list[str | None],
-) -> None:
+    claims,
+    changes,
+    users,
+):
     columns, single = both(claims)
     former, was = columns.copy(), single.copy()
     for charges in (columns, single):
@@ -66,9 +64,7 @@ def test_charges_by_column_are_those_one_by_one(
 
 
 @given(CLAIMS, CHANGES)
-def test_what_has_changed_is_told_in_order(
-    claims: dict[int, tuple[SlotCharge, bool]], changes: list[tuple[SlotKey, SlotCharge | None]]
-) -> None:
+def test_what_has_changed_is_told_in_order(claims, changes):
     columns, _ = both(claims)
     former = columns.copy()
     change(columns, changes)

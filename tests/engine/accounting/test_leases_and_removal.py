@@ -18,7 +18,7 @@ from fairq.errors.pool import LeaseInEffectError, NoLeaseError
 NOW = 1_800_000_000
 
 
-def record(**values: object) -> AccountingRecord:
+def record(**values):
     return AccountingRecord("ann@d", priority_factor=1000.0, **values)
 
 

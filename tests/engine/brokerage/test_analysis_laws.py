@@ -1,9 +1,5 @@
 """Laws that hold for analysis tasks in any pool."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,18 +10,15 @@ from tests.engine.brokerage.test_analysis import PLAN, user_task
 
 from fairq.engine.brokerage.analysis.flow import broker_analysis
 from fairq.engine.brokerage.flow.course import UNDECIDED
-from fairq.engine.brokerage.flow.outcome import Outcome
-from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.jobs.tasks import Chunk, Task
 from fairq.engine.brokerage.pool.columns import columns_of
-from fairq.engine.brokerage.pool.world import Failures, Pilots, Queue, Slots, Storage, UserJobs, World
+from fairq.engine.brokerage.pool.world import Failures, Pilots, Slots, Storage, UserJobs
 
 NAMES = [f"Q{number}" for number in range(6)]
 SHARE = "User Analysis"
 names = st.sampled_from(NAMES)
 
 
-def mostly(*values: Any) -> st.SearchStrategy[Any]:
+def mostly(*values):
     """The first value four times in five, the others otherwise."""
     return st.integers(0, 9).flatmap(lambda draw: st.sampled_from(values[1:]) if draw in {4, 7} else st.just(values[0]))
 
@@ -72,7 +65,7 @@ worlds = st.fixed_dictionaries(
 )  # fmt: skip
 
 
-def world_of(drawn: dict[str, Any]) -> World:
+def world_of(drawn):
     placed = [replace(each, name=name) for name, each in zip(NAMES, drawn["queues"], strict=False)]
     return pool(
         *placed,
@@ -89,7 +82,7 @@ def world_of(drawn: dict[str, Any]) -> World:
     )
 
 
-def ask(world: World, task: Task, data: Chunk, rules: Rules) -> Outcome:
+def ask(world, task, data, rules):
     return broker_analysis(task, data, columns_of(world), PLAN, rules)
 
 
@@ -98,7 +91,7 @@ chunks = st.builds(chunk, st.sampled_from([3, 3, 0]), is_merging=mostly(False, T
 
 
 @given(worlds, tasks, chunks, rules_of_any)
-def test_a_queue_is_a_candidate_or_has_one_reason(drawn: dict[str, Any], task: Task, data: Chunk, rules: Rules) -> None:
+def test_a_queue_is_a_candidate_or_has_one_reason(drawn, task, data, rules):
     """Whatever is known of the pool: each queue has one verdict, and weights are finite and not negative."""
     outcome = ask(world_of(drawn), task, data, rules)
     verdicts = list(outcome.verdicts())
@@ -110,7 +103,7 @@ def test_a_queue_is_a_candidate_or_has_one_reason(drawn: dict[str, Any], task: T
 
 
 @given(worlds, tasks, chunks, rules_of_any)
-def test_a_run_is_deterministic(drawn: dict[str, Any], task: Task, data: Chunk, rules: Rules) -> None:
+def test_a_run_is_deterministic(drawn, task, data, rules):
     """The order in which queues are listed does not matter."""
     world = world_of(drawn)
     turned = replace(world, queues=dict(reversed(world.queues.items())))
@@ -120,7 +113,7 @@ def test_a_run_is_deterministic(drawn: dict[str, Any], task: Task, data: Chunk, 
 
 
 @given(worlds, tasks, chunks)
-def test_by_the_page_another_queue_does_not_change_a_weight(drawn: dict[str, Any], task: Task, data: Chunk) -> None:
+def test_by_the_page_another_queue_does_not_change_a_weight(drawn, task, data):
     """The page's weight is of the queue's own numbers; the code divides what there is among all."""
     world = world_of(drawn)
     more = replace(
@@ -133,5 +126,5 @@ def test_by_the_page_another_queue_does_not_change_a_weight(drawn: dict[str, Any
     assert all(after[name] == weight for name, weight in before.items() if name in after)
 
 
-def _any(world: World) -> Queue:
+def _any(world):
     return next(iter(world.queues.values()))

@@ -1,38 +1,32 @@
 """Filters and weights of others come through the door that fairq's own come through."""
 
-from __future__ import annotations
-
 import pytest
 from tests.broker_rules import DOCUMENTED, PANDA
 from tests.engine.brokerage.pools import ask, chunk, names, pool, queue, task, verdict
 
 from fairq.engine.brokerage.flow.plugin import (
     Filter,
-    Left,
     Reason,
     Refusal,
-    Refusals,
     Weight,
     per_queue,
     per_queue_weight,
     refuses,
 )
-from fairq.engine.brokerage.flow.pool import Pool
-from fairq.engine.brokerage.jobs.tasks import Task
 from fairq.engine.brokerage.pool.columns import columns_of
-from fairq.engine.brokerage.pool.world import ANALYSIS, Queue, World
+from fairq.engine.brokerage.pool.world import ANALYSIS
 from fairq.engine.brokerage.production.flow import FILTERS, WEIGHTS, broker_production, production_plan
 
 GREEN = Reason("not_green", "the queue runs on coal")
 
 
-def is_brown(task: Task, queue: Queue, world: World) -> dict[str, object] | None:
+def is_brown(task, queue, world):
     """The site's own word for its power."""
     power = queue.params.get("power")
     return {"power": power} if power == "coal" else None
 
 
-def test_a_rule_about_one_queue_becomes_a_filter() -> None:
+def test_a_rule_about_one_queue_becomes_a_filter():
     plan = production_plan([*FILTERS, per_queue("green", GREEN, is_brown)])
     outcome = ask(pool(queue("WIND"), queue("COAL", params={"power": "coal"})), plan=plan)
     told = verdict(outcome, "COAL")
@@ -42,7 +36,7 @@ def test_a_rule_about_one_queue_becomes_a_filter() -> None:
     assert (line.units_before, line.units_after) == (3, 2)
 
 
-def test_a_temporary_reason_is_sorted_out_with_the_others() -> None:
+def test_a_temporary_reason_is_sorted_out_with_the_others():
     """Until then the queue is counted, and a final reason of a later filter is told instead."""
     soon = per_queue("green", GREEN._replace(permanent=False), is_brown, place=450)
     outcome = ask(pool(queue("COAL", params={"power": "coal"})), plan=production_plan([*FILTERS, soon]))
@@ -53,7 +47,7 @@ def test_a_temporary_reason_is_sorted_out_with_the_others() -> None:
     assert verdict(outcome, "COAL").reason == "late"
 
 
-def test_a_filter_may_look_at_weighed_queues() -> None:
+def test_a_filter_may_look_at_weighed_queues():
     odd = per_queue("odd", Reason("odd", "of that name"), lambda task, queue, world: queue.name == "Q",
                     stage="final check", place=3050, phase="after")  # fmt: skip
     told = verdict(ask(pool(queue("Q")), plan=production_plan([*FILTERS, odd])), "Q")
@@ -61,11 +55,11 @@ def test_a_filter_may_look_at_weighed_queues() -> None:
     assert told.weight is not None
 
 
-def test_a_filter_reads_the_weight_of_each_queue() -> None:
+def test_a_filter_reads_the_weight_of_each_queue():
     reason = Reason("light", "lighter than the best")
 
     @refuses("light", "final check", reason, reads=lambda ask: (), looks_back=True, phase="after", place=3050)
-    def light(pool: Pool, left: Left) -> Refusals:
+    def light(pool, left):
         yield Refusal(reason, left.weights < left.weights[left.rows].max())
 
     wind = per_queue_weight("wind", lambda task, queue, world: 3.0 if queue.name == "WIND" else 1.0)
@@ -74,7 +68,7 @@ def test_a_filter_reads_the_weight_of_each_queue() -> None:
     assert (verdict(outcome, "WIND").reason, verdict(outcome, "COAL").reason) == ("", "light")
 
 
-def test_a_weight_of_others_is_one_more_factor() -> None:
+def test_a_weight_of_others_is_one_more_factor():
     wind = per_queue_weight("wind", lambda task, queue, world: 3.0 if queue.name == "WIND" else 1.0)
     plan = production_plan(weights=[*WEIGHTS, wind])
     world = pool(queue("WIND"), queue("COAL"))
@@ -84,25 +78,25 @@ def test_a_weight_of_others_is_one_more_factor() -> None:
     assert verdict(ask(world, plan=plan), "COAL").weight == verdict(ask(world), "COAL").weight
 
 
-def test_what_is_for_analysis_takes_no_part_in_production() -> None:
+def test_what_is_for_analysis_takes_no_part_in_production():
     other = per_queue("green", GREEN, is_brown, activities=frozenset({ANALYSIS}))
     outcome = ask(pool(queue("COAL", params={"power": "coal"})), plan=production_plan([*FILTERS, other]))
     assert "COAL" in names(outcome)
 
 
-def test_fairq_s_own_have_the_shape_that_is_asked_of_others() -> None:
+def test_fairq_s_own_have_the_shape_that_is_asked_of_others():
     assert all(isinstance(one, Filter) for one in FILTERS)
     assert all(isinstance(one, Weight) for one in WEIGHTS)
     assert len({one.name for one in FILTERS}) == len(FILTERS)
     assert all(one.reasons for one in FILTERS)
 
 
-def test_a_filter_that_tells_what_it_reads_is_asked_once_for_equal_values() -> None:
+def test_a_filter_that_tells_what_it_reads_is_asked_once_for_equal_values():
     asked = []
     reason = Reason("small", "too few cores")
 
     @refuses("small", "small check", reason, reads=lambda ask: (ask.task.core_count,))
-    def small(pool: Pool, cores: int) -> Refusals:
+    def small(pool, cores):
         asked.append(cores)
         yield Refusal(reason, pool.numbers("corecount", lambda queue: queue.corecount) < cores)
 
@@ -113,7 +107,7 @@ def test_a_filter_that_tells_what_it_reads_is_asked_once_for_equal_values() -> N
     assert asked.count(1) == 1
 
 
-def test_stages_that_do_not_apply_have_no_line() -> None:
+def test_stages_that_do_not_apply_have_no_line():
     lines = [line.stage for line in ask(pool(queue("Q")), task(), rules=PANDA).stages]
     assert "SW/HW check" not in lines
     assert lines[-2:] == ["temporary problem check", "final check"]

@@ -10,7 +10,6 @@ from tests.broker_rules import DOCUMENTED, PANDA
 from tests.engine.brokerage.pools import NOW, at, chunk, names, pool, queue, reason, task, verdict
 from tests.engine.brokerage.pools import ask_code as ask
 
-from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File
 from fairq.engine.brokerage.pool.config import Config
 from fairq.engine.brokerage.pool.world import LinkMetric, Pilots, Relation, ResourceType, Slots, Storage
@@ -22,7 +21,7 @@ WITHOUT_CPU = preset("panda", infer_cpu=False)
 DOWN = {"write_wan": "OFF"}
 
 
-def jobs(share: str = "MC", **counts: int) -> dict[str, dict[str, int]]:
+def jobs(share="MC", **counts):
     return {share: counts}
 
 
@@ -30,13 +29,13 @@ def jobs(share: str = "MC", **counts: int) -> dict[str, dict[str, int]]:
     ("status", "passes"),
     [("online", True), ("standby", True), ("test", False), ("brokeroff", False), ("paused", False), ("", False)],
 )
-def test_status(status: str, passes: bool) -> None:
+def test_status(status, passes):
     outcome = ask(pool(queue("Q", status=status)))
     assert reason(outcome, "Q") == ("" if passes else "status")
     assert names(ask(pool(queue("Q", status=status)), task(site="Q"))) == ["Q"], "a given queue may have any status"
 
 
-def test_links_to_a_nucleus_that_cannot_be_written_to() -> None:
+def test_links_to_a_nucleus_that_cannot_be_written_to():
     world = pool(queue("Q"), storages={"NUC": Storage("NUC", "NUC", space_free=1000, activities=DOWN)})
     told = verdict(ask(world, task()), "Q")
     assert (told.reason, told.permanent) == ("dest_blacklisted", False)
@@ -44,7 +43,7 @@ def test_links_to_a_nucleus_that_cannot_be_written_to() -> None:
 
 
 @pytest.mark.parametrize(("others", "expected"), [(9999, ""), (10000, "links_full")])
-def test_links_full(others: int, expected: str) -> None:
+def test_links_full(others, expected):
     """All files queued for the nucleus count; its own queues are exempt."""
     links = (LinkMetric("ELSEWHERE", "NUC", "Production Output_queued", others),)
     outcome = ask(pool(queue("Q"), links=links))
@@ -52,7 +51,7 @@ def test_links_full(others: int, expected: str) -> None:
     assert reason(outcome, "NUC_Q") == ""
 
 
-def test_a_blocked_link_is_final_and_a_full_one_is_not() -> None:
+def test_a_blocked_link_is_final_and_a_full_one_is_not():
     links = (
         LinkMetric("BLOCKED", "NUC", "AGIS_closeness", -1),
         LinkMetric("BLOCKED", "NUC", "Production Output_queued", 500),
@@ -67,7 +66,7 @@ def test_a_blocked_link_is_final_and_a_full_one_is_not() -> None:
     assert reason(outcome, "FREE") == ""
 
 
-def test_the_last_temporary_reason_is_told_and_a_final_one_goes_before() -> None:
+def test_the_last_temporary_reason_is_told_and_a_final_one_goes_before():
     links = (LinkMetric("Q", "NUC", "Production Output_queued", 150),)
     world = pool(queue("Q"), links=links, pilots={"NUC_Q": Pilots(5, 5)})
     assert reason(ask(world), "Q") == "nopilot"
@@ -77,7 +76,7 @@ def test_the_last_temporary_reason_is_told_and_a_final_one_goes_before() -> None
 @pytest.mark.parametrize(
     ("age", "waiting", "expected"), [(7201, 1, "inactive"), (7200, 1, ""), (7201, 0, ""), (None, 1, "")]
 )
-def test_inactive(age: float | None, waiting: int, expected: str) -> None:
+def test_inactive(age, waiting, expected):
     """Jobs of any share that are to start count."""
     started = None if age is None else NOW - age
     world = pool(
@@ -89,7 +88,7 @@ def test_inactive(age: float | None, waiting: int, expected: str) -> None:
     assert reason(ask(world), "Q") == "", "ordinary tasks do not mind"
 
 
-def test_zero_share() -> None:
+def test_zero_share():
     world = pool(queue("Q", fairsharepolicy="type=evgen:100%,type=any:0%"))
     told = verdict(ask(world), "Q")
     assert told.reason == "zeroshare"
@@ -98,7 +97,7 @@ def test_zero_share() -> None:
     assert reason(ask(world, task(gshare="test")), "Q") == ""
 
 
-def test_jumbo_queues_are_for_jumbo_jobs() -> None:
+def test_jumbo_queues_are_for_jumbo_jobs():
     world = pool(queue("JUMBO", catchall="useJumboJobs,minEventsForJumbo=100"), queue("Q"))
     assert reason(ask(world), "JUMBO") == "jumbo"
     jumbo = task(rules={"NJ": "1"})
@@ -109,7 +108,7 @@ def test_jumbo_queues_are_for_jumbo_jobs() -> None:
 
 
 @pytest.mark.parametrize("rules", [DOCUMENTED, PANDA])
-def test_queues_for_jumbo_jobs_alone_are_none(rules: Rules) -> None:
+def test_queues_for_jumbo_jobs_alone_are_none(rules):
     """The other jobs of the task have nowhere to go: PanDA fails the task in its last stage."""
     world = pool(queue("JUMBO", catchall="useJumboJobs"))
     outcome = ask(world, task(rules={"NJ": "1"}, site="JUMBO"), chunk(ready_events=100), rules)
@@ -122,12 +121,12 @@ def test_queues_for_jumbo_jobs_alone_are_none(rules: Rules) -> None:
     ("cores", "slots", "expected"),
     [(1, 8, "cpucore"), (None, 8, "cpucore"), (8, 1, "cpucore"), (8, 8, ""), (0, 8, ""), (0, 1, ""), (1, 0, "")],
 )
-def test_cores(cores: int | None, slots: int, expected: str) -> None:
+def test_cores(cores, slots, expected):
     world = pool(queue("Q", corecount=slots))
     assert reason(ask(world, task(core_count=cores)), "Q") == expected
 
 
-def test_more_cores_than_the_task_may_use() -> None:
+def test_more_cores_than_the_task_may_use():
     world = pool(queue("Q", corecount=8), queue("FEW", corecount=4))
     outcome = ask(world, task(core_count=8, rules={"CC": "4"}))
     assert verdict(outcome, "Q").details == {"corecount": 8, "maxCoreCount": 4}
@@ -136,13 +135,13 @@ def test_more_cores_than_the_task_may_use() -> None:
     assert "Q" in names(ask(world, task(core_count=8, max_core_count=4, rules={"CC": "8"}))), "the rule goes first"
 
 
-def test_any_cores_means_several_for_scouts() -> None:
+def test_any_cores_means_several_for_scouts():
     world = pool(queue("ONE", site="NUC", role="nucleus"), queue("MANY", site="NUC", role="nucleus", corecount=8))
     outcome = ask(world, task(core_count=0), chunk(is_scout=True), PANDA)
     assert [reason(outcome, "ONE"), reason(outcome, "MANY")] == ["cpucore", "scout_walltime"]
 
 
-def test_missing_release() -> None:
+def test_missing_release():
     software = {"Q": {"cvmfs": ["atlas"], "containers": ["any"], "cmtconfigs": []}}
     world = pool(queue("Q"), queue("NONE"), queue("ANY", releases=("ANY",)), software=software)
     outcome = ask(world, task(trans_home="Athena-24.0.1", architecture="x86_64-el9-gcc13-opt"), rules=WITHOUT_CPU)
@@ -151,7 +150,7 @@ def test_missing_release() -> None:
     assert reason(ask(world, task(architecture="x86_64-el9-gcc13-opt")), "NONE") == "", "no release, no check"
 
 
-def test_a_platform_pattern_must_come_out_at_the_queue() -> None:
+def test_a_platform_pattern_must_come_out_at_the_queue():
     common = {"cvmfs": ["atlas"], "containers": ["any"]}
     software = {"Q": {**common, "cmtconfigs": ["x86_64-el9-gcc13-opt"]}, "OLD": {**common, "cmtconfigs": []}}
     outcome = ask(
@@ -163,7 +162,7 @@ def test_a_platform_pattern_must_come_out_at_the_queue() -> None:
     assert [one.platform for one in outcome.candidates] == ["x86_64-el9-gcc13-opt"]
 
 
-def test_scratch_disk_is_shared_among_the_cores_of_a_slot() -> None:
+def test_scratch_disk_is_shared_among_the_cores_of_a_slot():
     """Output of at least 1500 MiB, 300 MiB of margin and the input must fit into the job's part."""
     need = 1500 + 300 + 1024
     world = pool(
@@ -181,14 +180,14 @@ def test_scratch_disk_is_shared_among_the_cores_of_a_slot() -> None:
     assert reason(ask(parts, task(work_disk_count=0, work_disk_unit="MB"), chunk(files=1)), "Q/SCORE") == "disk"
 
 
-def test_direct_input_only() -> None:
+def test_direct_input_only():
     world = pool(queue("Q"), queue("LAN", direct_access_lan=True), queue("ALWAYS", maxinputsize=-1))
     outcome = ask(world, task(rules={"IL": "2"}))
     assert [reason(outcome, name) for name in ("Q", "LAN", "ALWAYS")] == ["remoteio", "", ""]
 
 
 @pytest.mark.parametrize(("free", "expected"), [(199, "disk"), (200, "")])
-def test_space_for_output(free: float, expected: str) -> None:
+def test_space_for_output(free, expected):
     """Free and expired space count, less what is kept free and reserved."""
     storage = Storage("Q", "Q", "DATADISK", False, free, 50, 30, 20)
     told = verdict(ask(pool(queue("Q"), storages={"Q": storage})), "Q")
@@ -202,13 +201,13 @@ def test_space_for_output(free: float, expected: str) -> None:
     ("activity", "expected"),
     [(name, f"{name}_blacklist") for name in ("read_lan", "write_lan", "write_wan", "read_wan")],
 )
-def test_storage_out_of_service(activity: str, expected: str) -> None:
+def test_storage_out_of_service(activity, expected):
     for state, told in (("OFF", expected), ("TEST", expected), ("PROBING", "")):
         storage = Storage("Q", "Q", space_free=1000, activities={activity: state})
         assert reason(ask(pool(queue("Q"), storages={"Q": storage})), "Q") == told
 
 
-def test_input_that_cannot_be_moved() -> None:
+def test_input_that_cannot_be_moved():
     """Where no source can be read over WAN, only the nucleus can run the task."""
     source = Storage("NUC", "NUC", space_free=1000, activities={"read_wan": "OFF"})
     world = pool(queue("Q"), storages={"NUC": source}, replicas=at(NUC=1))
@@ -221,7 +220,7 @@ def test_input_that_cannot_be_moved() -> None:
     ("found", "files", "expected"),
     [(89, 200, "incomplete_input"), (190, 200, ""), (90, 100, ""), (10, 20, ""), (0, 5, "incomplete_input")],
 )
-def test_input_must_be_somewhere(found: int, files: int, expected: str) -> None:
+def test_input_must_be_somewhere(found, files, expected):
     """At most 10 files may be missing, or 90 per cent must be there."""
     outcome = ask(pool(queue("Q"), replicas=at(Q=found)), data=chunk(files=files, size=1))
     assert outcome.stopped_by == expected
@@ -230,14 +229,14 @@ def test_input_must_be_somewhere(found: int, files: int, expected: str) -> None:
         assert outcome.status == "failed"
 
 
-def test_input_that_nobody_can_read() -> None:
+def test_input_that_nobody_can_read():
     away = Storage("Q", "Q", activities={"read_lan": "OFF", "read_wan": "TEST"})
     world = pool(queue("Q"), storages={"Q": away}, replicas=at(Q=1))
     assert ask(world, data=chunk(files=1)).stopped_by == "source_unreadable"
     assert ask(world, task(rules={"IS": "1"}), chunk(files=1)).stopped_by == "", "input is staged in advance"
 
 
-def test_minimum_time() -> None:
+def test_minimum_time():
     asked = task(cpu_time=1, cpu_time_unit="HS06sPerEvent", core_count=1)
     world = pool(queue("EXACT", mintime=10), queue("MORE", mintime=11), replicas=at(NUC=1))
     outcome = ask(world, asked, chunk(files=1))
@@ -245,7 +244,7 @@ def test_minimum_time() -> None:
     assert verdict(outcome, "MORE").details["mintime"] == 11
 
 
-def test_dynamic_events_use_the_smallest_chunk_where_time_has_a_minimum() -> None:
+def test_dynamic_events_use_the_smallest_chunk_where_time_has_a_minimum():
     """The smallest job must end in time, and the longest run of events must be long enough."""
     events = tuple(File("f", 1, 1000, number * 100, number * 100 + 99) for number in range(10))
     data = Chunk((Dataset("ds", events),))
@@ -262,7 +261,7 @@ def test_dynamic_events_use_the_smallest_chunk_where_time_has_a_minimum() -> Non
     assert {name: reason(outcome, name) for name in expected} == expected
 
 
-def test_connectivity() -> None:
+def test_connectivity():
     values = {"FULL": "full", "HTTP": "http", "NOTHING": "", "V6": "full#IPv6"}
     world = pool(*(queue(name, wnconnectivity=value) for name, value in values.items()))
     http, full, ip6 = (task(rules=rules) for rules in ({"IP": "2"}, {"IP": "1"}, {"IK": "6"}))
@@ -272,7 +271,7 @@ def test_connectivity() -> None:
     assert set(names(ask(world))) == {*values, "NUC_Q"}
 
 
-def test_event_service() -> None:
+def test_event_service():
     world = pool(*(queue(seed.upper(), jobseed=seed) for seed in ("es", "all", "eshigh")),
                  queue("U", capability="ucore", jobseed="es"))  # fmt: skip
     outcome = ask(world, task(event_service=1))
@@ -283,7 +282,7 @@ def test_event_service() -> None:
     assert reason(ask(world, task(event_service=1, cloning=True)), "ES") == "nones", "cloning is no event service"
 
 
-def test_transfers_to_a_nucleus_that_is_down_do_not_count() -> None:
+def test_transfers_to_a_nucleus_that_is_down_do_not_count():
     other = queue("N2Q", site="N2", role="nucleus")
     down = Storage("N2", "N2", space_free=1000, activities=DOWN)
     world = pool(queue("Q"), other, storages={"N2": down}, job_stats={"Q": jobs(transferring=2500)})
@@ -291,7 +290,7 @@ def test_transfers_to_a_nucleus_that_is_down_do_not_count() -> None:
     assert reason(ask(replace(world, transferring_by_nucleus={"Q": {"N2": 500}})), "Q") == ""
 
 
-def test_pledges_while_work_is_short() -> None:
+def test_pledges_while_work_is_short():
     world = pool(
         queue("NONE", pledgedcpu=-1),
         queue("OVER", pledgedcpu=100),
@@ -304,7 +303,7 @@ def test_pledges_while_work_is_short() -> None:
     assert verdict(outcome, "OVER").details == {"pledgedcpu": 100, "cores": 101}
 
 
-def test_a_negative_t1_weight_keeps_the_task_at_the_nucleus() -> None:
+def test_a_negative_t1_weight_keeps_the_task_at_the_nucleus():
     """Queues that write to the nucleus's storage may run it, too; one queue is chosen."""
     world = pool(queue("SHARING"), queue("Q"), relations={
         "NUC_Q": (Relation("NUC"),), "SHARING": (Relation("NUC"),), "Q": (Relation("Q"),)},
@@ -313,13 +312,13 @@ def test_a_negative_t1_weight_keeps_the_task_at_the_nucleus() -> None:
     assert [reason(outcome, name) for name in ("SHARING", "NUC_Q", "Q")] == ["", "t1_weight", "t1weight"]
 
 
-def test_io_intensity_limit_of_a_queue() -> None:
+def test_io_intensity_limit_of_a_queue():
     world = pool(queue("Q", params={"max_io_intensity": 100}))
     assert reason(ask(world, task(io_intensity=101)), "Q") == "max_io_intensity"
     assert reason(ask(world, task(io_intensity=100)), "Q") == ""
 
 
-def test_full_chains() -> None:
+def test_full_chains():
     bare = queue("BARE", site="NUC", role="nucleus", catchall="bareNucleus=only")
     world = pool(queue("Q"), bare)
     assert reason(ask(world), "BARE") == "not_full_chain"
@@ -329,7 +328,7 @@ def test_full_chains() -> None:
     assert [reason(outcome, name) for name in ("BARE", "NUC_Q", "Q")] == ["", "", "full_chain"]
 
 
-def test_pilots() -> None:
+def test_pilots():
     """Tests, and queues that are asked to keep slots filled, need none."""
     world = pool(queue("Q"), queue("KEPT"), pilots={"NUC_Q": Pilots(5, 5)}, slots=(Slots("KEPT", "MC", None, 0),))
     outcome = ask(world)
@@ -337,7 +336,7 @@ def test_pilots() -> None:
     assert reason(ask(world, task(label="rc_test")), "Q") == ""
 
 
-def test_much_io_goes_where_input_is() -> None:
+def test_much_io_goes_where_input_is():
     """Missing 10 GiB or 100 files passes; tape is second choice; if nobody has enough the check is off."""
     tape = Storage("TAPE", "TAPE", "DATATAPE", True, 1000)
     relations = {name: (Relation(name),) for name in ("NUC_Q", "ALL", "FAR")} | {
@@ -359,7 +358,7 @@ def test_much_io_goes_where_input_is() -> None:
     assert set(names(outcome)) == {"ALL", "TAPED", "FAR", "NUC_Q"}
 
 
-def test_merges_go_to_where_their_input_was_made_or_its_storage_is_read() -> None:
+def test_merges_go_to_where_their_input_was_made_or_its_storage_is_read():
     """The given queue may be in any state; those that read its storage must be online."""
     world = pool(
         queue("GIVEN", status="offline"),
@@ -379,7 +378,7 @@ def test_merges_go_to_where_their_input_was_made_or_its_storage_is_read() -> Non
     assert reason(free, "GIVEN") == "status"
 
 
-def test_a_unified_queue_that_no_resource_type_fits_is_told_so() -> None:
+def test_a_unified_queue_that_no_resource_type_fits_is_told_so():
     kinds = (ResourceType("MCORE", 2),)
     world = pool(queue("U", capability="ucore", corecount=1), queue("V", capability="ucore", corecount=4))
     outcome = ask(replace(world, resource_types=kinds), task(core_count=4))

@@ -8,7 +8,6 @@ import pytest
 
 from fairq.cli.broker.sentences.findings import told
 from fairq.engine.brokerage.lint import pool as lint_pool
-from fairq.engine.brokerage.lint.finding import Finding
 from fairq.engine.brokerage.pool.world import Queue, Relation, ResourceType, Slots, Storage, World
 from fairq.steps.broker.flows import preset
 
@@ -38,25 +37,25 @@ SOFTWARE: dict[str, Any] = {
 }
 
 
-def world(further: dict[str, Any] | None = None, software: Any = None, **fields: Any) -> World:
+def world(further=None, software=None, **fields):
     queue = Queue("Q", **{**SOUND, **fields})
     return World(queues={"Q": queue}, software={"Q": SOFTWARE if software is None else software}, **(further or {}))
 
 
-def lint(of: World, further: Any = None) -> list[Finding]:
+def lint(of, further=None):
     """What is told under the rules panda, which take most things amiss."""
     return lint_pool.lint(of, PANDA, further)
 
 
-def kinds(findings: list[Finding]) -> list[str]:
+def kinds(findings):
     return [f"{one.field}: {one.kind}" for one in findings]
 
 
-def cure_of(finding: Finding) -> str:
+def cure_of(finding):
     return told(finding.problem, finding.facts)[1]
 
 
-def policy(text: str) -> list[Finding]:
+def policy(text):
     return lint(world(fairsharepolicy=text))
 
 

@@ -1,13 +1,10 @@
 """Pools and tasks with holes and nonsense in them are brokered all the same: every queue gets its answer."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 from tests.broker_rules import DOCUMENTED, PANDA
 from tests.engine.brokerage.pools import TASK, ask, at, chunk, pool, queue, task
 
-from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task
 from fairq.engine.brokerage.pool.config import Config
 from fairq.engine.brokerage.pool.world import Queue, World
@@ -40,7 +37,7 @@ CHUNKS = (
 @pytest.mark.parametrize("rules", [DOCUMENTED, PANDA], ids=["documented", "panda"])
 @pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS.keys())
 @pytest.mark.parametrize("asked", TASKS.values(), ids=TASKS.keys())
-def test_every_queue_gets_its_answer(world: World, asked: Task, rules: Rules) -> None:
+def test_every_queue_gets_its_answer(world, asked, rules):
     for data in CHUNKS:
         for pool_asked in (world, replace(world, replicas=at(NUC=3, A=1, NOWHERE=2))):
             outcome = ask(pool_asked, asked, data, rules)

@@ -16,17 +16,14 @@ from tests.engine.brokerage.plain_production import plain_production
 from tests.engine.brokerage.pools import NOW, PLAN, ask, chunk, pool, queue, task
 
 from fairq.engine.brokerage.flow.course import UNDECIDED
-from fairq.engine.brokerage.flow.outcome import Outcome
-from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.jobs.tasks import Chunk, Task
-from fairq.engine.brokerage.pool.world import LinkMetric, Pilots, Queue, Relation, Slots, Storage, World
+from fairq.engine.brokerage.pool.world import LinkMetric, Pilots, Queue, Relation, Slots, Storage
 from fairq.engine.brokerage.production.flow import broker_production
 
 NAMES = [f"Q{number}" for number in range(8)]
 names = st.sampled_from(NAMES)
 
 
-def mostly(*values: Any) -> st.SearchStrategy[Any]:
+def mostly(*values):
     """The first value four times in five, the others otherwise."""
     rest = values[1:]
     return st.integers(0, 9).flatmap(lambda draw: st.sampled_from(rest) if draw in {4, 7} else st.just(values[0]))
@@ -79,7 +76,7 @@ chunks = st.builds(
 
 
 @st.composite
-def worlds(draw: st.DrawFn) -> World:
+def worlds(draw):
     placed: list[Queue] = [
         replace(one, name=name) for name, one in zip(NAMES, draw(st.lists(queues, max_size=8)), strict=False)
     ]
@@ -104,7 +101,7 @@ rule_sets = st.sampled_from([DOCUMENTED, PANDA])
 
 
 @given(worlds(), tasks, chunks, rule_sets)
-def test_a_queue_is_a_candidate_or_has_one_reason(world: World, asked: Task, data: Chunk, rules: Rules) -> None:
+def test_a_queue_is_a_candidate_or_has_one_reason(world, asked, data, rules):
     outcome = ask(world, asked, data, rules)
     chosen = {one.queue for one in outcome.candidates}
     for one in outcome.verdicts():
@@ -115,7 +112,7 @@ def test_a_queue_is_a_candidate_or_has_one_reason(world: World, asked: Task, dat
 
 
 @given(worlds(), tasks, chunks, rule_sets)
-def test_weights_are_finite_and_products_of_their_terms(world: World, asked: Task, data: Chunk, rules: Rules) -> None:
+def test_weights_are_finite_and_products_of_their_terms(world, asked, data, rules):
     outcome = ask(world, asked, data, rules)
     for one in outcome.verdicts():
         if one.weight is not None:
@@ -126,9 +123,7 @@ def test_weights_are_finite_and_products_of_their_terms(world: World, asked: Tas
 
 
 @given(worlds(), tasks, chunks, rule_sets)
-def test_a_run_is_deterministic_and_leaves_the_columns_as_they_are(
-    world: World, asked: Task, data: Chunk, rules: Rules
-) -> None:
+def test_a_run_is_deterministic_and_leaves_the_columns_as_they_are(world, asked, data, rules):
     """A second task on the same columns, and one on columns of their own, get the same answer."""
     first = ask(world, asked, data, rules)
     told = essence(first)
@@ -138,14 +133,12 @@ def test_a_run_is_deterministic_and_leaves_the_columns_as_they_are(
     assert told == essence(broker_production(asked, data, columns, PLAN, rules))
 
 
-def essence(outcome: Outcome) -> object:
+def essence(outcome):
     return list(outcome.verdicts()), outcome.candidates, outcome.stages, outcome.status
 
 
 @given(worlds(), tasks, chunks, rule_sets, queues)
-def test_one_more_queue_changes_no_other_weight(
-    world: World, asked: Task, data: Chunk, rules: Rules, added: Queue
-) -> None:
+def test_one_more_queue_changes_no_other_weight(world, asked, data, rules, added):
     """Elsewhere than at the nucleus and with storage of its own, a queue is nobody else's business."""
     more = replace(added, name="NEW", site="NEW", role="satellite")
     joined = replace(
@@ -163,7 +156,7 @@ def test_one_more_queue_changes_no_other_weight(
 
 
 @given(worlds(), tasks, chunks, rule_sets)
-def test_stages_count_down(world: World, asked: Task, data: Chunk, rules: Rules) -> None:
+def test_stages_count_down(world, asked, data, rules):
     """Each stage begins with what the one before left, and the last one leaves the candidates."""
     outcome = ask(world, asked, data, rules)
     rows, units = len(outcome.decided), len({one.unit for one in outcome.verdicts()})
@@ -178,7 +171,7 @@ def test_stages_count_down(world: World, asked: Task, data: Chunk, rules: Rules)
 
 @settings(max_examples=200)
 @given(worlds(), tasks, chunks, rule_sets)
-def test_columns_say_what_queue_by_queue_rules_say(world: World, asked: Task, data: Chunk, rules: Rules) -> None:
+def test_columns_say_what_queue_by_queue_rules_say(world, asked, data, rules):
     """Reasons before the weight, and weights, are those of a plain program that looks at one queue at a time."""
     asked = replace(asked, disk_io=None, io_intensity=150)
     outcome = ask(world, asked, data, rules)

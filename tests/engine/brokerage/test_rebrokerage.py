@@ -1,21 +1,16 @@
 """Fast rebrokerage by share, and rebrokerage of users' job sets."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 from tests.broker_rules import DOCUMENTED, PANDA
 from tests.engine.brokerage.cleaner import QUEUES, decided, job, row_of
 
-from fairq.engine.brokerage.timeouts.job import PandaJob
 from fairq.engine.brokerage.timeouts.policy import TimeoutPolicy
 from fairq.engine.brokerage.timeouts.rebrokerage import fast_rebrokerage, overshoots
 
 SHARE_OF_10 = {"rebroker.FAST_REBRO_THRESHOLD_NQUEUE_MC": 10}
 
 
-def crowd(*parts: tuple[str, str, int], share: str = "MC", **fields: Any) -> list[PandaJob]:
+def crowd(*parts, share="MC", **fields):
     """Return so many jobs in each (queue, state), numbered from 1."""
     numbers = iter(range(1, 10_000))
     return [
@@ -25,7 +20,7 @@ def crowd(*parts: tuple[str, str, int], share: str = "MC", **fields: Any) -> lis
     ]
 
 
-def sent_back(jobs: list[PandaJob], config: dict[str, Any] | None = None, rules: Any = DOCUMENTED) -> list[int]:
+def sent_back(jobs, config=None, rules=DOCUMENTED):
     policy = TimeoutPolicy.of(SHARE_OF_10 if config is None else config, rules)
     return sorted(fast_rebrokerage(jobs, QUEUES, policy))
 
@@ -112,7 +107,7 @@ def test_fast_rebrokerage_is_told_with_what_was_compared():
     assert found[0].numbers == {"queued": 12, "running": 0, "total": 12, "threshold": 10, "excess": 2}
 
 
-def users(status: str, *, number: int = 1, **fields: Any) -> PandaJob:
+def users(status, *, number=1, **fields):
     return job(status, number=number, label="user", **{"task": 7, "job_set": 3, **fields})
 
 

@@ -1,7 +1,5 @@
 """Weights, caps and the choice of candidates in PanDA's production code."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 from tests.broker_rules import PANDA
@@ -14,11 +12,11 @@ from fairq.engine.brokerage.pool.world import Pilots, Slots
 LOW = {"current_priority": 150}
 
 
-def jobs(**counts: int) -> dict[str, dict[str, int]]:
+def jobs(**counts):
     return {"MC": counts}
 
 
-def test_workers_stand_in_for_running_jobs_where_hardly_any_run() -> None:
+def test_workers_stand_in_for_running_jobs_where_hardly_any_run():
     """At most 20, on unified queues that pull jobs and have pilots, for priorities up to 150."""
     unified = {"capability": "ucore", "workflow": "pull_ups"}
     world = pool(
@@ -37,7 +35,7 @@ def test_workers_stand_in_for_running_jobs_where_hardly_any_run() -> None:
 
 
 @pytest.mark.parametrize(("slots", "running"), [(800, 100), (79, 40), (0, 45), (None, 40)])
-def test_slots_to_be_kept_filled_count_as_running(slots: int | None, running: int) -> None:
+def test_slots_to_be_kept_filled_count_as_running(slots, running):
     """Divided by cores; 0 adds the starting jobs instead."""
     requests = () if slots is None else (Slots("Q", "MC", "SCORE", slots),)
     world = pool(queue("Q", corecount=8), job_stats={"Q": jobs(running=40, starting=5)}, slots=requests)
@@ -46,12 +44,12 @@ def test_slots_to_be_kept_filled_count_as_running(slots: int | None, running: in
     assert verdict(ask(world, replace(asked, current_priority=151)), "Q").numbers["nRun"] == 40
 
 
-def test_slots_of_a_queue_without_cores_are_counted_as_they_are() -> None:
+def test_slots_of_a_queue_without_cores_are_counted_as_they_are():
     world = pool(queue("Q", corecount=0), job_stats={"Q": jobs(running=1)}, slots=(Slots("Q", "MC", "SCORE", 30),))
     assert verdict(ask(world, task(**LOW)), "Q").numbers["nRun"] == 30
 
 
-def test_an_idle_queue_is_tried_out_first() -> None:
+def test_an_idle_queue_is_tried_out_first():
     """Nothing runs or waits there: weight 0, and first in the order; for priorities up to 150."""
     world = pool(queue("IDLE"), queue("BUSY"), job_stats={"BUSY": jobs(running=90), "NUC_Q": jobs(running=1)})
     outcome = ask(world, task(**LOW))
@@ -60,7 +58,7 @@ def test_an_idle_queue_is_tried_out_first() -> None:
     assert not any(one.bootstrap for one in ask(world, task(current_priority=151)).candidates)
 
 
-def test_more_than_ten_idle_queues() -> None:
+def test_more_than_ten_idle_queues():
     world = pool(*(queue(f"Q{number:02}") for number in range(12)))
     outcome = ask(world, task(**LOW))
     assert names(outcome) == ["NUC_Q", *(f"Q{number:02}" for number in range(9))]
@@ -70,7 +68,7 @@ def test_more_than_ten_idle_queues() -> None:
 @pytest.mark.parametrize(
     ("activated", "running", "expected"), [(20, 0, ""), (21, 0, "cap"), (60, 30, ""), (61, 30, "cap")]
 )
-def test_queued_jobs_are_capped_by_twice_those_running(activated: int, running: int, expected: str) -> None:
+def test_queued_jobs_are_capped_by_twice_those_running(activated, running, expected):
     world = pool(queue("Q"), job_stats={"Q": jobs(activated=activated, running=running)})
     outcome = ask(world)
     assert reason(outcome, "Q") == expected
@@ -80,13 +78,13 @@ def test_queued_jobs_are_capped_by_twice_those_running(activated: int, running: 
         assert verdict(outcome, "Q").weight is not None
 
 
-def test_the_cap_of_a_share_can_be_configured() -> None:
+def test_the_cap_of_a_share_can_be_configured():
     world = pool(queue("Q"), job_stats={"Q": jobs(activated=6)}, config=Config({"jobbroker.NQUEUELIMITSITE_MC": 5}))
     assert reason(ask(world), "Q") == "cap"
     assert reason(ask(replace(world, config=Config({"jobbroker.NQUEUELIMITSITE_MC": 0}))), "Q") == ""
 
 
-def test_unified_queues_are_capped_by_resource_type() -> None:
+def test_unified_queues_are_capped_by_resource_type():
     counts = {"MCORE": {"activated": 41, "running": 20}, "SCORE": {"activated": 500}}
     world = pool(
         queue("U", capability="ucore", corecount=8, maxrss=16000),
@@ -102,7 +100,7 @@ def test_unified_queues_are_capped_by_resource_type() -> None:
     assert verdict(ask(own, asked), "U/MCORE").details["nQueued_rt"] == 500, "the task's own jobs there are of SCORE"
 
 
-def test_locks_and_local_data_only() -> None:
+def test_locks_and_local_data_only():
     world = pool(
         queue("LOCKED"),
         queue("PICKY", catchall="use_only_local_data"),
@@ -115,7 +113,7 @@ def test_locks_and_local_data_only() -> None:
     assert verdict(outcome, "PICKY").details["nFilesToMove"] == 2
 
 
-def test_the_share_s_minimum_weight_goes_before_the_label_s() -> None:
+def test_the_share_s_minimum_weight_goes_before_the_label_s():
     counts = {"Q": jobs(running=19), "NUC_Q": jobs(running=0, activated=1)}
     values = {"jobbroker.MIN_WEIGHT_managed": 1.5}
     world = pool(queue("Q"), job_stats=counts, config=Config(values))
@@ -132,7 +130,7 @@ def test_the_share_s_minimum_weight_goes_before_the_label_s() -> None:
      ({"current_priority": 899}, None), ({"current_priority": 900}, 100),
      ({"current_priority": 900, "event_service": 1}, None)],
 )  # fmt: skip
-def test_queues_of_the_nucleus_count_more(fields: dict[str, object], factor: float | None) -> None:
+def test_queues_of_the_nucleus_count_more(fields, factor):
     """By the task's own rule, for much I/O, and by today's code for urgent tasks."""
     outcome = ask(pool(queue("Q", jobseed="all"), queue("N", site="NUC", role="nucleus", jobseed="all")),
                   task(**fields), rules=PANDA)  # fmt: skip
@@ -141,7 +139,7 @@ def test_queues_of_the_nucleus_count_more(fields: dict[str, object], factor: flo
         assert verdict(outcome, "Q").terms["nucleus"] == 1
 
 
-def test_a_preferred_cpu_level_raises_the_weight() -> None:
+def test_a_preferred_cpu_level_raises_the_weight():
     software = {name: {"cvmfs": ["any"], "containers": ["any"]} for name in ("HALF", "NONE", "NUC_Q")}
     asked = task(
         trans_home="Athena-24.0.1",
@@ -153,20 +151,20 @@ def test_a_preferred_cpu_level_raises_the_weight() -> None:
     assert verdict(outcome, "NONE").terms["cpu level"] == 1
 
 
-def test_a_queue_that_takes_any_release_is_not_weighed_by_its_cpu_levels() -> None:
+def test_a_queue_that_takes_any_release_is_not_weighed_by_its_cpu_levels():
     asked = task(trans_home="Athena-24.0.1", architecture='{"cpu_pref": {"preferred_architecture_level": "x86_64-v3"}}')
     world = pool(queue("ANY", releases=("ANY",)), cpu_levels={"ANY": {"x86_64-v3": 50}})
     assert verdict(ask(world, asked), "ANY").terms["cpu level"] == 1
 
 
-def test_express_tasks_have_no_cap() -> None:
+def test_express_tasks_have_no_cap():
     world = pool(queue("Q"), job_stats={"Q": jobs(activated=500)})
     outcome = ask(world, task(processing_type="urgent"), rules=PANDA)
     assert {one.cap for one in outcome.candidates} == {None}
     assert "Q" in names(outcome)
 
 
-def test_a_candidate_tells_how_many_more_jobs_it_takes() -> None:
+def test_a_candidate_tells_how_many_more_jobs_it_takes():
     world = pool(queue("Q"), job_stats={"Q": jobs(activated=5, assigned=3, running=30)}, replicas=at(NUC=1))
     one = next(one for one in ask(world, data=chunk(files=1)).candidates if one.queue == "Q")
     assert (one.queued, one.cap, one.running, one.local_files) == (8, 60, 30, 0)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
-
 import pytest
 
 from fairq.engine.classad import (
@@ -25,25 +22,25 @@ JOB = {"Requirements": RISKY, "Memory": 4}
 class Meter:
     """Every look at it takes a second."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.now = 0.0
 
-    def __call__(self) -> float:
+    def __call__(self):
         self.now += 1.0
         return self.now
 
 
-def pool(count: int, budget: EvaluationBudget, **more: Any) -> AdColumns:
+def pool(count, budget, **more):
     return AdColumns([{"Name": f"slot{n}", "Memory": n, **more} for n in range(count)], 0, budget)
 
 
-def kinds(slots: AdColumns, job: dict[str, Any] = JOB) -> list[Any]:
+def kinds(slots, job=JOB):
     found = evaluate_in_ad(parse(job["Requirements"][6:-2]), job, slots)
     return [found.python(row) for row in range(len(slots))]
 
 
 @pytest.fixture
-def budget() -> EvaluationBudget:
+def budget():
     return EvaluationBudget(3.5, Meter())
 
 
@@ -133,7 +130,7 @@ def test_a_slot_s_own_expression_does_no_harm_to_the_others(budget):
 def test_what_is_risky_is_left_to_the_guard_with_the_time_that_is_left(budget):
     asked: list[float] = []
 
-    def guard(work: Callable[[], Iterator[Any]], seconds: float) -> Guarded:
+    def guard(work, seconds):
         asked.append(seconds)
         values = work()
         return Guarded([next(values), next(values)], Ending.MEMORY, 1.0)

@@ -27,11 +27,11 @@ from fairq.errors.base import ExpressionError
 SAMPLE = Path(__file__).parents[2] / "data" / "condor_status-long-8.9.ads.gz"
 
 
-def python(values: Any) -> list[Any]:
+def python(values):
     return [values.python(row) for row in range(len(values))]
 
 
-def real_slots() -> list[dict[str, Any]]:
+def real_slots():
     """Slots of a real pool (`condor_status -long` of HTCondor 8.9.12), in the form of -json."""
     ads = []
     for block in gzip.decompress(SAMPLE.read_bytes()).decode().split("\n\n"):
@@ -48,7 +48,7 @@ def real_slots() -> list[dict[str, Any]]:
 
 
 class TestColumns:
-    def test_names_ignore_case(self) -> None:
+    def test_names_ignore_case(self):
         """
         Ads may spell an attribute differently, an expression may spell it a third way.
         """
@@ -56,7 +56,7 @@ class TestColumns:
 
         assert python(evaluate_in_ad(parse("TARGET.mEmOrY"), {}, slots)) == [1, 2, 4]
 
-    def test_every_kind_of_value_keeps_its_kind(self) -> None:
+    def test_every_kind_of_value_keeps_its_kind(self):
         """
         Values come out as they went in; what JSON calls an expression is evaluated.
         """
@@ -67,7 +67,7 @@ class TestColumns:
         assert repr(want) == repr([slots.value(row, "x") for row in range(len(slots))])
         assert repr(want) == repr(python(evaluate_in_columns("X", slots, {})))
 
-    def test_with_column_replaces_an_attribute_everywhere(self) -> None:
+    def test_with_column_replaces_an_attribute_everywhere(self):
         """
         None takes the attribute away, so that a bare name goes on to the other ad.
         """
@@ -82,7 +82,7 @@ class TestColumns:
         with pytest.raises(ValueError, match="3 values of X for 2 ads"):
             slots.with_column("X", [1, 2, 3])
 
-    def test_rows_restrict_and_order_the_evaluation(self) -> None:
+    def test_rows_restrict_and_order_the_evaluation(self):
         """
         The results are those of the rows asked for, in that order, expression-valued attributes included.
         """
@@ -91,7 +91,7 @@ class TestColumns:
         assert python(evaluate_in_columns("W", slots, {}, np.array([5, 0, 1]))) == [10, 0, 2]
         assert python(evaluate_in_columns("W", slots, {}, [])) == []
 
-    def test_an_attribute_name_never_reaches_the_other_ad(self) -> None:
+    def test_an_attribute_name_never_reaches_the_other_ad(self):
         """
         A slot without Requirements has none, whatever the job requires.
         """
@@ -116,7 +116,7 @@ class TestTime:
             ("int(dayTime()) % 60", NOW % 60),
         ],
     )
-    def test_the_caller_tells_the_time(self, text: str, want: Any) -> None:
+    def test_the_caller_tells_the_time(self, text, want):
         """
         Every way to ask for the time gives *now*, whether columns or the library evaluate.
         """
@@ -125,14 +125,14 @@ class TestTime:
         assert want == evaluate_in_ad(parse(text), {}, AdColumns([slot, {}], now=self.NOW)).python(0)
         assert want == evaluate_scalar(parse(text), {}, slot, now=self.NOW)
 
-    def test_without_the_caller_s_time_there_is_none(self) -> None:
+    def test_without_the_caller_s_time_there_is_none(self):
         """
         The clock is never read.
         """
         assert python(evaluate_in_ad(parse("time() + CurrentTime"), {}, AdColumns([{}]))) == [UNDEFINED]
         assert evaluate_scalar(parse("time()"), {}) is UNDEFINED
 
-    def test_a_length_of_time_is_no_rank(self) -> None:
+    def test_a_length_of_time_is_no_rank(self):
         """
         relTime(5) looks like 5.0 in Python, but is neither a number nor true.
         """
@@ -150,10 +150,10 @@ class TestAttributesRead:
         ]
     )
 
-    def read(self, text: str, side: Any, *ads: dict[str, Any]) -> set[str]:
+    def read(self, text, side, *ads):
         return set(attributes_read([parse(text)], side, self.SLOTS, ads))
 
-    def test_references_are_followed_through_both_sides(self) -> None:
+    def test_references_are_followed_through_both_sides(self):
         """
         Also a name that only some slots have, and what the job's own expressions read, count.
         """
@@ -162,21 +162,21 @@ class TestAttributesRead:
         assert {"a", "b"} == self.read("MY.A", "my", {"A": "/Expr(TARGET.Memory + B)/"}, {"A": 1})
         assert {"a", "c"} == self.read("A", "my", {"A": "/Expr({1, C}[0])/"})
 
-    def test_what_all_slots_have_is_not_read_of_the_job(self) -> None:
+    def test_what_all_slots_have_is_not_read_of_the_job(self):
         """
         Memory in a slot's expression is the slot's.
         """
         assert set() == self.read("Memory + 1", "target")
         assert {"memory"} == self.read("Memory + 1", "my")
 
-    def test_what_cannot_be_told_is_everything(self) -> None:
+    def test_what_cannot_be_told_is_everything(self):
         """
         An expression that computes names may read any attribute.
         """
         assert EVERY_ATTRIBUTE in self.read("eval(Owner)", "my")
         assert EVERY_ATTRIBUTE in self.read("size(unparse(Owner))", "my")
 
-    def test_the_ads_tell_what_they_want_of_others(self) -> None:
+    def test_the_ads_tell_what_they_want_of_others(self):
         """
         The significant attributes of a pool, for all of its expressions or for some.
         """
@@ -189,7 +189,7 @@ class TestParse:
         "text",
         ["", "1 +", "a b", '"open', "(1", "1; b = 2", "f(1,)", "0x10", "1.", "x ?: -y", "{1", "a = b", "5K", "[a = 1"],
     )
-    def test_what_is_no_expression_is_refused(self, text: str) -> None:
+    def test_what_is_no_expression_is_refused(self, text):
         """
         The message shows the text; the exit code is 21.
         """
@@ -199,14 +199,14 @@ class TestParse:
         assert repr(text) in str(caught.value)
         assert caught.value.exit_code == 21
 
-    def test_the_message_shows_the_place(self) -> None:
+    def test_the_message_shows_the_place(self):
         """
         In a long expression the part around the mistake is shown.
         """
         with pytest.raises(ExpressionError, match=r"near 'ry > > 5'"):
             parse('(OpSys == "LINUX") && Memory > > 5')
 
-    def test_values_become_expressions(self) -> None:
+    def test_values_become_expressions(self):
         """
         An ad's value evaluates to itself, an expression to its meaning.
         """
@@ -215,7 +215,7 @@ class TestParse:
         assert evaluate_scalar(expression_of("/Expr(A + 1)/"), {"A": 1}) == 2
         assert evaluate_scalar(expression_of(None), {}) is UNDEFINED
 
-    def test_very_deep_expressions_are_the_library_s(self) -> None:
+    def test_very_deep_expressions_are_the_library_s(self):
         """
         100 nested parentheses still have a value, 1000 terms are more than the library evaluates.
         """
@@ -240,7 +240,7 @@ REAL_EXPRESSIONS = [
 
 
 @pytest.mark.parametrize("text", REAL_EXPRESSIONS)
-def test_real_slots_agree_with_the_library(text: str) -> None:
+def test_real_slots_agree_with_the_library(text):
     """
     Expressions as jobs and pools use them, over the slots of a real pool.
     """
@@ -256,7 +256,7 @@ def test_real_slots_agree_with_the_library(text: str) -> None:
     assert want == list(map(repr, python(evaluate_in_columns(expression, columns, job))))
 
 
-def test_all_attributes_of_real_slots_agree_with_the_library() -> None:
+def test_all_attributes_of_real_slots_agree_with_the_library():
     """
     Each attribute of each slot, expressions included, has the library's value.
     """
@@ -271,10 +271,10 @@ def test_all_attributes_of_real_slots_agree_with_the_library() -> None:
 class TestRandom:
     SLOTS = ({"Cpus": 4}, {"Cpus": 4}, {"Cpus": 4})
 
-    def draw(self, text: str, now: int, rows: list[int] | None = None) -> list[Any]:
+    def draw(self, text, now, rows=None):
         return python(evaluate_in_ad(parse(text), {}, AdColumns(self.SLOTS, now=now), rows))
 
-    def test_rows_draw_different_numbers_the_same_ones_at_the_same_time(self) -> None:
+    def test_rows_draw_different_numbers_the_same_ones_at_the_same_time(self):
         """
         A rank of random() spreads jobs over equal slots, yet a cycle can be repeated.
         """
@@ -287,7 +287,7 @@ class TestRandom:
         assert first != self.draw("random()", 2)
         assert set(attributes_read([parse("random()")], "my", AdColumns(self.SLOTS))) == set()
 
-    def test_the_argument_gives_range_and_kind(self) -> None:
+    def test_the_argument_gives_range_and_kind(self):
         """
         Integers below an integer, reals below a real; nothing can be drawn below zero or a string.
         """
@@ -297,7 +297,7 @@ class TestRandom:
         assert self.draw('random("a")', 1) == [ERROR] * 3
 
 
-def test_an_undefined_or_wrong_element_of_a_list_is_that() -> None:
+def test_an_undefined_or_wrong_element_of_a_list_is_that():
     """Lists of ads come from the library, with the library's own marks."""
     ads: list[dict[str, Any]] = [{"Sizes": ["a", size]} for size in (2, None, "/Expr(error)/", 0)]
 
@@ -307,7 +307,7 @@ def test_an_undefined_or_wrong_element_of_a_list_is_that() -> None:
     assert found.as_rank(7.0).tolist() == [2.0, 7.0, 7.0, 0.0]
 
 
-def test_the_place_of_an_element_is_its_lower_32_bits() -> None:
+def test_the_place_of_an_element_is_its_lower_32_bits():
     """As the library casts it: a place beyond them may be one of the list."""
     places = [1, 2**53 + 1, 2**32, -(2**32) + 1, 2**31, 2**31 - 1, -1, 2]
     ads = AdColumns([{"Place": place} for place in places], 0)

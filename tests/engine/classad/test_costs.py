@@ -1,9 +1,6 @@
 """How much an evaluation may cost is told before it, from the expressions alone."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import pytest
 
@@ -16,11 +13,11 @@ NEVER = (math.inf, 0)
 GPU = {"Id": "GPU-1", "Capability": 7.5, "DeviceName": "Tesla"}
 
 
-def expressions(**attributes: str) -> dict[str, Any]:
+def expressions(**attributes):
     return {name: f"/Expr({text})/" for name, text in attributes.items()}
 
 
-def doubling(levels: int, text: str) -> dict[str, Any]:
+def doubling(levels, text):
     """Attributes A1, A2, ..., each of which is *text* with the one before it in the braces."""
     return {"A0": "xxxxxxxxxx", **expressions(**{f"A{n}": text.format(f"A{n - 1}") for n in range(1, levels + 1)})}
 

@@ -1,7 +1,5 @@
 """countMatches and evalInEachContext read what their first argument reads, in whichever ad it is found, and no more."""
 
-from __future__ import annotations
-
 import pytest
 
 from fairq.engine.classad import AdColumns, attributes_read, evaluate_in_ad, evaluate_scalar, parse

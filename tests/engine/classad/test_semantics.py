@@ -239,12 +239,12 @@ CASES: dict[str, list[tuple[str, Any]]] = {
 TABLE = [pytest.param(text, want, id=f"{title}: {text}") for title, rows in CASES.items() for text, want in rows]
 
 
-def typed(value: Any) -> tuple[str, str]:
+def typed(value):
     return type(value).__name__, repr(value)
 
 
 @pytest.mark.parametrize(("text", "want"), TABLE)
-def test_an_expression_means(text: str, want: Any) -> None:
+def test_an_expression_means(text, want):
     """
     The one ad against many, and the many against the one, give what HTCondor's library gives for the pair.
     """
@@ -256,13 +256,13 @@ def test_an_expression_means(text: str, want: Any) -> None:
     assert typed(want) == typed(evaluate_in_columns(expression, AdColumns([{}, JOB]), SLOT).python(1))
 
 
-def test_not_a_number_is_equal_to_nothing() -> None:
+def test_not_a_number_is_equal_to_nothing():
     """
     NaN is true as a condition, yet neither equal to nor identical with itself.
     """
     rows = AdColumns([{"X": math.nan}, {"X": 1.0}])
 
-    def results(text: str) -> list[Any]:
+    def results(text):
         values = evaluate_in_ad(parse(text), {}, rows)
         return [values.python(0), values.python(1)]
 
@@ -281,7 +281,7 @@ def test_not_a_number_is_equal_to_nothing() -> None:
         ('MY[strcat("A", "")]', {"A": '/Expr(MY[strcat("A", "")])/'}),
     ],
 )
-def test_a_circle_through_a_list_is_an_error(text: str, job: dict[str, Any]) -> None:
+def test_a_circle_through_a_list_is_an_error(text, job):
     """
     HTCondor's library never returns from such a circle, so it is not asked.
     """
@@ -289,7 +289,7 @@ def test_a_circle_through_a_list_is_an_error(text: str, job: dict[str, Any]) -> 
     assert evaluate_in_ad(parse(text), job, AdColumns([{}, {"x": 1}])).python(1) is ERROR
 
 
-def test_chains_of_attributes_end_where_the_library_gives_up() -> None:
+def test_chains_of_attributes_end_where_the_library_gives_up():
     """
     A chain of 100 attributes has a value, one of 500 is an error.
     """

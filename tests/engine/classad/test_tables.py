@@ -1,9 +1,5 @@
 """Ads kept as a table, and columns of which some ads are changed, read like the ads themselves."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,7 +13,7 @@ values = st.sampled_from(
 ads = st.dictionaries(st.sampled_from(["A", "a", "B", "Cpus"]), values, max_size=4)
 
 
-def same(columns: AdColumns, expected: list[dict[str, Any]]) -> None:
+def same(columns, expected):
     plain = AdColumns(expected)
     assert len(columns) == len(plain)
     for name in ("a", "b", "cpus"):
@@ -28,7 +24,7 @@ def same(columns: AdColumns, expected: list[dict[str, Any]]) -> None:
 
 @given(st.lists(ads, min_size=1, max_size=8), st.integers(1, 4))
 @settings(max_examples=100, deadline=None)
-def test_a_table_reads_like_its_ads(drawn: list[dict[str, Any]], at_once: int) -> None:
+def test_a_table_reads_like_its_ads(drawn, at_once):
     table = AdTable()
     for first in range(0, len(drawn), at_once):
         part = drawn[first : first + at_once]
@@ -45,7 +41,7 @@ mostly_whole = st.lists(whole, max_size=4) | st.lists(whole | st.sampled_from([1
 
 
 @given(st.lists(mostly_whole.filter(bool), min_size=1, max_size=3))
-def test_columns_put_read_like_those_of_the_ads(drawn: list[list[object]]) -> None:
+def test_columns_put_read_like_those_of_the_ads(drawn):
     """In any part of the table, one value may stand for all rows."""
     table, first = AdTable(), 0
     for number, of_part in enumerate(drawn):
@@ -59,7 +55,7 @@ def test_columns_put_read_like_those_of_the_ads(drawn: list[list[object]]) -> No
 
 @given(st.lists(ads, min_size=1, max_size=6), st.data())
 @settings(max_examples=150, deadline=None)
-def test_changed_columns_read_like_changed_ads(drawn: list[dict[str, Any]], data: st.DataObject) -> None:
+def test_changed_columns_read_like_changed_ads(drawn, data):
     """Twice changed, and with what is read before or after the change."""
     columns, expected = AdColumns(drawn), drawn
     for _ in range(2):

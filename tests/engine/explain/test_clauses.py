@@ -1,9 +1,5 @@
 """Requirements are taken apart where all parts must be true, in the words in which they were written."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from fairq.engine.explain.clauses import clauses_of, split, without
@@ -22,12 +18,12 @@ from fairq.engine.explain.comparisons import comparison
         ("(a) && (b)", ["a", "b"]),
     ],
 )
-def test_only_what_stands_at_the_top_is_split(text: str, parts: list[str]) -> None:
+def test_only_what_stands_at_the_top_is_split(text, parts):
     """Brackets around a whole part say nothing; within functions, lists and alternatives nothing is split."""
     assert split(text) == parts
 
 
-def test_a_clause_that_names_an_expression_of_the_same_ad_is_followed() -> None:
+def test_a_clause_that_names_an_expression_of_the_same_ad_is_followed():
     """Where START stands in a slot's Requirements, its own clauses are looked at, and who refers to itself ends."""
     ad = {"requirements": "/Expr(Start && MY.Fits)/", "start": "/Expr(a && b)/", "fits": "/Expr(fits && c)/"}
 
@@ -35,7 +31,7 @@ def test_a_clause_that_names_an_expression_of_the_same_ad_is_followed() -> None:
     assert ("fits", "c") in [(clause.attribute, clause.text) for clause in clauses_of(ad)]
 
 
-def test_a_clause_is_left_out_or_replaced() -> None:
+def test_a_clause_is_left_out_or_replaced():
     assert without("(a > 1) && b", {"b": None}) == "(a > 1)"
     assert without("(a > 1) && b", {"a > 1": "a > 0"}) == "(a > 0) && (b)"
     assert without("b", {"b": None}) == "true"
@@ -52,16 +48,14 @@ def test_a_clause_is_left_out_or_replaced() -> None:
         ("TARGET.Cpus is undefined || RequestMemory < TARGET.Cpus", "Cpus", ">", "RequestMemory"),
     ],
 )
-def test_a_comparison_is_turned_so_that_the_other_ad_stands_left(
-    text: str, attribute: str, operator: str, own: str | None
-) -> None:
+def test_a_comparison_is_turned_so_that_the_other_ad_stands_left(text, attribute, operator, own):
     found = comparison(text, {"requestmemory"})
     assert found is not None
     assert (found.attribute, found.operator, found.own) == (attribute, operator, own)
 
 
 @pytest.mark.parametrize("text", ["RequestMemory > 5", "TARGET.A == TARGET.B", "f(TARGET.A)", "!TARGET.A"])
-def test_other_clauses_compare_nothing(text: str) -> None:
+def test_other_clauses_compare_nothing(text):
     assert comparison(text, {"requestmemory"}) is None
 
 
@@ -69,7 +63,7 @@ def test_other_clauses_compare_nothing(text: str) -> None:
     ("text", "slot_has", "wanted"),
     [("Memory >= X", 2048, 2048), ("Memory > X", 2048, 2047), ("Memory < X", 5, 6), ("Memory == X", "a", "a")],
 )
-def test_the_nearest_value_makes_the_clause_true(text: str, slot_has: Any, wanted: Any) -> None:
+def test_the_nearest_value_makes_the_clause_true(text, slot_has, wanted):
     found = comparison(text, {"x"})
     assert found is not None
     assert found.value_for(slot_has) == wanted

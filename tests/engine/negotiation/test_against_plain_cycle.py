@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.engine.negotiation.plain_cycle import PlainCycle
@@ -45,7 +43,7 @@ records = st.builds(
 )
 
 
-def pool_of(shapes: list[dict[str, Any]]) -> list[Ad]:
+def pool_of(shapes):
     """Slots of these shapes, those with a user claimed."""
     pool = []
     for shape, slot in zip(shapes, slots(len(shapes)), strict=True):
@@ -67,7 +65,7 @@ def pool_of(shapes: list[dict[str, Any]]) -> list[Ad]:
     st.booleans(),
     st.booleans(),
 )
-def test_the_engine_decides_as_the_rules_read(shapes, wants, known, gate, delta, consider, manual, divides) -> None:  # type: ignore[no-untyped-def]
+def test_the_engine_decides_as_the_rules_read(shapes, wants, known, gate, delta, consider, manual, divides):  # type: ignore[no-untyped-def]
     """The same matches in the same order, with the same victims, on any small pool, under either set of rules.
 
     If it *divides*, free slots of one core are partitionable: one job takes all that they have.
@@ -144,7 +142,7 @@ group_slots = st.fixed_dictionaries(
     st.booleans(),
     st.booleans(),
 )
-def test_groups_get_what_the_rules_read(shapes, wants, known, tree, gate, model, alike, consider) -> None:  # type: ignore[no-untyped-def]
+def test_groups_get_what_the_rules_read(shapes, wants, known, tree, gate, model, alike, consider):  # type: ignore[no-untyped-def]
     """The same with accounting groups in either model: hard caps, surplus, second chances, fractions of slots."""
     pool = pool_of([{**shape, "Cpus": 1} for shape in shapes] if alike else shapes)
     queues = {name: [(count, {**JOB, **shape}) for count, shape in jobs] for name, jobs in wants.items()}
@@ -174,7 +172,7 @@ def test_groups_get_what_the_rules_read(shapes, wants, known, tree, gate, model,
     assert [one[:1] + one[2:] for one in got] == [one[:1] + one[2:] for one in expected]
 
 
-def _merged(queues: dict[str, list[tuple[int, int, Ad]]]) -> dict[str, list[tuple[int, int, Ad]]]:
+def _merged(queues):
     """Neighbours alike are one request."""
     merged: dict[str, list[tuple[int, int, Ad]]] = {}
     for name, entries in queues.items():

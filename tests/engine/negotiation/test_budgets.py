@@ -1,9 +1,5 @@
 """Time budgets end turns and the cycle cleanly."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import pytest
 from tests.engine.negotiation.pools import cycle, jobs, matched, slots
 
@@ -13,11 +9,11 @@ from fairq.engine.negotiation.decision import StopReason
 LONG = 1e9
 
 
-def ticking(step: float = 1.0) -> Callable[[], float]:
+def ticking(step=1.0):
     """A clock that goes on by *step* seconds each time it is looked at."""
     now = 0.0
 
-    def clock() -> float:
+    def clock():
         nonlocal now
         now += step
         return now
@@ -25,12 +21,12 @@ def ticking(step: float = 1.0) -> Callable[[], float]:
     return clock
 
 
-def budgets(**seconds: float) -> TimeBudgets:
+def budgets(**seconds):
     """Plenty of time but for what is given."""
     return TimeBudgets(**{"cycle": LONG, "submitter": LONG, "schedd": LONG, "spin": LONG, **seconds})
 
 
-def test_with_enough_time_nothing_changes() -> None:
+def test_with_enough_time_nothing_changes():
     """Budgets that do not run out leave the cycle as it is without."""
     wants = {"a@x": [jobs(5)], "b@x": [jobs(5)]}
     free, measured = (cycle(slots(8), wants, clock=clock, budgets=budgets()) for clock in (None, ticking()))
@@ -40,7 +36,7 @@ def test_with_enough_time_nothing_changes() -> None:
 
 
 @pytest.mark.parametrize("name", ["cycle", "submitter", "schedd"])
-def test_a_turn_ends_when_its_time_is_over(name: str) -> None:
+def test_a_turn_ends_when_its_time_is_over(name):
     """What was matched until then stays, and the decision names the budget."""
     wants = {"a@x": [jobs(50)]}
     decision = cycle(slots(60), wants, clock=ticking(), budgets=budgets(**{name: 9}))
@@ -53,7 +49,7 @@ def test_a_turn_ends_when_its_time_is_over(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["cycle", "submitter", "schedd"])
-def test_who_has_no_time_left_gets_no_turn(name: str) -> None:
+def test_who_has_no_time_left_gets_no_turn(name):
     """A budget used up before the turn takes the submitter out of the cycle."""
     decision = cycle(slots(9), {"a@x": [jobs(5)]}, clock=ticking(), budgets=budgets(**{name: 0}))
 
@@ -62,7 +58,7 @@ def test_who_has_no_time_left_gets_no_turn(name: str) -> None:
     assert decision.spins == 1
 
 
-def test_each_spin_has_its_time_anew() -> None:
+def test_each_spin_has_its_time_anew():
     """A submitter stopped by the time of a spin goes on in the next one, and gets all in the end."""
     decision = cycle(slots(60), {"a@x": [jobs(50)]}, clock=ticking(), budgets=budgets(spin=9))
 
@@ -72,7 +68,7 @@ def test_each_spin_has_its_time_anew() -> None:
     assert decision.submitters[0].time_budget is None
 
 
-def test_one_slow_submitter_does_not_take_the_time_of_others() -> None:
+def test_one_slow_submitter_does_not_take_the_time_of_others():
     """The budget of a submitter is its own; that of a schedd is for all its submitters."""
     wants = {"a@x": [jobs(50)], "b@x": [jobs(5)]}
     own = cycle(slots(99), wants, {"a@x": 1, "b@x": 2}, clock=ticking(), budgets=budgets(submitter=8))
@@ -82,7 +78,7 @@ def test_one_slow_submitter_does_not_take_the_time_of_others() -> None:
     assert matched(shared)["b@x"] == 0
 
 
-def test_a_stopwatch_adds_up_the_turns() -> None:
+def test_a_stopwatch_adds_up_the_turns():
     """The time of a submitter and of a schedd is the sum of their turns."""
     time = [0.0]
     watch = Stopwatch(budgets(submitter=10, schedd=15), lambda: time[0])

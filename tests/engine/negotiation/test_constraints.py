@@ -1,9 +1,5 @@
 """Which slots, submitters and jobs take part in a cycle."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 from tests.engine.negotiation.pools import NOW, claimed, cycle, jobs, matched, slots
 
@@ -14,7 +10,7 @@ from fairq.engine.negotiation.decision import StopReason
 class TestSlots:
     """NEGOTIATOR_SLOT_CONSTRAINT, shutting down, suspended."""
 
-    def test_only_slots_of_the_constraint_are_dealt_out(self) -> None:
+    def test_only_slots_of_the_constraint_are_dealt_out(self):
         """The pie is what the constraint lets in; the others are no candidates."""
         pool = slots(10)
         for slot in pool[:4]:
@@ -26,7 +22,7 @@ class TestSlots:
         assert (decision.pie, decision.slots, decision.candidates) == (4, 4, 4)
         assert {match.slot for match in decision.matches} == {0, 1, 2, 3}
 
-    def test_slots_in_use_outside_the_constraint_are_charged_still(self) -> None:
+    def test_slots_in_use_outside_the_constraint_are_charged_still(self):
         """What runs there counts as used by its submitter, and for concurrency limits."""
         pool = [claimed(slot, "a@x", Pool="elsewhere", ConcurrencyLimits="db") for slot in slots(2)] + slots(4)[2:]
         decision = cycle(pool, {"a@x": [jobs(9, ConcurrencyLimits="db")]}, slot_constraint=parse("isUndefined(Pool)"))
@@ -35,7 +31,7 @@ class TestSlots:
         assert (submitter.used_before, submitter.limit, submitter.slices) == (2, 4, [2])
         assert decision.limits[0].in_use_before == 2
 
-    def test_slots_outside_the_constraint_may_be_out_of_sight(self) -> None:
+    def test_slots_outside_the_constraint_may_be_out_of_sight(self):
         """The negotiator that fetches the slots of the constraint alone knows of no use on others."""
         pool = [claimed(slot, "a@x", Pool="elsewhere", ConcurrencyLimits="db") for slot in slots(2)] + slots(4)[2:]
         decision = cycle(
@@ -64,9 +60,7 @@ class TestSlots:
         ],
     )
     @pytest.mark.parametrize("attribute", ["DaemonShutdown", "DaemonShutdownFast"])
-    def test_slots_about_to_shut_down_are_left_out(
-        self, attribute: str, shutdown: Any, threshold: str, left: int
-    ) -> None:
+    def test_slots_about_to_shut_down_are_left_out(self, attribute, shutdown, threshold, left):
         """A slot whose machine will be gone within the threshold gets no job; 0 looks at none."""
         pool = slots(4)
         pool[0][attribute] = shutdown
@@ -75,7 +69,7 @@ class TestSlots:
         assert matched(decision) == {"a@x": left}
 
     @pytest.mark.parametrize(("discount", "used"), [(False, 2), (True, 1)])
-    def test_suspended_jobs_are_charged_or_not(self, discount: bool, used: int) -> None:
+    def test_suspended_jobs_are_charged_or_not(self, discount, used):
         """NEGOTIATOR_DISCOUNT_SUSPENDED_RESOURCES frees the user of a suspended job's slot."""
         pool = [claimed(slot, "a@x") for slot in slots(2)]
         pool[0]["Activity"] = "Suspended"
@@ -88,7 +82,7 @@ class TestSubmitters:
     """NEGOTIATOR_SUBMITTER_CONSTRAINT."""
 
     @pytest.mark.parametrize("constraint", ['Name != "b@x"', "IdleJobs == 9", "RunningJobs == 0 && IdleJobs > 5"])
-    def test_the_others_have_no_share(self, constraint: str) -> None:
+    def test_the_others_have_no_share(self, constraint):
         """Who is kept out has no part in the shares, and is told so."""
         wants = {"a@x": [jobs(9)], "b@x": [jobs(5)]}
         decision = cycle(slots(8), wants, {"a@x": 10, "b@x": 10}, submitter_constraint=parse(constraint))
@@ -106,7 +100,7 @@ class TestJobs:
         [("Project == 1", 3), ("Owner == \"a\"", 7), ("ClusterId == 2", 4), ("ProcId < 2", 4), ("JobPrio > 0", 4),
          ("undefined", 0), ("time() > 5", 7)],
     )  # fmt: skip
-    def test_only_jobs_of_the_constraint_are_offered(self, constraint: str, got: int) -> None:
+    def test_only_jobs_of_the_constraint_are_offered(self, constraint, got):
         """The job's own attributes decide, also those that nothing else looks at."""
         wants = {"a@x": [jobs(3, Project=1), jobs(4, JobPrio=5)]}
         decision = cycle(slots(9), wants, job_constraint=parse(constraint))

@@ -19,7 +19,7 @@ SIZES = [0, 1, 7, 8, 9, 264, 265, 1288, 1289, 3000]
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_first_unmarked_number_is_found_wherever_it_is(size: int) -> None:
+def test_the_first_unmarked_number_is_found_wherever_it_is(size):
     order = np.array(random.Random(size).sample(range(size), size), np.int64)
     for place in {0, 7, 8, 263, 264, 1287, 1288, size - 1} & set(range(size)):
         marks = bytearray([1]) * size
@@ -31,7 +31,7 @@ def test_the_first_unmarked_number_is_found_wherever_it_is(size: int) -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_first_free_slot_is_found_wherever_it_is(size: int) -> None:
+def test_the_first_free_slot_is_found_wherever_it_is(size):
     rows = np.array(random.Random(size).sample(range(size), size), np.int32)
     for place in {0, 7, 8, 63, 64, 319, 320, size - 1} & set(range(size)):
         taken = Taken(np.arange(size) == rows[place])
@@ -51,9 +51,7 @@ def test_the_first_free_slot_is_found_wherever_it_is(size: int) -> None:
     free_first=st.booleans(),
     held=st.booleans(),
 )
-def test_slots_taken_together_are_those_taken_one_by_one(
-    seed: int, size: int, most: int, limit: float, exact: bool, free_first: bool, held: bool
-) -> None:
+def test_slots_taken_together_are_those_taken_one_by_one(seed, size, most, limit, exact, free_first, held):
     drawn = random.Random(seed)
     weights = np.array([drawn.choice([1.0, 1.0, 2.0]) for _ in range(size)])
     states = [NONE, RANK, PRIO] if held else [NONE]
@@ -62,14 +60,14 @@ def test_slots_taken_together_are_those_taken_one_by_one(
     allowed = np.array([drawn.random() < 0.7 for _ in range(size)]) | (state != PRIO) if held else None
     order = np.array(drawn.sample(range(size), size), np.int32)
 
-    def list_of_slots() -> tuple[MatchList, Taken, Limits]:
+    def list_of_slots():
         limits = Limits(limit=limit, unclaimed_limit=limit / 2, ceiling=limit, exact=exact, free_first=free_first)
         classes, taken = SlotClasses(weights, None), Taken(candidates)
         numbers = classes.in_state(state)
         made = MatchList(iter((order,)), numbers, classes, set(numbers.tolist()), True, allowed, taken, limits)
         return made, taken, limits
 
-    def popped(at_once: int) -> list[int]:
+    def popped(at_once):
         made, taken, limits = list_of_slots()
         found: list[int] = []
         while limits.used < min(limit, limits.ceiling) and not limits.permits_nothing_free:

@@ -5,13 +5,13 @@ import pytest
 from fairq.engine.negotiation.decision import AlikeMatches, Goal, GoalReached, Matches, ProcRange
 
 
-def alike(cluster: int, first: int, schedd: str = "") -> AlikeMatches:
+def alike(cluster, first, schedd=""):
     """Three jobs of a cluster, matched in a row."""
     jobs = [ProcRange(cluster, first, first + 2)]
     return AlikeMatches("ann@x", schedd, jobs, None, [0, 1, 2], [0, 1, 2], 1.0, [0.0] * 3, "<none>", False)
 
 
-def test_the_goal_is_the_match_of_this_job_alone() -> None:
+def test_the_goal_is_the_match_of_this_job_alone():
     matches, goal = Matches(), Goal("", 1, 5)
     for other in (alike(1, 6), alike(2, 4), alike(1, 4, "elsewhere")):
         matches.extend(other)
@@ -22,7 +22,7 @@ def test_the_goal_is_the_match_of_this_job_alone() -> None:
         goal.check(matches)
 
 
-def test_the_job_is_missed_after_too_much_work_or_without_a_slot_left_but_not_if_it_is_matched() -> None:
+def test_the_job_is_missed_after_too_much_work_or_without_a_slot_left_but_not_if_it_is_matched():
     matches, goal = Matches(), Goal("", 1, 5, work=100)
     goal.check(matches, work=100)
     with pytest.raises(GoalReached):

@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 from tests.engine.negotiation.pools import cycle, jobs, matched, slots
 
 from fairq.engine.negotiation.autoclusters import SignificantAttributes
-from fairq.engine.negotiation.decision import CycleDecision
 from fairq.engine.negotiation.rejections import RejectReason
 
 NEVER = {"Requirements": False}
 
 
-def order(decision: CycleDecision) -> list[tuple[str, str, int]]:
+def order(decision):
     """Submitter, schedd and cluster of every match, in the order made."""
     return [(match.submitter, match.schedd, match.cluster) for match in decision.matches]
 
@@ -25,7 +24,7 @@ def order(decision: CycleDecision) -> list[tuple[str, str, int]]:
 class TestSchedds:
     """One submitter at several schedds."""
 
-    def test_a_name_has_one_share_at_all_its_schedds(self) -> None:
+    def test_a_name_has_one_share_at_all_its_schedds(self):
         """Two schedds do not double a submitter's part of the pool."""
         wants = {"a@x!s2": [jobs(9)], "a@x!s1": [jobs(9)], "b@x!s1": [jobs(9)]}
         decision = cycle(slots(8), wants, {"a@x": 10, "b@x": 10})
@@ -36,7 +35,7 @@ class TestSchedds:
             assert of.share == 0.5
         assert got == {"a@x": 4, "b@x": 4}
 
-    def test_schedds_take_turns_by_name(self) -> None:
+    def test_schedds_take_turns_by_name(self):
         """Whichever way they are listed, the first by name goes first, and the next sees what it used."""
         wants = {"a@x!s2": [jobs(2)], "a@x!s1": [jobs(2)]}
         listed = [cycle(slots(3), dict(items)) for items in (wants.items(), reversed(wants.items()))]
@@ -53,7 +52,7 @@ class TestGlobalPriorities:
         "b@x!s1": [jobs(2, JobPrio=3)],
     }
 
-    def test_priorities_decide_among_equal_submitters(self) -> None:
+    def test_priorities_decide_among_equal_submitters(self):
         """a's 5 goes before b's 3, and that before a's 1."""
         on = cycle(slots(12), self.MIXED, self.EQUAL, global_job_prios=500)
         off = cycle(slots(12), self.MIXED, self.EQUAL)
@@ -61,13 +60,13 @@ class TestGlobalPriorities:
         assert [cluster for _, _, cluster in order(on)] == [1, 1, 3, 3, 2, 2]
         assert [cluster for _, _, cluster in order(off)] == [1, 1, 2, 2, 3, 3]
 
-    def test_user_priority_comes_first(self) -> None:
+    def test_user_priority_comes_first(self):
         """Where submitters are not equal, their own priorities decide."""
         decision = cycle(slots(12), self.MIXED, {"a@x": 10, "b@x": 5}, global_job_prios=500)
 
         assert [cluster for _, _, cluster in order(decision)] == [3, 3, 1, 1, 2, 2]
 
-    def test_one_submitter_is_one_record_and_one_request(self) -> None:
+    def test_one_submitter_is_one_record_and_one_request(self):
         """Neighbouring priorities of one submitter are one entry; alike jobs of it one request."""
         wants = {"a@x": [jobs(2, JobPrio=5), jobs(2, JobPrio=1)]}
         decision = cycle(slots(12), wants, global_job_prios=500)
@@ -76,14 +75,14 @@ class TestGlobalPriorities:
         assert (submitter.matched, submitter.idle) == (4, 4)
         assert {match.request for match in decision.matches} == {(1, 0)}
 
-    def test_more_priorities_than_allowed_go_with_the_last(self) -> None:
+    def test_more_priorities_than_allowed_go_with_the_last(self):
         """With two priorities allowed, the third is offered with the second."""
         wants = {**self.MIXED, "a@x!s1": [jobs(1, JobPrio=prio) for prio in (9, 5, 1)]}
         decision = cycle(slots(12), wants, self.EQUAL, global_job_prios=2)
 
         assert [cluster for _, _, cluster in order(decision)] == [1, 2, 3, 4, 4]
 
-    def test_every_entry_counts_in_the_first_spins_sum_alone(self) -> None:
+    def test_every_entry_counts_in_the_first_spins_sum_alone(self):
         """As recorded: two submitters with three entries over 9 slots; nobody gets more than its share."""
         decision = cycle(slots(9), {"a@x": [jobs(9, JobPrio=5), jobs(9, JobPrio=1)], "b@x": [jobs(9, JobPrio=3)]},
                          self.EQUAL, global_job_prios=500)  # fmt: skip
@@ -96,28 +95,28 @@ class TestPassingOver:
 
     WANTS: ClassVar[dict[str, Any]] = {"a@x": [jobs(1, **NEVER), jobs(1), jobs(1, **NEVER)]}
 
-    def test_alike_jobs_are_passed_over(self) -> None:
+    def test_alike_jobs_are_passed_over(self):
         """The third cluster is like the first, so it is not offered."""
         decision = cycle(slots(9), self.WANTS)
 
         assert [one.request for one in decision.rejections] == [(1, 0)]
 
     @pytest.mark.parametrize(("skip_by", "offered"), [("cluster", [(1, 0)]), ("nothing", [(1, 0), (3, 0)])])
-    def test_other_clusters_are_tried(self, skip_by: str, offered: list[tuple[int, int]]) -> None:
+    def test_other_clusters_are_tried(self, skip_by, offered):
         """Passing over nothing offers the third cluster, too; by cluster it is known to fail as the first did."""
         decision = cycle(slots(9), self.WANTS, skip_by=skip_by)
 
         assert [one.request for one in decision.rejections] == offered
         assert matched(decision) == {"a@x": 1}
 
-    def test_a_cluster_whose_first_job_is_known_to_fail_is_passed_over(self) -> None:
+    def test_a_cluster_whose_first_job_is_known_to_fail_is_passed_over(self):
         """The first job of the second cluster is like one that failed: the other job of that cluster has no turn."""
         two = {**jobs(1)[1], "Requirements": '/Expr(ProcId == 0 ? Never : TARGET.Arch == "X86_64")/', "Never": False}
         decision = cycle(slots(9), {"a@x": [(1, two), (2, two), jobs(1)]}, skip_by="cluster")
 
         assert [match.request[0] for match in decision.matches] == [3]
 
-    def test_being_stopped_by_the_slice_is_no_failure(self) -> None:
+    def test_being_stopped_by_the_slice_is_no_failure(self):
         """A's big job fits its slice of no slot; the small one of the same cluster is tried."""
         wish = "/Expr(TARGET.Cpus >= (ProcId == 0 ? 4 : 1) && (ProcId == 0 || TARGET.Cpus < 4))/"
         pool = [*slots(2), *({**slot, "Cpus": 4, "Name": f"slot1@big{n}"} for n, slot in enumerate(slots(1)))]
@@ -125,7 +124,7 @@ class TestPassingOver:
 
         assert matched(decision) == {"a@x": 2, "b@x": 1}
 
-    def test_significant_attributes_say_what_a_cluster_is(self) -> None:
+    def test_significant_attributes_say_what_a_cluster_is(self):
         """Jobs of different clusters with the same Project are one cluster; those that differ in it are not."""
         chosen = SignificantAttributes(chosen=frozenset({"project"}))
         queue = [jobs(1, **NEVER, Project=1), jobs(1, Project=1), jobs(1, Project=2)]
@@ -134,14 +133,14 @@ class TestPassingOver:
         assert [match.request[0] for match in decision.matches] == [3]
 
     @pytest.mark.parametrize(("skip_by", "got"), [("autocluster", 2), ("cluster", 0), ("nothing", 2)])
-    def test_the_rest_of_a_cluster(self, skip_by: str, got: int) -> None:
+    def test_the_rest_of_a_cluster(self, skip_by, got):
         """By cluster, jobs that differ from the failed one are passed over, too."""
         choosy = '/Expr(ProcId == 0 ? false : TARGET.Arch == "X86_64")/'
         decision = cycle(slots(9), {"a@x": [jobs(3, Requirements=choosy)]}, skip_by=skip_by)
 
         assert matched(decision) == {"a@x": got}
 
-    def test_without_request_counts_every_job_is_a_request(self) -> None:
+    def test_without_request_counts_every_job_is_a_request(self):
         """Each match carries its own job's number, and so does the refusal."""
         counted, single = (cycle(slots(2), {"a@x": [jobs(3)]}, request_counts=counts) for counts in (True, False))
 
@@ -149,7 +148,7 @@ class TestPassingOver:
         assert [match.request for match in single.matches] == [(1, 0), (1, 1)]
         assert [one.request for one in single.rejections] in ([], [(1, 2)])
 
-    def test_all_matches_of_a_request_have_its_first_job_whatever_the_slots_weigh(self) -> None:
+    def test_all_matches_of_a_request_have_its_first_job_whatever_the_slots_weigh(self):
         """Slots of one weight are matched together, then those of the next. As in cycles of the real negotiator."""
         pool = slots(5)
         for slot, weight in zip(pool, (2, 2, 1, 1, 1), strict=True):
@@ -174,13 +173,11 @@ class TestSignificantAttributes:
             (SignificantAttributes(frozenset({"requestcpus"}), added=frozenset({"requestmemory"})), 1),
         ],
     )
-    def test_jobs_that_count_as_alike_are_judged_by_the_first(
-        self, significant: SignificantAttributes, got: int
-    ) -> None:
+    def test_jobs_that_count_as_alike_are_judged_by_the_first(self, significant, got):
         """The first job is too big; the small one behind it is passed over where memory does not tell them apart."""
         assert matched(cycle(slots(5), self.WANTS, significant=significant)) == {"a@x": got}
 
-    def test_added_attributes_tell_alike_jobs_apart(self) -> None:
+    def test_added_attributes_tell_alike_jobs_apart(self):
         """Jobs that differ in an added attribute alone are offered each on its own."""
         wants = {"a@x": [jobs(1, **NEVER, Project=1), jobs(1, **NEVER, Project=2)]}
         added = SignificantAttributes(added=frozenset({"project"}))
@@ -198,9 +195,7 @@ jobs_of = st.lists(st.tuples(st.integers(1, 4), st.integers(-2, 2), st.booleans(
     st.sampled_from([None, 1, 2, 500]),
     st.sampled_from(["autocluster", "cluster", "nothing"]),
 )
-def test_laws_of_the_queues(
-    queues: dict[str, list[tuple[int, int, bool]]], size: int, most: int | None, skip_by: str
-) -> None:
+def test_laws_of_the_queues(queues, size, most, skip_by):
     """However jobs are offered, no job runs twice, no slot is given twice, and only what is refused is refused."""
     wants: dict[str, Any] = {
         name: [jobs(count, JobPrio=priority, **({} if fits else NEVER)) for count, priority, fits in entries]

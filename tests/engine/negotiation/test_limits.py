@@ -23,16 +23,16 @@ costs = st.sampled_from([0.1, 1 / 3, 1.0, 2.0])
     tested=st.booleans(),
 )
 def test_so_many_in_a_row_as_one_by_one(
-    limit: float,
-    unclaimed: float,
-    ceiling: float,
-    used: float,
-    least: float,
-    cost: float,
-    most: int,
-    exact: bool,
-    tested: bool,
-) -> None:
+    limit,
+    unclaimed,
+    ceiling,
+    used,
+    least,
+    cost,
+    most,
+    exact,
+    tested,
+):
     limits = Limits(limit=limit, unclaimed_limit=unclaimed, ceiling=ceiling, exact=exact, least=least)
     limits.used = limits.used_unclaimed = used
     single, number = replace(limits), 0

@@ -1,7 +1,5 @@
 """Alike matches in a row are one step, and count as so many matches."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,12 +12,12 @@ SINGLE = Match("b@x", "s", 9, 0, (9, 0), 7, 2.0, 0.0, "<none>", MatchReason.RANK
 JOBS = [ProcRange(1, 3, 4), ProcRange(2, 0, 0)]
 
 
-def alike(request: tuple[int, int] | None) -> AlikeMatches:
+def alike(request):
     return AlikeMatches("a@x", "s", JOBS, request, [2, 0, 1], [12, 10, 11], 1.0, [0.5, 1.5, 2.5], "g", True)
 
 
 @pytest.mark.parametrize("request_of_all", [(1, 0), None])
-def test_alike_matches_are_each_as_if_made_alone(request_of_all: tuple[int, int] | None) -> None:
+def test_alike_matches_are_each_as_if_made_alone(request_of_all):
     matches = Matches([SINGLE])
     matches.extend(alike(request_of_all))
     matches.append(SINGLE)
@@ -49,7 +47,7 @@ def test_alike_matches_are_each_as_if_made_alone(request_of_all: tuple[int, int]
 
 
 @given(st.lists(st.integers(0, 999).map("slot1@n{:03}".format), unique=True))
-def test_slots_that_rank_equally_are_in_the_order_of_the_numbers_in_their_names(names: list[str]) -> None:
+def test_slots_that_rank_equally_are_in_the_order_of_the_numbers_in_their_names(names):
     by_name = policy(tie_break="slot_name")
     places = tie_order(names, by_name).tolist()
     assert [names[places.index(place)] for place in range(len(names))] == sorted(names)

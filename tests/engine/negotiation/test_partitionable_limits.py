@@ -1,7 +1,5 @@
 """Concurrency limits on partitionable slots that are divided."""
 
-from __future__ import annotations
-
 import pytest
 from tests.engine.negotiation.pools import cycle, jobs, matched
 from tests.engine.negotiation.test_partitionable import POLICY, machines
@@ -9,7 +7,7 @@ from tests.engine.negotiation.test_partitionable import POLICY, machines
 
 @pytest.mark.parametrize("depth_first", [False, True])
 @pytest.mark.parametrize("rule", ["carve", "whole"])
-def test_limits_that_read_the_slot_end_a_machine_and_not_the_search(rule: str, depth_first: bool) -> None:
+def test_limits_that_read_the_slot_end_a_machine_and_not_the_search(rule, depth_first):
     """Two jobs on every machine, since the limit is named by machine; the search comes to an end."""
     pool = machines(3, **POLICY)
     for number, ad in enumerate(pool):

@@ -1,9 +1,5 @@
 """What a slot's ad tells of its holder during negotiation."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 from tests.engine.negotiation.pools import HTCONDOR, claimed, cycle, jobs, matched, slots
 from tests.engine.quotas.groups import rules_of
@@ -13,12 +9,12 @@ from fairq.common.records import AccountingRecord
 WORSE = {"a@x": 10.0, "v@x": 1000.0}
 
 
-def held(count: int, user: str = "v@x", **attributes: Any) -> list[dict[str, Any]]:
+def held(count, user="v@x", **attributes):
     """Slots that *user* holds."""
     return [claimed(slot, user) for slot in slots(count, **attributes)]
 
 
-def differing(count: int) -> list[tuple[int, dict[str, Any]]]:
+def differing(count):
     """Jobs of which each is of a kind of its own, so that each is matched on its own."""
     return [jobs(1, RequestMemory=500 + number) for number in range(count)]
 
@@ -38,7 +34,7 @@ def differing(count: int) -> list[tuple[int, dict[str, Any]]]:
         ("SubmitterGroup =?= RemoteGroup", 4),
     ],
 )
-def test_a_preemption_policy_may_ask_about_the_holder(gate: str, got: int) -> None:
+def test_a_preemption_policy_may_ask_about_the_holder(gate, got):
     """Priority, floor and use of who has the slot; its use as it is when each request is matched."""
     records = [AccountingRecord("v@x", floor=2)]
     decision = cycle(held(4), {"a@x": differing(4)}, WORSE, records, preemption_requirements=gate)
@@ -46,7 +42,7 @@ def test_a_preemption_policy_may_ask_about_the_holder(gate: str, got: int) -> No
     assert matched(decision) == {"a@x": got}
 
 
-def test_today_s_negotiator_rounds_the_priority_of_the_holder() -> None:
+def test_today_s_negotiator_rounds_the_priority_of_the_holder():
     """770.44 as a 32-bit float is more than 770.44: of two users of equal priority, either may preempt the other."""
     equal = {"a@x": 770.44, "v@x": 770.44}
     gate = {"preemption_requirements": "RemoteUserPrio > SubmitterUserPrio", "preempt_prio_delta": None}
@@ -63,7 +59,7 @@ def test_today_s_negotiator_rounds_the_priority_of_the_holder() -> None:
         ("RemoteGroupResourcesInUse > 2", 2),
     ],
 )
-def test_with_groups_it_may_ask_about_the_holders_group(gate: str, got: int) -> None:
+def test_with_groups_it_may_ask_about_the_holders_group(gate, got):
     """The holder's group, its quota, and what the group has in use at the moment."""
     quotas = rules_of({"g": 6, "g.sub": 1})
     priorities = {"a@x": 10.0, "g.sub.v@x": 1000.0}
@@ -82,7 +78,7 @@ def test_with_groups_it_may_ask_about_the_holders_group(gate: str, got: int) -> 
         ([], "isUndefined(RemoteGroup) && isUndefined(RemoteGroupQuota) && isUndefined(RemoteGroupResourcesInUse)", 4),
     ],
 )
-def test_of_groups_that_are_not_known_yet_nothing_is_told(known: list[str], gate: str, got: int) -> None:
+def test_of_groups_that_are_not_known_yet_nothing_is_told(known, gate, got):
     """The negotiator's slots tell of groups of whom an earlier cycle has settled the quotas."""
     decision = cycle(
         held(4, "g.sub.v@x"),
@@ -97,7 +93,7 @@ def test_of_groups_that_are_not_known_yet_nothing_is_told(known: list[str], gate
 
 
 @pytest.mark.parametrize(("rules", "got"), [({}, 0), (HTCONDOR, 2)])
-def test_today_a_slot_tells_the_group_of_its_claim_until_the_group_is_known(rules: dict[str, Any], got: int) -> None:
+def test_today_a_slot_tells_the_group_of_its_claim_until_the_group_is_known(rules, got):
     """The startd publishes RemoteGroup as it was at the match; of the other slot nobody knows it."""
     pool = [{**slot, "RemoteGroup": "g.sub"} for slot in held(2, "g.sub.v@x")]
     decision = cycle(
@@ -113,7 +109,7 @@ def test_today_a_slot_tells_the_group_of_its_claim_until_the_group_is_known(rule
 
 
 @pytest.mark.parametrize(("stable", "got"), [(True, 4), (False, 2)])
-def test_an_unstable_policy_is_asked_for_every_job(stable: bool, got: int) -> None:
+def test_an_unstable_policy_is_asked_for_every_job(stable, got):
     """Jobs alike share one list, made when the first is matched, unless the policy is said not to be stable."""
     gate = "RemoteUserResourcesInUse > 2"
     decision = cycle(held(4), {"a@x": [jobs(4)]}, WORSE, preemption_requirements=gate, requirements_stable=stable)
@@ -130,9 +126,7 @@ def test_an_unstable_policy_is_asked_for_every_job(stable: bool, got: int) -> No
         ("SubmitterUserResourcesInUse != 1", False, [0, 1, 2]),
     ],
 )
-def test_an_unstable_policy_is_asked_for_the_next_entry_of_the_list(
-    whole: bool, gate: str, stable: bool, got: list[int]
-) -> None:
+def test_an_unstable_policy_is_asked_for_the_next_entry_of_the_list(whole, gate, stable, got):
     """The rule of PREEMPTION_REQUIREMENTS_STABLE = False.
 
     Before each further job of a list, the next entry of the whole list counts: if it would be preempted, the policy is
@@ -151,7 +145,7 @@ def test_an_unstable_policy_is_asked_for_the_next_entry_of_the_list(
     assert [match.slot for match in decision.matches] == got
 
 
-def test_the_preemption_rank_follows_the_use() -> None:
+def test_the_preemption_rank_follows_the_use():
     """Ranking by the holder's use takes from whoever has most at the moment, in turns."""
     pool = [*held(3, "v@x"), *(claimed(slot, "w@x") for slot in slots(6)[3:])]
     decision = cycle(
@@ -164,7 +158,7 @@ def test_the_preemption_rank_follows_the_use() -> None:
     assert sorted(map(str, holders[2:])) == ["v@x", "w@x"]
 
 
-def test_a_job_may_ask_too() -> None:
+def test_a_job_may_ask_too():
     """The job's own Requirements see the same attributes."""
     requirements = "/Expr(TARGET.RemoteUserResourcesInUse > 2)/"
     wants = [jobs(1, RequestMemory=500 + number, Requirements=requirements) for number in range(4)]
@@ -174,7 +168,7 @@ def test_a_job_may_ask_too() -> None:
 
 
 @pytest.mark.parametrize("consider", [True, False])
-def test_without_a_holder_nothing_is_defined(consider: bool) -> None:
+def test_without_a_holder_nothing_is_defined(consider):
     """Free slots, and all where preemption is not considered, have none of them."""
     names = ("UserPrio", "UserFloor", "UserResourcesInUse", "Group", "GroupQuota", "GroupResourcesInUse")
     free = " && ".join(f"isUndefined(TARGET.Remote{name})" for name in names)
@@ -190,7 +184,7 @@ def test_without_a_holder_nothing_is_defined(consider: bool) -> None:
 class TestSiblings:
     """NEGOTIATOR_CROSS_SLOT_PRIOS: the other slots of the same machine."""
 
-    def pool(self) -> list[dict[str, Any]]:
+    def pool(self):
         """Two machines of two slots; v holds one slot of the first, and w all of the second."""
         pool = [
             {**slot, "Name": f"slot{number}@{machine}", "Machine": machine, "SlotID": number}
@@ -213,7 +207,7 @@ class TestSiblings:
             ("isUndefined(TARGET.Slot3_RemoteUserPrio)", True, [0]),
         ],
     )
-    def test_a_slot_knows_who_has_its_siblings(self, requirements: str, cross: bool, got: list[int]) -> None:
+    def test_a_slot_knows_who_has_its_siblings(self, requirements, cross, got):
         """Only free slots are matched here; the attributes tell of the other slot of the machine."""
         decision = cycle(
             self.pool(), {"a@x": [jobs(4, Requirements=f"/Expr({requirements})/")]},
@@ -222,7 +216,7 @@ class TestSiblings:
 
         assert [match.slot for match in decision.matches] == got
 
-    def test_any_attribute_of_a_job_may_read_of_siblings(self) -> None:
+    def test_any_attribute_of_a_job_may_read_of_siblings(self):
         """If its Requirements read that attribute; of two jobs alike but for it, only one is matched."""
         needs_bad_neighbour, needs_good_one = (
             jobs(1, Requirements="/Expr(MY.Wanted)/", Wanted=f"/Expr(TARGET.Slot2_RemoteUserPrio == {priority})/")
@@ -235,7 +229,7 @@ class TestSiblings:
 
         assert [(match.cluster, match.slot) for match in decision.matches] == [(2, 0)]
 
-    def test_what_the_machine_says_comes_first(self) -> None:
+    def test_what_the_machine_says_comes_first(self):
         """A slot's ad may name the holders of its siblings itself."""
         pool = self.pool()
         pool[0]["Slot2_RemoteUser"] = "w@x"
@@ -248,7 +242,7 @@ class TestSiblings:
 
 
 @pytest.mark.parametrize(("stable", "got"), [(True, [1, 2, 3]), (False, [1, 2, 4])])
-def test_an_unstable_rank_is_asked_for_the_next_slot(stable: bool, got: list[int]) -> None:
+def test_an_unstable_rank_is_asked_for_the_next_slot(stable, got):
     """Whoever has most loses next, unless the list is kept: of v's three slots the third stays while w has two."""
     pool = [*held(3, "v@x"), *(claimed(slot, "w@x") for slot in slots(5)[3:])]
     decision = cycle(
@@ -259,7 +253,7 @@ def test_an_unstable_rank_is_asked_for_the_next_slot(stable: bool, got: list[int
     assert [match.slot + 1 for match in decision.matches] == got
 
 
-def test_the_one_preempted_is_who_runs_there() -> None:
+def test_the_one_preempted_is_who_runs_there():
     """A claim that waits is the one to beat, the job on the slot the one that goes."""
     (slot,) = held(1)
     waits = {"PreemptingUser": "w@x", "PreemptingAccountingGroup": "w@x", "PreemptingRank": 0.0}

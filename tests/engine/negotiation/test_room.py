@@ -5,20 +5,17 @@ The real negotiator (23.9.6) was seen to decide each of these pools as it is cla
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import pytest
 from tests.engine.negotiation.pools import HTCONDOR, SLOT, claimed, cycle, jobs
 
 from fairq.common.records import Ad
-from fairq.engine.negotiation.decision import CycleDecision, MatchReason
+from fairq.engine.negotiation.decision import MatchReason
 
 PRIORITIES = {"eve@x": 1.0, "bob@x": 20.0, "ann@x": 10.0}
 NAME = "slot1_{}@m1"
 
 
-def machine(free: int, parts: Sequence[Ad], **attributes: Any) -> list[Ad]:
+def machine(free, parts, **attributes):
     """A partitionable slot with *free* cores, and its dynamic slots, of which its ad lists what they say."""
     made = []
     for number, part in enumerate(parts, 1):
@@ -33,18 +30,18 @@ def machine(free: int, parts: Sequence[Ad], **attributes: Any) -> list[Ad]:
     return [{**whole, **lists, **attributes}, *made]
 
 
-def hold(pool: Sequence[Ad], *wanted: tuple[int, Ad], **changes: Any) -> CycleDecision:
+def hold(pool, *wanted, **changes):
     """Hold a cycle for the jobs that eve wants to run."""
     rules = {"partitionable_slots": "whole", "allow_pslot_preemption": True, "preemption_requirements": "true"}
     return cycle(pool, {"eve@x": wanted}, PRIORITIES, **{**HTCONDOR, **rules, "tie_break": "std_sort", **changes})
 
 
-def victims(decision: CycleDecision) -> list[tuple[int, ...] | None]:
+def victims(decision):
     """The dynamic slots that each match preempts, by number."""
     return [match.evicted for match in decision.matches]
 
 
-def test_those_with_the_lowest_rank_go_until_the_job_fits() -> None:
+def test_those_with_the_lowest_rank_go_until_the_job_fits():
     parts = [{"CurrentRank": 3.0}, {"CurrentRank": 1.0}, {"CurrentRank": 2.0}]
     decision = hold(machine(1, parts, Rank=5.0), jobs(1, RequestCpus=3))
     (match,) = decision.matches
@@ -53,59 +50,59 @@ def test_those_with_the_lowest_rank_go_until_the_job_fits() -> None:
     assert match.victims == (2, 3)
 
 
-def test_one_that_the_slot_prefers_to_the_job_stays() -> None:
+def test_one_that_the_slot_prefers_to_the_job_stays():
     parts = [{"CurrentRank": 3.0}, {"CurrentRank": 1.0}]
     assert not hold(machine(1, parts, Rank=2.0), jobs(1, RequestCpus=3)).matches
 
 
-def test_equal_rank_needs_the_policy_and_another_submitter() -> None:
+def test_equal_rank_needs_the_policy_and_another_submitter():
     parts: list[Ad] = [{}, {"Cpus": 2, "RemoteUser": "eve@x"}, {"RemoteUser": "ann@x"}]
     assert victims(hold(machine(0, parts), jobs(1, RequestCpus=2))) == [(1, 3)]
     assert not hold(machine(0, parts), jobs(1, RequestCpus=2), preemption_requirements="RemoteUserPrio > 15").matches
     assert not hold(machine(0, parts), jobs(1), preemption_requirements="false").matches
 
 
-def test_the_policy_is_asked_for_each_dynamic_slot() -> None:
+def test_the_policy_is_asked_for_each_dynamic_slot():
     parts: list[Ad] = [{"RemoteUser": "ann@x"}, {}, {"Cpus": 2}]
     decision = hold(machine(0, parts), jobs(1, RequestCpus=3), preemption_requirements="RemoteUserPrio > 15")
     assert victims(decision) == [(2, 3)]
     assert [match.reason for match in decision.matches] == [MatchReason.PRIORITY]
 
 
-def test_of_preferences_mixed_the_match_counts_as_one_by_priority() -> None:
+def test_of_preferences_mixed_the_match_counts_as_one_by_priority():
     parts = [{"CurrentRank": 2.0}, {"CurrentRank": 1.0}]
     (match,) = hold(machine(0, parts, Rank=2.0), jobs(1, RequestCpus=2)).matches
     assert (match.evicted, match.reason) == ((2, 1), MatchReason.PRIORITY)
 
 
 @pytest.mark.parametrize("left", [{"RetirementTimeRemaining": 60}, {"State": "Preempting"}])
-def test_one_with_retirement_time_or_that_is_being_preempted_stays(left: Ad) -> None:
+def test_one_with_retirement_time_or_that_is_being_preempted_stays(left):
     assert victims(hold(machine(0, [left, {}]), jobs(1))) == [(2,)]
 
 
-def test_nobody_leaves_a_slot_that_has_room() -> None:
+def test_nobody_leaves_a_slot_that_has_room():
     decision = hold(machine(2, [{}, {}]), jobs(1, RequestCpus=2))
     assert [(match.slot, match.evicted, match.preempted) for match in decision.matches] == [(0, None, None)]
 
 
-def test_one_of_lower_rank_leaves_even_if_it_does_not_help() -> None:
+def test_one_of_lower_rank_leaves_even_if_it_does_not_help():
     parts = [{"CurrentRank": 1.0, "Cpus": 4}, {"CurrentRank": 0.0, "Cpus": 0}]
     assert victims(hold(machine(0, parts, Rank=5.0), jobs(1, RequestCpus=4))) == [(2, 1)]
 
 
-def test_the_match_costs_the_weight_of_the_slot_with_what_is_returned() -> None:
+def test_the_match_costs_the_weight_of_the_slot_with_what_is_returned():
     (match,) = hold(machine(1, [{"Cpus": 2}, {}]), jobs(1, RequestCpus=3)).matches
     assert match.cost == 3.0
 
 
-def test_priority_preempts_within_the_limit_and_rank_beyond_it() -> None:
+def test_priority_preempts_within_the_limit_and_rank_beyond_it():
     """Eve has all the weight there is, so that her slice is used up."""
     hers, his = {"RemoteUser": "eve@x", "Cpus": 4, "CurrentRank": 9.0}, {"SlotWeight": 0}
     assert not hold(machine(0, [hers, his]), jobs(1)).matches
     assert victims(hold(machine(0, [hers, his], Rank=5.0), jobs(1))) == [(2,)]
 
 
-def test_a_dynamic_slot_is_no_candidate_by_itself() -> None:
+def test_a_dynamic_slot_is_no_candidate_by_itself():
     """One that its partitionable slot does not list is."""
     parts = [{"Cpus": 4}]
     assert [match.slot for match in hold(machine(0, parts), jobs(1)).matches] == [0]
@@ -115,15 +112,15 @@ def test_a_dynamic_slot_is_no_candidate_by_itself() -> None:
     assert [match.slot for match in hold(machine(0, parts), jobs(1), allow_pslot_preemption=False).matches] == [1]
 
 
-def test_a_list_of_another_length_counts_for_nothing() -> None:
+def test_a_list_of_another_length_counts_for_nothing():
     assert not hold(machine(0, [{}, {}], NumDynamicSlots=1), jobs(1)).matches
 
 
-def test_without_preemption_nobody_leaves() -> None:
+def test_without_preemption_nobody_leaves():
     assert not hold(machine(0, [{}]), jobs(1), consider_preemption=False).matches
 
 
-def test_each_is_given_away_once_even_if_no_job_takes_its_room() -> None:
+def test_each_is_given_away_once_even_if_no_job_takes_its_room():
     """The first kind of job takes the free slot; the search for it has used up the room on the machine."""
     free = {**SLOT, "Name": "slot2@m1", "Cpus": 1, "Memory": 4096}
     pool = [*machine(0, [{}, {}]), free]
@@ -136,7 +133,7 @@ def test_each_is_given_away_once_even_if_no_job_takes_its_room() -> None:
     assert [match.slot for match in decision.matches] == [2]
 
 
-def test_use_that_ends_with_the_cycle_counts_in_it() -> None:
+def test_use_that_ends_with_the_cycle_counts_in_it():
     """Whoever is preempted has not less before the next cycle."""
     parts: list[Ad] = [{}, {}]
     pool = [*machine(0, parts), *machine(0, parts)]
@@ -147,7 +144,7 @@ def test_use_that_ends_with_the_cycle_counts_in_it() -> None:
     assert [match.slot for match in decision.matches] == [0, 3]
 
 
-def test_equal_ones_leave_in_the_order_of_the_negotiators_sort() -> None:
+def test_equal_ones_leave_in_the_order_of_the_negotiators_sort():
     """Of more than 16, std::sort takes others first than those listed first."""
     assert victims(hold(machine(0, [{}] * 16), jobs(1, RequestCpus=2))) == [(1, 2)]
     (leaving,) = victims(hold(machine(0, [{}] * 17), jobs(1, RequestCpus=2)))

@@ -9,7 +9,7 @@ from fairq.engine.quotas.tree import build_tree
 PHYSICS = {"p": 20, "p.hep": 15, "p.lep": 5, "c": 10}
 
 
-def test_no_more_than_twenty_for_physics() -> None:
+def test_no_more_than_twenty_for_physics():
     """hep may take surplus and would have 40; the 20 of physics, which may not, are the limit."""
     tree = build_tree(groups(PHYSICS, surplus=["p.hep", "p.lep"]))
     assign_quotas(tree, 30, oversubscription=True)
@@ -21,7 +21,7 @@ def test_no_more_than_twenty_for_physics() -> None:
     assert enforce_caps(hep, 10, 0, lambda _: 0, scaled=False) == (10, None)
 
 
-def test_use_beyond_the_cap_leaves_what_is_in_use() -> None:
+def test_use_beyond_the_cap_leaves_what_is_in_use():
     """A group above a cap that has shrunk gets nothing more, and nothing is taken from it here."""
     tree = build_tree(groups(PHYSICS, surplus=["p.hep"]))
     assign_quotas(tree, 30, oversubscription=False)
@@ -31,7 +31,7 @@ def test_use_beyond_the_cap_leaves_what_is_in_use() -> None:
     assert enforce_caps(hep, 30, 18, lambda _: 25, scaled=False)[0] == 18
 
 
-def test_a_dynamic_cap_is_the_quota_of_the_subtree() -> None:
+def test_a_dynamic_cap_is_the_quota_of_the_subtree():
     """A fraction has no number of its own to cap with."""
     tree = build_tree(groups({"p": "50%", "p.hep": "50%"}, surplus=["p.hep"]))
     assign_quotas(tree, 30, oversubscription=False)
@@ -42,7 +42,7 @@ def test_a_dynamic_cap_is_the_quota_of_the_subtree() -> None:
 
 
 @both_rules
-def test_vector_9(rules: str) -> None:
+def test_vector_9(rules):
     """hep wants 60, c 3, <none> 9 of 30; p takes no surplus, hep and lep do: hep 20, c 3, <none> 7."""
     policy = rules_of(PHYSICS, rules, surplus=["p.hep", "p.lep"])
     decision = hold(policy, 30, {"p.hep.u@d": 60, "c.u@d": 3, "u@d": 9})
@@ -51,7 +51,7 @@ def test_vector_9(rules: str) -> None:
 
 
 @both_rules
-def test_without_strict_enforcement_only_the_arithmetic_binds(rules: str) -> None:
+def test_without_strict_enforcement_only_the_arithmetic_binds(rules):
     """NEGOTIATOR_STRICT_ENFORCE_QUOTA = False: hep keeps what others have already, beyond the 20 of physics."""
     policy = rules_of(PHYSICS, rules, surplus=["p.hep", "p.lep"], strict=False, oversubscription=True)
     decision = hold(policy, 30, {"p.hep.u@d": 60})

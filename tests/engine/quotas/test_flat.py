@@ -1,8 +1,5 @@
 """The flat scheme of the manuals 6.8 and 7 (reference 4.9): one level, a maximum for each, the rest last."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from tests.engine.negotiation.pools import HTCONDOR, cycle, jobs, slots
 from tests.engine.quotas.groups import Quota, groups, hold, order, rules_of, used
 
@@ -13,12 +10,12 @@ EXAMPLE_1: dict[str, Quota] = {"group_physics": 20, "group_chemistry": 10}
 """Example 1 of the manual; chemistry has GROUP_AUTOREGROUP."""
 
 
-def flat(quotas: Mapping[str, Quota], **changes: Any) -> Any:
+def flat(quotas, **changes):
     """The flat model's rules."""
     return rules_of(quotas, model="flat", **changes)
 
 
-def test_example_1_of_the_manual() -> None:
+def test_example_1_of_the_manual():
     """Physics never gets more than 20; chemistry can get more than ten if physics has only 15 jobs."""
     policy = flat(EXAMPLE_1, regroup=["group_chemistry"])
 
@@ -32,7 +29,7 @@ def test_example_1_of_the_manual() -> None:
     assert used(alone)["group_physics"] == 20
 
 
-def test_the_group_with_the_smallest_percentage_goes_first() -> None:
+def test_the_group_with_the_smallest_percentage_goes_first():
     """The manual: physics uses 75% of its quota, chemistry 50%: chemistry first, independent users last."""
     in_use = {"group_physics.old@d": 15, "group_chemistry.old@d": 5}
     wants = {"group_physics.n@d": 30, "group_chemistry.c@d": 30, "u@d": 30}
@@ -42,14 +39,14 @@ def test_the_group_with_the_smallest_percentage_goes_first() -> None:
     assert [round(turn.sort_key) for turn in decision.groups[:2]] == [50, 75]
 
 
-def test_slots_that_quotas_do_not_cover_fall_to_none() -> None:
+def test_slots_that_quotas_do_not_cover_fall_to_none():
     """40 slots: the ten beyond the quotas are the independent users', and what groups leave is theirs too."""
     wants = {"group_physics.n@d": 50, "group_chemistry.c@d": 4, "u@d": 50}
 
     assert used(hold(flat(EXAMPLE_1), 40, wants)) == {"<none>": 16, "group_chemistry": 4, "group_physics": 20}
 
 
-def test_who_is_in_no_group_negotiates_last_by_priority() -> None:
+def test_who_is_in_no_group_negotiates_last_by_priority():
     """The classic user fair share of what is left, 46 slots, applies to them: b two thirds, a one."""
     wants = {"group_physics.n@d": 5, "a@d": 50, "b@d": 50}
     priorities = {"a@d": 500, "b@d": 250, "group_physics.n@d": 9}
@@ -59,14 +56,14 @@ def test_who_is_in_no_group_negotiates_last_by_priority() -> None:
     assert got == {"group_physics.n@d": 5, "b@d": 31, "a@d": 15}
 
 
-def test_quotas_are_not_scaled() -> None:
+def test_quotas_are_not_scaled():
     """Of 15 slots the first group has what it wants; the second one has what is left."""
     wants = {"group_physics.n@d": 50, "group_chemistry.c@d": 50}
 
     assert used(hold(flat(EXAMPLE_1), 15, wants)) == {"<none>": 0, "group_chemistry": 10, "group_physics": 5}
 
 
-def test_a_fraction_is_of_whole_slots() -> None:
+def test_a_fraction_is_of_whole_slots():
     """0.33 and 0.66 of 10 slots are 3 and 6; the one left is anybody's who is in no group."""
     tree = build_flat(groups({"c": "33%", "p": "66%"}))
     assign_flat(tree, 10)
@@ -74,7 +71,7 @@ def test_a_fraction_is_of_whole_slots() -> None:
     assert [group.quota for group in tree.groups] == [1, 3, 6]
 
 
-def test_the_second_chance_is_for_those_not_satisfied_yet() -> None:
+def test_the_second_chance_is_for_those_not_satisfied_yet():
     """Of a group with autoregroup, who got all it wanted is not asked again; b and u share the rest, b's 8 counted."""
     policy = flat({"g": 10}, regroup=True)
     decision = hold(policy, 30, {"g.a@d": 2, "g.b@d": 50, "u@d": 50})
@@ -84,7 +81,7 @@ def test_the_second_chance_is_for_those_not_satisfied_yet() -> None:
     assert {match.group for match in decision.matches if match.submitter == "g.b@d"} == {"g", "<none>"}
 
 
-def test_a_group_s_quota_binds_preemption_too() -> None:
+def test_a_group_s_quota_binds_preemption_too():
     """What is left of the quota is counted at every turn, for matches that take slots from others as well."""
     policy = flat({"g": 3})
     in_use = {"u@d": 10}
@@ -97,7 +94,7 @@ def test_a_group_s_quota_binds_preemption_too() -> None:
     assert used(found)["g"] == 3
 
 
-def test_odd_groups_are_left_out_and_told() -> None:
+def test_odd_groups_are_left_out_and_told():
     """Long names, subgroups and quotas of 0; their members negotiate with everybody else."""
     long = "g" * 41
     tree = build_flat(groups({"a": 1, "a.b": 1, long: 1, "z": 0, "n": None}))
@@ -113,6 +110,6 @@ def test_odd_groups_are_left_out_and_told() -> None:
     assert [match.group for match in decision.matches] == ["<none>"] * 3
 
 
-def test_names_of_forty_characters_are_fine() -> None:
+def test_names_of_forty_characters_are_fine():
     """One more is too long."""
     assert len(build_flat(groups({"g" * 40: 1}))) == 1

@@ -1,7 +1,5 @@
 """Without slot weights quotas come in whole slots; what is cut off is dealt out in turn (reference 4.5)."""
 
-from collections.abc import Collection, Mapping
-
 import pytest
 from tests.engine.quotas.groups import Quota, hold, rules_of, shared_tree, used
 
@@ -11,13 +9,13 @@ THIRDS: dict[str, Quota] = {"a": "50%", "b": "50%", "c": "50%"}
 
 
 def dealt(
-    quotas: Mapping[str, Quota],
-    size: float,
-    wants: Mapping[str, float],
-    surplus: bool | Collection[str] = False,
-    times: Mapping[str, float] | None = None,
-    std_sort: bool = False,
-) -> tuple[dict[str, float], float]:
+    quotas,
+    size,
+    wants,
+    surplus=False,
+    times=None,
+    std_sort=False,
+):
     """What each group is allocated in whole slots, and what is left over."""
     tree = shared_tree(quotas, size, wants, surplus)
     for group in tree.groups:
@@ -27,7 +25,7 @@ def dealt(
 
 
 @pytest.mark.parametrize("std_sort", [False, True])
-def test_three_thirds_of_ten_slots(std_sort: bool) -> None:
+def test_three_thirds_of_ten_slots(std_sort):
     """3.333 each: without surplus 3/3/3 and one slot idle; where all accept it, one has a fourth."""
     wants = {"a": 10, "b": 10, "c": 10}
 
@@ -37,7 +35,7 @@ def test_three_thirds_of_ten_slots(std_sort: bool) -> None:
     assert dealt(THIRDS, 10, wants, True, std_sort=std_sort)[0] == {"<none>": 0, "a": 4, "b": 3, "c": 3}
 
 
-def test_the_longest_without_comes_first() -> None:
+def test_the_longest_without_comes_first():
     """b was dealt the odd slot at 100, a at 200: c, who never was, has it now; then b, then a."""
     wants = {"a": 10, "b": 10, "c": 10}
 
@@ -45,7 +43,7 @@ def test_the_longest_without_comes_first() -> None:
     assert dealt(THIRDS, 10, wants, True, {"a": 200, "b": 100, "c": 300})[0]["b"] == 4
 
 
-def test_the_larger_quota_comes_first_among_equals() -> None:
+def test_the_larger_quota_comes_first_among_equals():
     """Of 7.5 and 2.5 the odd slot is the larger group's."""
     wants = {"small": 20, "large": 20}
     found, _ = dealt({"small": "25%", "large": "75%"}, 10, wants, True)
@@ -53,14 +51,14 @@ def test_the_larger_quota_comes_first_among_equals() -> None:
     assert found == {"<none>": 0, "small": 2, "large": 8}
 
 
-def test_the_larger_demand_comes_first_among_equal_quotas() -> None:
+def test_the_larger_demand_comes_first_among_equal_quotas():
     """Both have 2.5 of 5; the one that wants more has the odd slot."""
     found, _ = dealt({"a": "50%", "b": "50%"}, 5, {"a": 5, "b": 9}, True)
 
     assert found == {"<none>": 0, "a": 2, "b": 3}
 
 
-def test_remainders_stay_below_a_parent_as_long_as_somebody_there_wants_them() -> None:
+def test_remainders_stay_below_a_parent_as_long_as_somebody_there_wants_them():
     """p has 5 of 10, its two children 2.5 each: one of them gets the odd slot, not the group beside p."""
     quotas: dict[str, Quota] = {"p": "50%", "p.x": "50%", "p.y": "50%", "q": "50%"}
     found, _ = dealt(quotas, 10, {"p.x": 9, "p.y": 9, "q": 9}, True)
@@ -68,14 +66,14 @@ def test_remainders_stay_below_a_parent_as_long_as_somebody_there_wants_them() -
     assert found == {"<none>": 0, "p": 0, "p.x": 3, "p.y": 2, "q": 5}
 
 
-def test_everything_is_whole_and_no_more_than_wanted() -> None:
+def test_everything_is_whole_and_no_more_than_wanted():
     """A demand that a rounded allocation meets gets nothing of the rest."""
     found, left = dealt(THIRDS, 10, {"a": 3, "b": 3, "c": 3}, True)
 
     assert (found, left) == ({"<none>": 0, "a": 3, "b": 3, "c": 3}, 0)
 
 
-def test_the_odd_slot_rotates_between_cycles() -> None:
+def test_the_odd_slot_rotates_between_cycles():
     """Whoever was dealt the remainder last time, or asked for nothing, comes last in the next cycle."""
     policy = rules_of(THIRDS, surplus=True)
     wants = {"a.x@d": 10, "b.x@d": 10, "c.x@d": 10}

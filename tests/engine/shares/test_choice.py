@@ -1,7 +1,5 @@
 """Which queue and which job is drawn."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

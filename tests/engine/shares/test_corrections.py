@@ -1,7 +1,5 @@
 """Correctors: settings, bounds, and what happens to slices and users without use."""
 
-from __future__ import annotations
-
 import pytest
 from tests.engine.shares.queues import DIRAC, DOCUMENTED, HOUR, WEEK, corrected, history, instance
 

@@ -12,7 +12,6 @@ from fairq.engine.shares.choice import choose_queues
 from fairq.engine.shares.division import recalculate
 from fairq.engine.shares.groups import OwnerGroup
 from fairq.engine.shares.queues import QueueTable
-from fairq.engine.shares.rules import Rules
 
 MATCHES = 3000
 RECENT = 400
@@ -28,7 +27,7 @@ GROUPS = registry(
 WIDE = instance(maximum=20, Recent={"TimeSpan": 1, "MaxCorrection": 20})
 
 
-def served(rules: Rules, *, corrections: bool = False) -> Counter[tuple[str, str]]:
+def served(rules, *, corrections=False):
     """Match job after job of queues that never run dry; return how many each group's owner got at the end."""
     queues = [
         queue(1, "ann", "small", [1], rules),
@@ -50,7 +49,7 @@ def served(rules: Rules, *, corrections: bool = False) -> Counter[tuple[str, str
     return found
 
 
-def fraction(found: Counter[tuple[str, str]], group: str) -> float:
+def fraction(found, group):
     return sum(count for (name, _), count in found.items() if name == group) / found.total()
 
 

@@ -1,7 +1,5 @@
 """From jobs to task queues: what they ask for, what they are worth, and which queue they join."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tests.engine.shares.plain_formation import queue_with_room

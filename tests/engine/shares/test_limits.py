@@ -1,7 +1,5 @@
 """Running limits and matching delays of sites."""
 
-from __future__ import annotations
-
 import pytest
 from tests.engine.shares.queues import DIRAC, DOCUMENTED
 

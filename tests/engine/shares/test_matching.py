@@ -1,7 +1,5 @@
 """What a pilot says of itself, and which task queues it is offered."""
 
-from __future__ import annotations
-
 import pytest
 from tests.engine.shares.queues import DIRAC, DOCUMENTED, registry
 

@@ -1,7 +1,5 @@
 """How shares become priorities of task queues."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,15 +1,12 @@
 """The worked example of the priority schema, under the documented rules; every figure with its arithmetic."""
 
-from __future__ import annotations
-
 import pytest
 from tests.engine.shares.queues import DIRAC, DOCUMENTED, HOUR, SCHEMA, WEEK, corrected, history, queue, registry
 
-from fairq.engine.shares.division import Recalculation, recalculate
+from fairq.engine.shares.division import recalculate
 from fairq.engine.shares.explanation import explain
 from fairq.engine.shares.groups import OwnerGroup
 from fairq.engine.shares.queues import QueueTable
-from fairq.engine.shares.rules import Rules
 
 GROUPS = registry(
     OwnerGroup("lhcb_user", 1000),
@@ -26,7 +23,7 @@ USE = history(
 """Average numbers of running jobs."""
 
 
-def example(rules: Rules = DOCUMENTED) -> Recalculation:
+def example(rules=DOCUMENTED):
     """Alice has one queue and bob two, with jobs of priorities 1 and 3; production has two; nobody else is queued."""
     queues = [
         queue(1, "alice", "lhcb_user", [1], rules),

@@ -19,25 +19,25 @@ from fairq.formats.trace import Trace, TraceJob
 from fairq.settings import load
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
-from fairq.steps.simulate.replay import Policy, Replay, replay
+from fairq.steps.simulate.replay import Policy, replay
 from fairq.steps.simulate.shapes import read_machines, slot_ads
 
 START = 1_000_000_000
 HOUR = 3600
 
 
-def trace(*jobs: tuple[int, int, str], cpus: int = 1) -> Trace:
+def trace(*jobs, cpus=1):
     """Jobs as (submit time after the start, run time, user)."""
     return Trace([TraceJob(START + at, run, user, cpus=cpus) for at, run, user in sorted(jobs)], START)
 
 
-def simulated(of: Trace, slots: str, every: int = 300, factors=None, one_identity=False, **settings: str) -> Replay:
+def simulated(of, slots, every=300, factors=None, one_identity=False, **settings):
     rules = load(None, None, {f"FAIRQ_{name.upper()}": value for name, value in settings.items()})
     policy = Policy("test", rules, one_identity, factors or {})
     return replay(of, policy, slot_ads(read_machines(slots), of.start), every, HOUR)
 
 
-def endless(user: str, hours: int, run: int, width: int) -> list[tuple[int, int, str]]:
+def endless(user, hours, run, width):
     """More jobs of *run* seconds than *width* slots can do in so many hours."""
     return [(0, run, user)] * (hours * HOUR // run * width)
 
@@ -55,21 +55,21 @@ def test_two_users_with_endless_jobs_at_factors_1_to_4_settle_at_2_to_1():
 class Watcher:
     """Sums the slots in use and the real priorities of each submitter from the time *after* on."""
 
-    def __init__(self, after: int) -> None:
+    def __init__(self, after):
         self.use: Counter[str] = Counter()
         self.priority: Counter[str] = Counter()
         self.moments = 0
         self._after = after
 
-    def started(self, *_: object) -> None: ...
+    def started(self, *_): ...
 
-    def ended(self, *_: object) -> None: ...
+    def ended(self, *_): ...
 
-    def preempted(self, *_: object) -> None: ...
+    def preempted(self, *_): ...
 
-    def held(self, *_: object) -> None: ...
+    def held(self, *_): ...
 
-    def moment(self, simulation: Simulation, now: int) -> None:
+    def moment(self, simulation, now):
         if now < self._after:
             return
         self.moments += 1
@@ -113,7 +113,7 @@ def test_equal_users_get_equal_parts_and_jains_index_is_one():
 
 
 @pytest.mark.parametrize(("every", "wait"), [(100, 150.0), (0, 150.0), (80, 240.0)])
-def test_equal_jobs_run_in_waves(every: int, wait: float):
+def test_equal_jobs_run_in_waves(every, wait):
     """Four waves of 100 s: mean wait (4 - 1) · 100 / 2; with a cycle each 80 s, waves are 160 s apart."""
     of = simulated(trace(*[(0, 100, "u")] * 20), "5", every=every)
     assert of.journal.waits().mean() == wait
@@ -126,7 +126,7 @@ def test_a_job_waits_for_the_next_cycle():
 
 
 @pytest.mark.parametrize("one_identity", [True, False])
-def test_no_job_and_no_second_of_work_is_lost(one_identity: bool):
+def test_no_job_and_no_second_of_work_is_lost(one_identity):
     rng = np.random.default_rng(7)
     jobs = [(int(at), int(run), f"u{user}") for at, run, user in zip(
         rng.integers(0, 20_000, 200), rng.integers(0, 4000, 200), rng.integers(0, 9, 200), strict=True)]  # fmt: skip

@@ -1,7 +1,5 @@
 """Slurm's notations: resources, lists of hosts, durations and times."""
 
-from __future__ import annotations
-
 import pytest
 
 from fairq.formats.slurm.values import MOST_HOSTS, Resources, duration, hosts, moment, resources
@@ -18,7 +16,7 @@ from fairq.formats.slurm.values import MOST_HOSTS, Resources, duration, hosts, m
         ("cpu=x,mem=", Resources()),
     ],
 )
-def test_resources(text: str, found: Resources) -> None:
+def test_resources(text, found):
     assert resources(text) == found
 
 
@@ -31,12 +29,12 @@ def test_resources(text: str, found: Resources) -> None:
         ("", []),
     ],
 )
-def test_hosts(text: str, found: list[str]) -> None:
+def test_hosts(text, found):
     assert hosts(text) == found
 
 
 @pytest.mark.parametrize("text", ["n[1-999999999]", "n[a-b]", "n[1-]", "[1]" * 100, f"n[1-{MOST_HOSTS}],m"])
-def test_a_list_of_hosts_that_cannot_be_right_is_refused(text: str) -> None:
+def test_a_list_of_hosts_that_cannot_be_right_is_refused(text):
     with pytest.raises(ValueError):
         hosts(text)
 
@@ -52,11 +50,11 @@ def test_a_list_of_hosts_that_cannot_be_right_is_refused(text: str) -> None:
         ("", None),
     ],
 )
-def test_durations(text: str, found: int | None) -> None:
+def test_durations(text, found):
     assert duration(text) == found
 
 
-def test_times() -> None:
+def test_times():
     assert moment("1970-01-02T00:00:01") == 86401
     assert moment("Unknown") is None
     assert moment("N/A") is None

@@ -1,16 +1,13 @@
 """``include`` in submit descriptions, and items from outside: read once, in time, with the place named in messages."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from fairq.errors.pool import SubmitDescriptionError
-from fairq.formats.submitfile import Context, Description, External, Submission, submission
+from fairq.formats.submitfile import Context, Description, External, submission
 
 Write = Callable[[str, str], Path]
 
@@ -18,11 +15,11 @@ PROGRAM = "executable = /bin/sh\n"
 
 
 @pytest.fixture(autouse=True)
-def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
+def write(tmp_path, monkeypatch):
     """Write a file into the directory in which the description is read."""
     monkeypatch.chdir(tmp_path)
 
-    def write(name: str, text: str) -> Path:
+    def write(name, text):
         file = tmp_path / name
         file.write_text(text, encoding="utf-8")
         return file
@@ -30,19 +27,19 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
     return write
 
 
-def read(text: str, timeout: float = 60) -> Submission:
+def read(text, timeout=60):
     context = Context("alice", Path("/tmp"), "X86_64", "LINUX", {})
     return submission(Description(text, "job.sub", External(timeout)), 7, context)
 
 
-def arguments(text: str) -> list[Any]:
+def arguments(text):
     found = read(text)
     return [
         group.ad(proc).get("Args") for group in found.groups for proc in range(group.first_proc, group.last_proc + 1)
     ]
 
 
-def refused(text: str, timeout: float = 60) -> str:
+def refused(text, timeout=60):
     with pytest.raises(SubmitDescriptionError) as caught:
         read(text, timeout)
     return str(caught.value)
@@ -65,18 +62,18 @@ def refused(text: str, timeout: float = 60) -> str:
         "if defined HERE\ninclude : a.sub\nelse\ninclude : no.sub\nendif",
     ],
 )
-def test_what_is_included_stands_in_its_place(statement: str, write: Write) -> None:
+def test_what_is_included_stands_in_its_place(statement, write):
     write("a.sub", "X = $(X)2\n")
     write("outer.sub", "# a comment\ninclude : a.sub\n")
 
     assert arguments(f"HERE = .\nX = 1\n{statement}\n{PROGRAM}arguments = $(X)\nX = $(X)3\nqueue\n") == ["123"]
 
 
-def test_an_include_that_an_if_leaves_out_is_not_read() -> None:
+def test_an_include_that_an_if_leaves_out_is_not_read():
     assert arguments(f"if false\ninclude : /dev/zero\nendif\n{PROGRAM}arguments = x\nqueue\n") == ["x"]
 
 
-def test_the_output_of_a_command_is_kept_in_its_cache(write: Write, tmp_path: Path) -> None:
+def test_the_output_of_a_command_is_kept_in_its_cache(write, tmp_path):
     write("count", "")
     text = f"include command into cache.sub : /bin/sh tick.sh\n{PROGRAM}arguments = $(A)\nqueue\n"
     write("tick.sh", "echo x >> count; echo A = $(wc -l < count)\n")
@@ -85,7 +82,7 @@ def test_the_output_of_a_command_is_kept_in_its_cache(write: Write, tmp_path: Pa
     assert (tmp_path / "cache.sub").read_text() == "A = 1\n"
 
 
-def test_files_and_commands_are_read_once_for_all_queue_statements(write: Write, tmp_path: Path) -> None:
+def test_files_and_commands_are_read_once_for_all_queue_statements(write, tmp_path):
     write("count", "")
     write("tick.sh", "echo x >> count; echo A = $(wc -l < count)\n")
     write("items.sh", "echo x >> count; echo item\n")
@@ -99,7 +96,7 @@ def test_files_and_commands_are_read_once_for_all_queue_statements(write: Write,
     assert (tmp_path / "count").read_text().count("x") == 2
 
 
-def test_an_included_text_ends_where_it_ends(write: Write) -> None:
+def test_an_included_text_ends_where_it_ends(write):
     write("a.sub", "A = 1\\")
 
     assert arguments(f"include : a.sub\n{PROGRAM}arguments = $(A)\nqueue\n") == ["1"]
@@ -117,7 +114,7 @@ def test_an_included_text_ends_where_it_ends(write: Write) -> None:
         ("A = \0", "job.sub, line 2: 'a.sub' cannot be included: it is not text: it contains a zero byte"),
     ],
 )
-def test_what_is_wrong_in_an_included_file_is_told_with_its_place(content: str, message: str, write: Write) -> None:
+def test_what_is_wrong_in_an_included_file_is_told_with_its_place(content, message, write):
     write("a.sub", content)
 
     assert refused(f"if true\ninclude : a.sub\nendif\n{PROGRAM}queue\n").startswith(message)
@@ -135,11 +132,11 @@ def test_what_is_wrong_in_an_included_file_is_told_with_its_place(content: str, 
         ("A = $(B)\nB = $(A)\nif $(A)\nendif", "line 3: macros refer to each other: a -> b -> a"),
     ],
 )
-def test_an_include_that_cannot_be_is_refused(statement: str, message: str) -> None:
+def test_an_include_that_cannot_be_is_refused(statement, message):
     assert message in refused(f"{statement}\n{PROGRAM}queue\n")
 
 
-def test_a_pipe_to_which_nobody_writes_is_not_awaited_for_ever(tmp_path: Path) -> None:
+def test_a_pipe_to_which_nobody_writes_is_not_awaited_for_ever(tmp_path):
     os.mkfifo(tmp_path / "pipe")
 
     late = "it did not end within 0.1 s (submit.command_timeout)"
@@ -147,13 +144,13 @@ def test_a_pipe_to_which_nobody_writes_is_not_awaited_for_ever(tmp_path: Path) -
     assert refused(f"{PROGRAM}queue x from pipe\n", 0.1).endswith(f"the items' file pipe cannot be read: {late}")
 
 
-def test_a_command_that_prints_without_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_that_prints_without_end_is_stopped(monkeypatch):
     monkeypatch.setattr("fairq.formats.submitfile.external.LARGEST", 1 << 20)
 
     assert refused(f"{PROGRAM}queue x from yes |\n").endswith("it has no end, or more than 256 MiB")
 
 
-def test_a_file_that_is_not_utf_8_is_named(tmp_path: Path) -> None:
+def test_a_file_that_is_not_utf_8_is_named(tmp_path):
     (tmp_path / "items.txt").write_bytes(b"a\xff\n")
     (tmp_path / os.fsdecode(b"x\xff")).touch()
 

@@ -10,19 +10,19 @@ from typing import Any
 import pytest
 
 from fairq.errors.pool import InvalidSubmitValueError
-from fairq.formats.submitfile import Context, Description, External, Submission, submission
+from fairq.formats.submitfile import Context, Description, External, submission
 from fairq.formats.submitfile.standings import TABLE, Standing, standing_of
 
 KEYWORDS = (Path(__file__).parent / "keywords.txt").read_text().split()
 """The names in HTCondor's manual page of submit commands, and in the program's list of keywords."""
 
 
-def read(text: str) -> Submission:
+def read(text):
     context = Context("alice", Path("/tmp"), "X86_64", "LINUX", {"LANG": "C"})
     return submission(Description(text, "job.sub", External(60)), 7, context)
 
 
-def names(standing: Standing) -> list[str]:
+def names(standing):
     return [one.name for one in TABLE if one.standing is standing]
 
 
@@ -133,7 +133,7 @@ ELSEWHERE = {"queue", "hold", "priority"}
 
 
 @pytest.mark.parametrize("command", HONOURED)
-def test_an_honoured_command_is_in_the_job_s_ad_and_nothing_is_said(command: str) -> None:
+def test_an_honoured_command_is_in_the_job_s_ad_and_nothing_is_said(command):
     lines, want = HONOURED[command]
     made = read(f"executable = /bin/sh\n{lines}\nqueue")
     ad = made.groups[0].ad(0)
@@ -148,7 +148,7 @@ def test_a_test_stands_for_each_honoured_command():
 
 
 @pytest.mark.parametrize("command", names(Standing.REFUSED))
-def test_a_command_that_would_run_another_job_is_refused_with_its_line(command: str) -> None:
+def test_a_command_that_would_run_another_job_is_refused_with_its_line(command):
     with pytest.raises(InvalidSubmitValueError) as caught:
         read(f"executable = /bin/sh\n{command} = 1999999999\nqueue 9")
     message = str(caught.value)
@@ -162,12 +162,12 @@ def test_a_command_that_would_run_another_job_is_refused_with_its_line(command: 
         "noop_job = ProcId > 3", "+WantParallelScheduling = true",
     ],
 )  # fmt: skip
-def test_other_names_of_a_refused_command_are_refused(line: str) -> None:
+def test_other_names_of_a_refused_command_are_refused(line):
     with pytest.raises(InvalidSubmitValueError, match="refuses it"):
         read(f"executable = /bin/sh\n{line}\nqueue 9")
 
 
-def test_another_universe_is_refused_as_an_attribute_too() -> None:
+def test_another_universe_is_refused_as_an_attribute_too():
     with pytest.raises(InvalidSubmitValueError, match="vanilla, docker and container"):
         read("executable = /bin/sh\n+JobUniverse = 9\nqueue")
 
@@ -182,7 +182,7 @@ def test_a_refused_command_may_come_from_the_queue_statement():
 
 
 @pytest.mark.parametrize("command", names(Standing.NO_EFFECT))
-def test_a_command_without_effect_is_named(command: str) -> None:
+def test_a_command_without_effect_is_named(command):
     name = f"x{command}" if command.startswith("_") else f"{command}x" if command.endswith("_") else command
     value = "https://a/b" if "destination" in command else "77"
     lines = f"{name} = true" if command in BOOLEANS else f"{name} = {value}"
@@ -207,16 +207,16 @@ BOOLEANS = re.findall(
         "manifest = false",        "vm_name = x\narguments = $(vm_name)",
     ],
 )  # fmt: skip
-def test_a_command_that_asks_for_what_happens_anyway_is_not_named(line: str) -> None:
+def test_a_command_that_asks_for_what_happens_anyway_is_not_named(line):
     assert read(f"executable = /bin/sh\n{line}\nqueue").without_effect == []
 
 
-def test_a_name_within_a_family_is_no_typing_error() -> None:
+def test_a_name_within_a_family_is_no_typing_error():
     made = read("executable = /bin/sh\nbox_oauth_permissions_work = read:/\nqueue")
     assert (made.without_effect, made.warnings) == (["box_oauth_permissions_work"], [])
 
 
-def test_all_are_named_in_one_note_at_submit(run: Any, state: Path, tmp_path: Path) -> None:
+def test_all_are_named_in_one_note_at_submit(run, state, tmp_path):
     text = "executable=/bin/sh\nshould_transfer_files=YES\nTransfer_Input_Files=a\nskip_if_dataflow=true\nqueue\n"
     (tmp_path / "a.sub").write_text(text)
     ended = run("submit", "--state", state, tmp_path / "a.sub")
@@ -226,7 +226,7 @@ def test_all_are_named_in_one_note_at_submit(run: Any, state: Path, tmp_path: Pa
     assert (refused.code, refused.err) == (0, "")
 
 
-def test_files_that_htcondor_transfers_are_not_named(run: Any, state: Path, tmp_path: Path, monkeypatch: Any) -> None:
+def test_files_that_htcondor_transfers_are_not_named(run, state, tmp_path, monkeypatch):
     monkeypatch.setenv("FAIRQ_LAUNCH_HTCONDOR_SPOOL", "true")
     (tmp_path / "a.sub").write_text("executable = /bin/sh\nTransferInputFiles = a\nencrypt_input_files = a\nqueue\n")
     ended = run("submit", "--state", state, tmp_path / "a.sub")
@@ -248,14 +248,14 @@ def test_an_output_destination_is_a_url_and_excludes_an_output_directory():
     [("", True), ("transfer_output_files = a", False), ('transfer_output_files = ""', False),
      ("should_transfer_files = NO", False), ("should_transfer_files = YES", True)],
 )  # fmt: skip
-def test_what_an_output_directory_does_not_get_is_told(lines: str, is_told: bool) -> None:
+def test_what_an_output_directory_does_not_get_is_told(lines, is_told):
     warnings = read(f"executable = /bin/sh\noutput_directory = d\n{lines}\nqueue").warnings
     told = "output_directory gets output and error; name further files in transfer_output_files"
     assert warnings == ([told] if is_told else [])
 
 
 @pytest.mark.parametrize(("text", "version"), [("11", 11000), ("11.2", 11002), ("11020", 11020), ("10.0", 10000)])
-def test_a_version_of_cuda_is_required_as_condor_submit_does(text: str, version: int) -> None:
+def test_a_version_of_cuda_is_required_as_condor_submit_does(text, version):
     ad = read(f"executable = /bin/sh\ncuda_version = {text}\nqueue").groups[0].ad(0)
     assert ad["CUDAVersion"] == version
     assert "CUDAVersion <= TARGET.CUDAMaxSupportedVersion" in ad["Requirements"]
@@ -264,12 +264,12 @@ def test_a_version_of_cuda_is_required_as_condor_submit_does(text: str, version:
 @pytest.mark.parametrize(
     "line", ["cuda_version = new", "cuda_version = 11.2.3", "disk_usage = 0", "x509userproxy = /none"]
 )
-def test_a_wrong_value_of_these_is_refused(line: str) -> None:
+def test_a_wrong_value_of_these_is_refused(line):
     with pytest.raises(InvalidSubmitValueError, match=line.partition(" ")[0]):
         read(f"executable = /bin/sh\n{line}\nqueue")
 
 
-def test_a_dry_run_shows_the_same(run: Any, state: Path, tmp_path: Path) -> None:
+def test_a_dry_run_shows_the_same(run, state, tmp_path):
     (tmp_path / "a.sub").write_text("executable = /bin/sh\nlog_xml = true\nqueue\n")
     ended = run("submit", "--state", state, tmp_path / "a.sub", "--dry-run", "--json")
     assert (ended.err, json.loads(ended.out)[0]["UserLogUseXML"]) == ("without effect here: log_xml\n", True)

@@ -3,13 +3,10 @@
 They run where FAIRQ_TEST_SUDO is set, as root; elsewhere they are reported as skipped. One host is used in order.
 """
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
 
 import pytest
-from tests.host.setup.world import World, missing, world
+from tests.host.setup.world import missing, world
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "-")
 
@@ -48,19 +45,19 @@ os.wait()
 
 
 @pytest.fixture(scope="module")
-def host() -> Iterator[World]:
+def host():
     with world() as made:
         made.shell("for user in ann bob zoe; do useradd -m -s /bin/bash $user; done")
         yield made
 
 
-def checks(host: World, user: str = "root") -> dict[str, tuple[str, str]]:
+def checks(host, user="root"):
     """Return status and detail of the checks as *user* sees them."""
     found = json.loads(host.run("fairq", "pool", "check", "--json", user=user).stdout)["checks"]
     return {one["check"]: (one["status"], one["detail"]) for one in found}
 
 
-def test_what_cannot_be_done_is_refused_before_anything_is_changed(host: World):
+def test_what_cannot_be_done_is_refused_before_anything_is_changed(host):
     before = host.shell(FILES)
     assert host.create("--yes", "--admin", "nobody-at-all").returncode == 111
     asked = host.create()
@@ -75,7 +72,7 @@ def test_what_cannot_be_done_is_refused_before_anything_is_changed(host: World):
     assert host.shell(FILES) == before
 
 
-def test_a_failing_step_takes_back_the_steps_before_it(host: World):
+def test_a_failing_step_takes_back_the_steps_before_it(host):
     before = host.shell(FILES)
     host.shell("echo 'no rule' > /etc/sudoers.d/bad; chmod 440 /etc/sudoers.d/bad")
     failed = host.create("--yes")
@@ -87,7 +84,7 @@ def test_a_failing_step_takes_back_the_steps_before_it(host: World):
     assert "fairq" not in host.shell("cat /etc/passwd /etc/group")
 
 
-def test_it_is_created_and_a_second_time_nothing_changes(host: World):
+def test_it_is_created_and_a_second_time_nothing_changes(host):
     host.shell("mkdir /etc/xdg/fairq; echo '[accounting]\nuid_domain = \"lab\"  # ours' > /etc/xdg/fairq/fairq.toml")
     created = host.create("--yes", "--admin", "zoe", "--launch", "local", "--every", "5")
     assert created.returncode == 0, created.stderr
@@ -109,7 +106,7 @@ def test_it_is_created_and_a_second_time_nothing_changes(host: World):
     assert host.shell("find /usr/lib/fairq ! -user root -o -perm /022 ! -type l") == ""
 
 
-def test_everybodys_commands_use_it_and_each_is_named_by_sudo(host: World):
+def test_everybodys_commands_use_it_and_each_is_named_by_sudo(host):
     assert host.run("fairq", "-q", "slots", "detect", "--add", user="ann").returncode == 101
     assert host.run("fairq", "-q", "slots", "add", "node", "--count", "3", user="zoe").returncode == 0
     for user in ("ann", "bob"):
@@ -121,7 +118,7 @@ def test_everybodys_commands_use_it_and_each_is_named_by_sudo(host: World):
     assert "password" in refused.stderr
 
 
-def run_a_cycle(host: World) -> None:
+def run_a_cycle(host):
     """Run the command that cron would run, as cron would."""
     line = next(line for line in host.shell("cat /etc/cron.d/fairq").splitlines() if not line.startswith("#"))
     fields = line.split(None, 6)
@@ -129,12 +126,12 @@ def run_a_cycle(host: World) -> None:
     host.shell(fields[6], user="fairq")
 
 
-def test_the_line_of_cron_runs_a_cycle(host: World):
+def test_the_line_of_cron_runs_a_cycle(host):
     run_a_cycle(host)
     assert host.shell("fairq queue --af JobStatus", user="ann").split() == ["2", "2"]
 
 
-def test_a_connection_to_the_socket_is_the_second_way_to_the_same_program(host: World):
+def test_a_connection_to_the_socket_is_the_second_way_to_the_same_program(host):
     edit = {"edits": [{"kind": "setfactor", "name": "bob@lab", "value": 5, "seconds": None}]}
     assert "done" in host.python(SOCKET, "socket", "ann", "hold", '{"jobs": ["1"]}')
     assert host.python(SOCKET, "socket", "bob", "release", '{"jobs": ["1"]}')["code"] == 101
@@ -143,14 +140,14 @@ def test_a_connection_to_the_socket_is_the_second_way_to_the_same_program(host: 
     assert "done" in host.python(SOCKET, "socket", "ann", "release", '{"jobs": ["1"]}')
 
 
-def test_a_socket_of_root_handed_to_sudo_proves_nothing(host: World):
+def test_a_socket_of_root_handed_to_sudo_proves_nothing(host):
     edit = {"edits": [{"kind": "setfactor", "name": "bob@lab", "value": 1, "seconds": None}]}
     refused = host.python(SOCKET, "sudo", "bob", "userprio", json.dumps(edit))
     assert refused["code"] == 101
     assert "bob may not" in refused["refused"]
 
 
-def test_the_check_names_what_is_out_of_order_and_create_brings_it_into_order(host: World):
+def test_the_check_names_what_is_out_of_order_and_create_brings_it_into_order(host):
     assert {checks(host, user)[name][0] for user in ("root", "ann") for name in ("account", "program", "sudo")} == {
         "good"
     }
@@ -164,7 +161,7 @@ def test_the_check_names_what_is_out_of_order_and_create_brings_it_into_order(ho
     assert {checks(host)[name][0] for name in ("account", "program", "sudo")} == {"good"}
 
 
-def test_a_rule_that_cannot_be_used_is_taken_back(host: World):
+def test_a_rule_that_cannot_be_used_is_taken_back(host):
     host.shell("rm /etc/sudoers.d/fairq; sed -i /includedir/d /etc/sudoers")
     failed = host.create("--yes")
     assert failed.returncode == 122
@@ -174,7 +171,7 @@ def test_a_rule_that_cannot_be_used_is_taken_back(host: World):
     assert host.create("--yes").returncode == 0
 
 
-def test_units_pass_the_check_of_systemd(host: World):
+def test_units_pass_the_check_of_systemd(host):
     if host.run("sh", "-c", "command -v systemd-analyze").returncode:
         pytest.skip("needs systemd-analyze")
     written = """
@@ -195,7 +192,7 @@ print("null")
     host.shell("rm /etc/systemd/system/fairq*")
 
 
-def test_a_pool_with_running_jobs_is_not_removed_unless_told(host: World):
+def test_a_pool_with_running_jobs_is_not_removed_unless_told(host):
     run_a_cycle(host)
     refused = host.run("fairq", "pool", "remove", "--yes")
     assert (refused.returncode, "there are 2 running jobs" in refused.stderr) == (111, True)
@@ -209,7 +206,7 @@ def test_a_pool_with_running_jobs_is_not_removed_unless_told(host: World):
     assert host.shell("sudo -l -U ann") == host.shell("sudo -l -U daemon").replace("daemon", "ann")
 
 
-def test_a_later_pool_goes_on_with_the_kept_state_and_a_purge_leaves_nothing(host: World):
+def test_a_later_pool_goes_on_with_the_kept_state_and_a_purge_leaves_nothing(host):
     assert host.create("--yes").returncode == 0
     assert host.shell("fairq queue --af Owner JobStatus", user="ann").split() == ["ann", "1", "bob", "1"]
     assert host.run("fairq", "pool", "remove", "--yes", "--purge", "-q").returncode == 0

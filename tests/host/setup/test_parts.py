@@ -8,9 +8,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,7 +22,7 @@ from fairq.host.setup.site import Wishes
 NOTHING = Wishes(None, None)
 
 
-def test_a_place_where_everybody_may_write_is_no_place_for_a_program(tmp_path: Path):
+def test_a_place_where_everybody_may_write_is_no_place_for_a_program(tmp_path):
     program = tmp_path / "apply"
     program.write_text("")
     program.chmod(0o755)
@@ -36,7 +34,7 @@ def test_a_place_where_everybody_may_write_is_no_place_for_a_program(tmp_path: P
 
 
 @pytest.mark.parametrize("starts", [False, True])
-def test_visudo_accepts_the_rule(tmp_path: Path, starts: bool):
+def test_visudo_accepts_the_rule(tmp_path, starts):
     if not (visudo := shutil.which("visudo", path="/usr/sbin:/sbin:/usr/bin")):
         pytest.skip("needs visudo")
     draft = tmp_path / "fairq"
@@ -49,14 +47,14 @@ def test_visudo_accepts_the_rule(tmp_path: Path, starts: bool):
 @pytest.mark.parametrize(
     ("every", "cron", "timer"), [(1, "* * * * *", "*:*"), (5, "*/5 * * * *", "*:0/5"), (60, "0 * * * *", "*:00")]
 )
-def test_cron_and_timer_have_the_same_minutes(every: int, cron: str, timer: str):
+def test_cron_and_timer_have_the_same_minutes(every, cron, timer):
     assert units.cron_line(every, ["x", "y"]).splitlines()[-1] == f"{cron} fairq umask 077; exec x y"
     assert f"OnCalendar={timer}\n" in units.cycle_units(every, ["x"])["fairq.timer"]
     for text in (units.cron_line(every, ["x"]), units.cycle_units(every, ["x"])["fairq.timer"]):
         assert units.every_of(text) == every, "a second run keeps it"
 
 
-def test_the_site_files_own_rules_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_site_files_own_rules_stay(tmp_path, monkeypatch):
     file = tmp_path / "fairq.toml"
     file.write_text('[groups.physics]\nquota = 3  # cores\n\n[pool]\nadministrators = ["root"]\nprivate_jobs = true\n')
     monkeypatch.setattr(site, "SITE", file)
@@ -81,19 +79,19 @@ def test_an_administrator_has_to_exist():
 def test_a_failing_step_takes_back_the_others_in_reverse_and_says_what_stays():
     done: list[str] = []
 
-    def step(name: str, undone: bool = True) -> Step:
-        def undo() -> None:
+    def step(name, undone=True):
+        def undo():
             if not undone:
                 raise OSError
             done.append(f"not {name}")
 
-        def do(back: WayBack) -> None:
+        def do(back):
             done.append(name)
             back.add(name, undo)
 
         return Step(name, False, do)
 
-    def fail(back: WayBack) -> None:
+    def fail(back):
         raise FairqError(message="no")
 
     with pytest.raises(HostStepError, match=r"step 4 failed \(last\): no; these stay: b; correct"):
@@ -111,13 +109,13 @@ def test_a_copy_has_all_that_fairq_needs_and_nothing_else():
 
 
 @pytest.fixture
-def with_sudo(monkeypatch: pytest.MonkeyPatch) -> None:
+def with_sudo(monkeypatch):
     """Plan as on a host with sudo, wherever the tests run."""
     monkeypatch.setattr(rule, "has_sudo", lambda: True)
 
 
 @pytest.mark.usefixtures("with_sudo")
-def test_others_than_root_may_only_look_at_the_plan(run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch):
+def test_others_than_root_may_only_look_at_the_plan(run, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     for command in ("create", "remove"):
         refused = run("pool", command, "--yes")
@@ -125,7 +123,7 @@ def test_others_than_root_may_only_look_at_the_plan(run: Callable[..., Any], mon
     assert run("pool", "create", "--dry-run").code == 0
 
 
-def test_where_nothing_names_who_asks_no_pool_is_planned(run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch):
+def test_where_nothing_names_who_asks_no_pool_is_planned(run, monkeypatch):
     monkeypatch.setattr(rule, "has_sudo", lambda: False)
     monkeypatch.setattr(create, "has_systemd", lambda: False)
     refused = run("pool", "create", "--dry-run")
@@ -133,7 +131,7 @@ def test_where_nothing_names_who_asks_no_pool_is_planned(run: Callable[..., Any]
 
 
 @pytest.mark.usefixtures("with_sudo")
-def test_a_question_that_nobody_can_answer_is_not_asked(run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch):
+def test_a_question_that_nobody_can_answer_is_not_asked(run, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     monkeypatch.setattr(create, "carry_out", lambda steps: pytest.fail("it has begun"))

@@ -1,10 +1,6 @@
 """What jobs of a host's pool wait for: asked for through its program, by people who are no administrators."""
 
-from __future__ import annotations
-
 import os
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,7 +10,7 @@ from fairq.errors.people import RequestError
 from fairq.errors.pool import NoMatchingJobError, UnknownJobError
 from fairq.host.verb.changes import Pool, make
 from fairq.host.verb.document import Request
-from fairq.settings import Settings, load
+from fairq.settings import load
 from fairq.state import jobs
 from fairq.state.connection import reading
 
@@ -25,29 +21,29 @@ GROUP = {"first": 0, "last": 0, "ad": 0, "own": None, "template": None, "priorit
 class Host:
     """The pool, as people change it."""
 
-    def __init__(self, state: Path, settings: Settings) -> None:
+    def __init__(self, state, settings):
         self.pool = Pool(state, settings, "host")
 
-    def ask(self, user: str, verb: str, **arguments: Any) -> dict[str, Any]:
+    def ask(self, user, verb, **arguments):
         id_ = os.urandom(16).hex()
         actor = Actor(user, f"fairq {verb}", NOW, administrator=user == "root", request=(id_, id_))
         return make(self.pool, actor, Request(id_, verb, "", None, arguments))
 
-    def submit(self, user: str, **attributes: Any) -> Any:
+    def submit(self, user, **attributes):
         ad = {"Cmd": "/bin/true", "Iwd": "/", "Requirements": "/Expr(true)/", **attributes}
         return self.ask(user, "submit", ads=[ad], groups=[GROUP], cluster=None)["cluster"]
 
-    def statuses(self) -> dict[int, int]:
+    def statuses(self):
         with reading(self.pool.state) as state:
             return {job.cluster: job.status for job in jobs.select(state)}
 
 
 @pytest.fixture
-def host(tmp_path: Path) -> Host:
+def host(tmp_path):
     return Host(tmp_path / "pool.db", load(None, None, {"FAIRQ_POOL_ADMINISTRATORS": '["root"]'}))
 
 
-def test_a_job_of_another_person_may_be_waited_for(host: Host) -> None:
+def test_a_job_of_another_person_may_be_waited_for(host):
     host.submit("ann")
     host.submit("bob", AfterOk="1")
     assert host.statuses() == {1: JobStatus.IDLE, 2: JobStatus.WAITING}
@@ -57,7 +53,7 @@ def test_a_job_of_another_person_may_be_waited_for(host: Host) -> None:
     assert host.statuses() == {1: JobStatus.IDLE, 2: JobStatus.WAITING}
 
 
-def test_a_private_job_of_another_person_is_no_job(tmp_path: Path) -> None:
+def test_a_private_job_of_another_person_is_no_job(tmp_path):
     settings = load(None, None, {"FAIRQ_POOL_ADMINISTRATORS": '["root"]', "FAIRQ_POOL_PRIVATE_JOBS": "true"})
     host = Host(tmp_path / "pool.db", settings)
     host.submit("ann", JobBatchName="batch")
@@ -70,7 +66,7 @@ def test_a_private_job_of_another_person_is_no_job(tmp_path: Path) -> None:
     assert list(host.statuses().values()) == [JobStatus.IDLE, JobStatus.WAITING, JobStatus.WAITING]
 
 
-def test_times_and_limits(host: Host) -> None:
+def test_times_and_limits(host):
     host.submit("ann", BeginTime=NOW + 60)
     host.submit("ann", CronMinute="0", MaxRunning=1)
     assert set(host.statuses().values()) == {JobStatus.WAITING}
@@ -86,7 +82,7 @@ def test_times_and_limits(host: Host) -> None:
     assert len(host.statuses()) == 2
 
 
-def test_the_nodes_of_a_dag(host: Host) -> None:
+def test_the_nodes_of_a_dag(host):
     ad = {"Cmd": "/bin/true", "Iwd": "/", "Requirements": "/Expr(true)/"}
     nodes = [{"ads": [dict(ad)], "groups": [GROUP], "parents": parents} for parents in ([], [0], [0, 1])]
     answer = host.ask("ann", "submit dag", nodes=nodes, cluster=1)

@@ -3,19 +3,15 @@
 Runs where FAIRQ_TEST_SUDO is set, as root.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random
 import signal
 import subprocess
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
-from tests.host.verb.host import ACCOUNT, ADMINISTRATOR, GROUP, MORE, SITE, USERS, Host, as_user, fill, host, missing
+from tests.host.verb.host import ACCOUNT, ADMINISTRATOR, GROUP, MORE, SITE, USERS, as_user, fill, host, missing
 
 from fairq.state import history, jobs
 from fairq.state.connection import reading
@@ -26,14 +22,14 @@ ANN, BOB, EVE = USERS
 
 
 @pytest.fixture(scope="module")
-def made() -> Iterator[Host]:
+def made():
     """The host with jobs of three users."""
     with host() as found:
         fill(found)
         yield found
 
 
-def document(verb: str, **arguments: object) -> bytes:
+def document(verb, **arguments):
     found = {
         "fairq": 1, "id": os.urandom(16).hex(), "verb": verb, "command": "fairq", "reason": None,
         "arguments": arguments,
@@ -42,17 +38,17 @@ def document(verb: str, **arguments: object) -> bytes:
     return b"%d\n%s" % (len(content), content)
 
 
-def call(made: Host, user: str, content: bytes) -> tuple[int, bytes]:
+def call(made, user, content):
     """Call the program by sudo as *user* and return its exit code and its answer."""
     words = ["/usr/bin/sudo", "-n", "-u", ACCOUNT, str(made.program)]
     ended = subprocess.run(words, input=content, capture_output=True, check=False, timeout=120, **as_user(user))
     return ended.returncode, ended.stdout
 
 
-def test_many_submitters_at_once_lose_nothing_and_queue_nothing_twice(made: Host):
+def test_many_submitters_at_once_lose_nothing_and_queue_nothing_twice(made):
     people = [*USERS, *MORE]
 
-    def submit(number: int) -> int:
+    def submit(number):
         user = people[number % len(people)]
         return made.fairq(user, "submit", "--count", number + 1, "--", "/bin/echo", f"many-{number}").returncode
 
@@ -68,7 +64,7 @@ def test_many_submitters_at_once_lose_nothing_and_queue_nothing_twice(made: Host
     assert len({job.cluster for job in found}) == 64 + 3
 
 
-def test_an_answer_that_is_lost_is_asked_for_again(made: Host):
+def test_an_answer_that_is_lost_is_asked_for_again(made):
     """The caller's sudo here loses its first answer; the change is made once, and the caller hears that it was made."""
     fake, lost = made.home(BOB) / "bin" / "sudo", made.home(BOB) / "lost"
     fake.parent.mkdir()
@@ -83,14 +79,14 @@ def test_an_answer_that_is_lost_is_asked_for_again(made: Host):
     assert int(made.fairq(BOB, "queue", "2.0", "--af", "JobPrio").stdout) == before + 1
 
 
-def test_everybody_reads_what_was_just_changed(made: Host):
+def test_everybody_reads_what_was_just_changed(made):
     for number in range(3):
         assert made.fairq(ANN, "prio", number, "1.1").returncode == 0
         for user in (ANN, BOB, ADMINISTRATOR, ACCOUNT):
             assert made.fairq(user, "queue", "1.1", "--af", "JobPrio").stdout == f"{number}\n"
 
 
-def test_a_reader_who_keeps_everything_locked_stops_nobody(made: Host):
+def test_a_reader_who_keeps_everything_locked_stops_nobody(made):
     """A lock on the copy that everybody reads, on its directory, and a process that stands still with it."""
     made.fairq(EVE, "queue")
     script = (
@@ -116,7 +112,7 @@ def test_a_reader_who_keeps_everything_locked_stops_nobody(made: Host):
         reader.communicate()
 
 
-def test_what_users_configure_changes_no_rules(made: Host):
+def test_what_users_configure_changes_no_rules(made):
     config = made.home(EVE) / ".config" / "fairq" / "fairq.toml"
     config.parent.mkdir(parents=True)
     config.write_text(f'[pool]\nadministrators = ["{EVE}"]\n[accounting]\ndefault_prio_factor = 1.0\n[groups.mine]\n')
@@ -130,7 +126,7 @@ def test_what_users_configure_changes_no_rules(made: Host):
         config.unlink()
 
 
-def test_a_site_file_of_ones_own_leads_to_no_other_program(made: Host, tmp_path: Path):
+def test_a_site_file_of_ones_own_leads_to_no_other_program(made, tmp_path):
     own = made.home(EVE) / "xdg" / "fairq" / "fairq.toml"
     own.parent.mkdir(parents=True)
     text = made.site.read_text()
@@ -140,7 +136,7 @@ def test_a_site_file_of_ones_own_leads_to_no_other_program(made: Host, tmp_path:
         assert (ended.returncode, ended.stdout) == (105, "")
 
 
-def test_links_in_the_users_directories_lead_the_pool_nowhere(made: Host):
+def test_links_in_the_users_directories_lead_the_pool_nowhere(made):
     """What is beside the state belongs to the account; links of a user are never followed by the program."""
     cache = made.home(EVE) / ".cache"
     cache.symlink_to(made.state.parent)
@@ -154,7 +150,7 @@ def test_links_in_the_users_directories_lead_the_pool_nowhere(made: Host):
     assert sorted({*before, "readers"}) == sorted({path.name for path in made.state.parent.iterdir()} | {"readers"})
 
 
-def test_of_private_jobs_others_read_nothing(made: Host):
+def test_of_private_jobs_others_read_nothing(made):
     secrets = ["sec-arg", "sec-var", "sec-dir", "sec-out", "sec-reason", "sec-attr"]
     folder = made.home(ANN) / "sec-dir"
     folder.mkdir()
@@ -190,7 +186,7 @@ def test_of_private_jobs_others_read_nothing(made: Host):
         made.configure(SITE)
 
 
-def test_who_does_not_read_the_private_copy_stops_nobody(made: Host):
+def test_who_does_not_read_the_private_copy_stops_nobody(made):
     made.configure(SITE.replace("[accounting]", "private_jobs = true\n[accounting]"))
     words = ["/usr/bin/sudo", "-n", "-u", ACCOUNT, str(made.program)]
     started = []
@@ -212,7 +208,7 @@ def test_who_does_not_read_the_private_copy_stops_nobody(made: Host):
         made.configure(SITE)
 
 
-def mutilated(dice: random.Random, content: bytes) -> bytes:
+def mutilated(dice, content):
     changed = bytearray(content)
     for _ in range(dice.randint(1, 4)):
         at, kind = dice.randrange(len(changed)), dice.randrange(3)
@@ -225,7 +221,7 @@ def mutilated(dice: random.Random, content: bytes) -> bytes:
     return bytes(changed)
 
 
-def test_a_thousand_mutilated_documents_do_nothing(made: Host):
+def test_a_thousand_mutilated_documents_do_nothing(made):
     """Whatever of it is a document still asks for others' jobs, or for what only administrators may do."""
     dice = random.Random(15)
     edit = {"kind": "setfactor", "name": "fqceve@lab", "value": 3, "seconds": None}
@@ -239,7 +235,7 @@ def test_a_thousand_mutilated_documents_do_nothing(made: Host):
     ]  # fmt: skip
     before = made.state.read_bytes()
 
-    def send(number: int) -> int:
+    def send(number):
         whole = mutilated(random.Random(number), dice.choice(kinds).partition(b"\n")[2])
         content = b"%d\n%s" % (len(whole), whole) if number % 10 else mutilated(random.Random(number), kinds[0])
         code, answer = call(made, MORE[0], content)
@@ -252,7 +248,7 @@ def test_a_thousand_mutilated_documents_do_nothing(made: Host):
     assert made.state.read_bytes() == before
 
 
-def test_nobody_keeps_the_names_of_the_group(made: Host):
+def test_nobody_keeps_the_names_of_the_group(made):
     """Membership of a Unix group counts as the system has it now, not as the caller's process has it."""
     words = ["submit", "--accounting-group", "physics", "--", "/bin/true"]
     assert made.fairq(ANN, *words).returncode == 0

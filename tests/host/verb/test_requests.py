@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +27,11 @@ NOW = 1_795_200_000
 ID = "0123456789abcdef" * 2
 
 
-def request(verb: str = "hold", **arguments: Any) -> dict[str, Any]:
+def request(verb="hold", **arguments):
     return {"fairq": 1, "id": ID, "verb": verb, "command": f"fairq {verb}", "reason": None, "arguments": arguments}
 
 
-def piped(content: bytes) -> bytes:
+def piped(content):
     """Read *content* from a pipe."""
     ours, theirs = os.pipe()
     try:
@@ -56,12 +55,12 @@ def test_a_document_comes_behind_its_length():
         f"{LARGEST + 1}\n".encode(), b"{}", b"1_0\n" + b"a" * 10, b"\xff\xfe\n",
     ],
 )  # fmt: skip
-def test_what_is_too_long_or_incomplete_is_not_read(content: bytes):
+def test_what_is_too_long_or_incomplete_is_not_read(content):
     with pytest.raises(RequestError):
         piped(content)
 
 
-def test_a_document_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch):
+def test_a_document_that_does_not_come_is_not_waited_for(monkeypatch):
     monkeypatch.setattr(document, "PATIENCE", 0.05)
     ours, theirs = os.pipe()
     os.write(theirs, b"4\nab")
@@ -92,19 +91,19 @@ WRONG: list[Any] = [
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=range(len(WRONG)))
-def test_anything_else_is_none(wrong: Any):
+def test_anything_else_is_none(wrong):
     with pytest.raises(RequestError):
         parsed = parse(wrong if isinstance(wrong, bytes) else json.dumps(wrong).encode())
         make(Pool(Path("/nonexistent"), None), Actor("bob", "", NOW), parsed)  # type: ignore[arg-type]
 
 
 @pytest.fixture
-def pool(run, state: Path, tmp_path: Path, made_once) -> Pool:
+def pool(run, state, tmp_path, made_once):
     """Root has cluster 1, bob cluster 2; ann is an administrator."""
     from fairq.state import jobs
     from fairq.state.connection import writing
 
-    def filled(folder: Path) -> None:
+    def filled(folder):
         site, made = folder / "site.toml", folder / state.name
         site.write_text('[pool]\nadministrators = ["ann"]\n[accounting]\nuid_domain = "lab"\n')
         for _ in range(2):
@@ -116,7 +115,7 @@ def pool(run, state: Path, tmp_path: Path, made_once) -> Pool:
     return Pool(state, load(tmp_path / "site.toml", None, {}))
 
 
-def ask(pool: Pool, user: str, verb: str, serial: int = 0, /, **arguments: Any) -> Any:
+def ask(pool, user, verb, serial=0, /, **arguments):
     """Ask as *user*, each time with another number as another request."""
     is_ann, name = user == "ann", f"{serial:032x}"
     actor = Actor(user, f"fairq {verb}", NOW + 1, administrator=is_ann, request=(name, os.urandom(4).hex()))
@@ -126,7 +125,7 @@ def ask(pool: Pool, user: str, verb: str, serial: int = 0, /, **arguments: Any) 
 SETFACTOR = {"kind": "setfactor", "name": "bob@lab", "value": 3, "seconds": None}
 
 
-def test_everybody_changes_what_is_his_and_an_administrator_all(pool: Pool):
+def test_everybody_changes_what_is_his_and_an_administrator_all(pool):
     assert ask(pool, "bob", "hold", 1, jobs=["2.0"]) == {"jobs": 1, "targets": [["2.0", 1]], "ending": 0}
     assert ask(pool, "bob", "release", 2, jobs=None)["jobs"] == 1
     assert ask(pool, "bob", "prio", 3, jobs=["bob"], value=5, relative=False)["jobs"] == 3
@@ -160,7 +159,7 @@ def test_everybody_changes_what_is_his_and_an_administrator_all(pool: Pool):
         ("__class__", {}), ("hold", {"jobs": ["2", "2.0; rm"]}), ("userprio", {"edits": []}),
     ],
 )  # fmt: skip
-def test_what_others_may_not_changes_nothing(pool: Pool, verb: str, arguments: dict[str, Any]):
+def test_what_others_may_not_changes_nothing(pool, verb, arguments):
     before = pool.state.read_bytes()
     with pytest.raises(FairqError):
         ask(pool, "bob", verb, **arguments)
@@ -176,16 +175,16 @@ AD = {
 }
 
 
-def group(first: int = 0, last: int = 2, **changed: Any) -> dict[str, Any]:
+def group(first=0, last=2, **changed):
     made = {"first": first, "last": last, "ad": 0, "own": None, "template": None, "priority": 0, "reason": None}
     return {**made, **changed}
 
 
-def jobs_of(*groups: dict[str, Any], **ad: Any) -> dict[str, Any]:
+def jobs_of(*groups, **ad):
     return {"ads": [{**AD, **ad}], "groups": list(groups) or [group()], "cluster": None}
 
 
-def test_jobs_are_queued_as_the_asker(pool: Pool, run):
+def test_jobs_are_queued_as_the_asker(pool, run):
     out = {"Out": "out.$(ProcId)"}
     several = jobs_of(group(), group(3, 3, reason="later", priority=4), group(4, 9, own={"Args": "x"}, template=out))
     assert ask(pool, "bob", "submit", 1, **several) == {
@@ -216,14 +215,14 @@ def test_jobs_are_queued_as_the_asker(pool: Pool, run):
         jobs_of(JobPrio=[1]), jobs_of(MyType={"Job": 1}),
     ],
 )  # fmt: skip
-def test_jobs_of_others_and_ads_of_another_form_are_refused(pool: Pool, wrong: dict[str, Any]):
+def test_jobs_of_others_and_ads_of_another_form_are_refused(pool, wrong):
     before = pool.state.read_bytes()
     with pytest.raises(FairqError):
         ask(pool, "bob", "submit", **wrong)
     assert pool.state.read_bytes() == before
 
 
-def test_a_request_that_comes_twice_is_fulfilled_once(pool: Pool):
+def test_a_request_that_comes_twice_is_fulfilled_once(pool):
     ask(pool, "bob", "prio", 9, jobs=["2"], value=1, relative=True)
     before = pool.state.read_bytes()
     with pytest.raises(RepeatedError):
@@ -231,13 +230,13 @@ def test_a_request_that_comes_twice_is_fulfilled_once(pool: Pool):
     assert pool.state.read_bytes() == before
 
 
-def test_a_repeat_that_meets_what_it_did_itself_is_recognised(pool: Pool):
+def test_a_repeat_that_meets_what_it_did_itself_is_recognised(pool):
     ask(pool, "bob", "remove", 8, jobs=["2.0"])
     with pytest.raises(RepeatedError):
         ask(pool, "bob", "remove", 8, jobs=["2.0"])
 
 
-def test_a_thousand_mutilated_documents_do_nothing_but_what_they_may(pool: Pool):
+def test_a_thousand_mutilated_documents_do_nothing_but_what_they_may(pool):
     dice = random.Random(1)
     whole = json.dumps(request("prio", jobs=["2"], value=1, relative=True)).encode()
     before = pool.state.read_bytes()
@@ -262,7 +261,7 @@ def test_a_thousand_mutilated_documents_do_nothing_but_what_they_may(pool: Pool)
     assert pool.state.read_bytes() == before
 
 
-def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+def _places(value):
     """Yield every container in *value* with each of its keys."""
     keys = value.keys() if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
     for key in list(keys):
@@ -284,7 +283,7 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
         ("slots reserve", {"names": ["s@h"], "begin": NOW, "end": None, "users": ["a"], "groups": []}),
     ],
 )  # fmt: skip
-def test_whatever_an_argument_is_the_change_is_made_or_refused(pool: Pool, verb: str, arguments: dict[str, Any]):
+def test_whatever_an_argument_is_the_change_is_made_or_refused(pool, verb, arguments):
     serial = 100
     for place, key in list(_places(arguments)):
         usual = place[key]
@@ -297,6 +296,6 @@ def test_whatever_an_argument_is_the_change_is_made_or_refused(pool: Pool, verb:
 
 
 @pytest.mark.parametrize("forged", ["0", "", "-1", "1 ", "99999999999999", "root"])
-def test_nobody_is_believed_without_sudo(forged: str):
+def test_nobody_is_believed_without_sudo(forged):
     with pytest.raises(SurroundingsError):
         asker({"SUDO_UID": forged})

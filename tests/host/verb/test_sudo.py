@@ -14,7 +14,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +25,14 @@ pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "-")
 
 
 @pytest.fixture(scope="module")
-def verb() -> Iterator[Path]:
+def verb():
     """The program behind the verb, as root would install it, over a pool with a cluster of each user."""
     with host() as made:
         fill(made)
         yield made.program
 
 
-def document(name: str, /, serial: int | None = None, **arguments: Any) -> bytes:
+def document(name, /, serial=None, **arguments):
     number = f"{serial:032x}" if serial is not None else os.urandom(16).hex()
     found = {"fairq": 1, "id": number, "verb": name, "command": f"fairq {name}", "reason": None, "arguments": arguments}
     content = json.dumps(found).encode()
@@ -40,13 +40,13 @@ def document(name: str, /, serial: int | None = None, **arguments: Any) -> bytes
 
 
 def call(
-    program: Path,
-    user: str,
-    content: bytes,
-    *options: str,
-    before: Callable[[], None] | None = None,
-    **environment: str,
-) -> subprocess.CompletedProcess[bytes]:
+    program,
+    user,
+    content,
+    *options,
+    before=None,
+    **environment,
+):
     """Call the verb by sudo as *user* with *options* of sudo; *before* runs in the user's process."""
     entry = pwd.getpwnam(user)
     words = [*(options or ("-n", "-u", ACCOUNT)), str(program)]
@@ -57,12 +57,12 @@ def call(
     )  # fmt: skip
 
 
-def answer(ended: subprocess.CompletedProcess[bytes]) -> dict[str, Any]:
+def answer(ended):
     found: dict[str, Any] = json.loads(ended.stdout)
     return found
 
 
-def holders(program: Path) -> str:
+def holders(program):
     """Which processes have the state open."""
     state = (program.parent / "pool" / "pool.db").stat()
     found = []
@@ -75,7 +75,7 @@ def holders(program: Path) -> str:
     return " ".join(found)
 
 
-def test_each_changes_his_own_and_the_history_names_him(verb: Path):
+def test_each_changes_his_own_and_the_history_names_him(verb):
     for cluster, user in enumerate(USERS, 1):
         ended = call(verb, user, document("hold", jobs=[f"{cluster}.0"]))
         assert answer(ended) == {"done": {"jobs": 1, "targets": [[f"{cluster}.0", 1]], "ending": 0}}, ended.stderr
@@ -99,13 +99,13 @@ def test_each_changes_his_own_and_the_history_names_him(verb: Path):
     ],
     ids=" ".join,
 )  # fmt: skip
-def test_sudo_lets_nothing_else_through(verb: Path, options: list[str]):
+def test_sudo_lets_nothing_else_through(verb, options):
     ended = call(verb, "fqcbob", document("hold", jobs=["2"]), *options)
     assert ended.returncode != 0
     assert b"done" not in ended.stdout
 
 
-def test_an_argument_is_refused(verb: Path):
+def test_an_argument_is_refused(verb):
     entry = pwd.getpwnam("fqcbob")
     words = ["/usr/bin/sudo", "-n", "-u", ACCOUNT, str(verb), "--help"]
     ended = subprocess.run(
@@ -114,7 +114,7 @@ def test_an_argument_is_refused(verb: Path):
     assert ended.returncode == 1
 
 
-def test_the_callers_environment_and_directory_change_nothing(verb: Path, tmp_path: Path):
+def test_the_callers_environment_and_directory_change_nothing(verb, tmp_path):
     trap = Path(tempfile.mkdtemp(dir="/tmp"))
     trap.chmod(0o777)
     try:
@@ -132,7 +132,7 @@ def test_the_callers_environment_and_directory_change_nothing(verb: Path, tmp_pa
         shutil.rmtree(trap)
 
 
-def test_the_state_and_the_program_are_not_the_users(verb: Path):
+def test_the_state_and_the_program_are_not_the_users(verb):
     entry = pwd.getpwnam("fqcbob")
     for words in (
         ["cat", str(verb.parent / "pool" / "pool.db")],
@@ -145,7 +145,7 @@ def test_the_state_and_the_program_are_not_the_users(verb: Path):
         assert ended.returncode == 1
 
 
-def test_it_is_not_believed_without_sudo(verb: Path):
+def test_it_is_not_believed_without_sudo(verb):
     entry = pwd.getpwnam(ACCOUNT)
     ended = subprocess.run(
         [str(verb)], input=document("hold", jobs=["1"]), user=entry.pw_uid, group=entry.pw_gid, extra_groups=[],
@@ -154,7 +154,7 @@ def test_it_is_not_believed_without_sudo(verb: Path):
     assert ended.returncode == 105
 
 
-def test_the_callers_groups_are_refused(verb: Path):
+def test_the_callers_groups_are_refused(verb):
     entry = pwd.getpwnam("fqcbob")
     ended = subprocess.run(
         ["/usr/bin/sudo", "-n", "-P", "-u", ACCOUNT, str(verb)], input=document("hold", jobs=["2"]), user=entry.pw_uid,
@@ -171,21 +171,21 @@ def test_the_callers_groups_are_refused(verb: Path):
     ],
     ids=["cpu", "fsize", "nofile", "as", "data"],
 )  # fmt: skip
-def test_under_limits_of_the_caller_nothing_is_begun(verb: Path, limit: int, value: int):
+def test_under_limits_of_the_caller_nothing_is_begun(verb, limit, value):
     before = lambda: resource.setrlimit(limit, (value, value))  # noqa: E731
     ended = call(verb, "fqcbob", document("hold", jobs=["2.7"]), before=before)
     assert ended.returncode == 105, ended.stdout + ended.stderr
 
 
-def test_a_caller_who_is_nice_or_ignores_signals_is_served(verb: Path):
-    def before() -> None:
+def test_a_caller_who_is_nice_or_ignores_signals_is_served(verb):
+    def before():
         os.nice(10)
         os.sched_setaffinity(0, {0})
 
     assert call(verb, "fqcbob", document("prio", jobs=["2.7"], value=2, relative=False), before=before).returncode == 0
 
 
-def test_a_caller_who_is_too_nice_is_refused(verb: Path):
+def test_a_caller_who_is_too_nice_is_refused(verb):
     slow: list[Callable[[], object]] = [
         lambda: os.nice(19),
         lambda: os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0)),
@@ -203,7 +203,7 @@ STREAMS = {
 
 @pytest.mark.parametrize("which", ["0", "1", "2", "01", "02", "12", "012"])
 @pytest.mark.parametrize("stream", STREAMS)
-def test_odd_descriptors_are_answered_in_one_line(verb: Path, which: str, stream: str):
+def test_odd_descriptors_are_answered_in_one_line(verb, which, stream):
     entry = pwd.getpwnam("fqcbob")
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
@@ -224,11 +224,11 @@ def test_odd_descriptors_are_answered_in_one_line(verb: Path, which: str, stream
 
 
 @pytest.mark.parametrize("content", [b"", b"99999999999\n", b"5\nabc", b"2\n{}", b"x" * 100_000])
-def test_what_is_no_document_is_refused(verb: Path, content: bytes):
+def test_what_is_no_document_is_refused(verb, content):
     assert call(verb, "fqceve", content).returncode == 106
 
 
-def test_a_slow_caller_has_no_lock_and_one_who_kills_sudo_leaves_nothing(verb: Path):
+def test_a_slow_caller_has_no_lock_and_one_who_kills_sudo_leaves_nothing(verb):
     entry = pwd.getpwnam("fqceve")
     slow = subprocess.Popen(
         ["/usr/bin/sudo", "-n", "-u", ACCOUNT, str(verb)], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
@@ -246,7 +246,7 @@ def test_a_slow_caller_has_no_lock_and_one_who_kills_sudo_leaves_nothing(verb: P
     assert call(verb, "fqcbob", document("prio", jobs=["2.7"], value=4, relative=False)).returncode == 0
 
 
-def test_a_caller_who_stops_sudo_does_not_stop_the_change(verb: Path):
+def test_a_caller_who_stops_sudo_does_not_stop_the_change(verb):
     """As Ctrl-Z does: all that the caller's terminal can reach stands still, and the change is made."""
     entry, account = pwd.getpwnam("fqceve"), pwd.getpwnam(ACCOUNT).pw_uid
     content = document("prio", jobs=["3.8"], value=8, relative=False)
@@ -256,7 +256,7 @@ def test_a_caller_who_stops_sudo_does_not_stop_the_change(verb: Path):
     )  # fmt: skip
     assert sudo.stdin is not None
 
-    def apart() -> list[int]:
+    def apart():
         """The one that waits, once there are two and the other one has a session of its own."""
         ours = processes(account)
         try:
@@ -274,7 +274,7 @@ def test_a_caller_who_stops_sudo_does_not_stop_the_change(verb: Path):
     from fairq.state import jobs
     from fairq.state.connection import reading
 
-    def priority() -> bool:
+    def priority():
         with reading(verb.parent / "pool" / "pool.db") as opened:
             return [job.priority for job in jobs.select(opened, cluster=3, proc=8)] == [8]
 
@@ -286,7 +286,7 @@ def test_a_caller_who_stops_sudo_does_not_stop_the_change(verb: Path):
     assert sudo.wait(timeout=30) == 0
 
 
-def _eventually(found: Callable[[], Any]) -> Any:
+def _eventually(found):
     until = time.monotonic() + 30
     while not (answer := found()):
         assert time.monotonic() < until
@@ -294,7 +294,7 @@ def _eventually(found: Callable[[], Any]) -> Any:
     return answer
 
 
-def test_jobs_are_queued_as_who_asks(verb: Path):
+def test_jobs_are_queued_as_who_asks(verb):
     shown = {"MyType": "Job", "Cmd": "/bin/true", "RequestCpus": 1}
     group = {"first": 0, "last": 99, "ad": 0, "own": None, "template": None, "priority": 0, "reason": None}
     ended = call(verb, "fqceve", document("submit", ads=[shown], groups=[group], cluster=None))
@@ -308,7 +308,7 @@ def test_jobs_are_queued_as_who_asks(verb: Path):
         assert [(job.owner, job.submitter) for job in jobs.select(opened, cluster=4)] == [("fqceve", "fqceve@lab")]
 
 
-def test_a_repeat_is_recognised_and_many_at_once_lose_nothing(verb: Path):
+def test_a_repeat_is_recognised_and_many_at_once_lose_nothing(verb):
     entry = pwd.getpwnam("fqcann")
     assert call(verb, "fqcann", document("prio", serial=7, jobs=["1.8"], value=0, relative=False)).returncode == 0
     assert call(verb, "fqcann", document("prio", serial=7, jobs=["1.8"], value=0, relative=False)).returncode == 107

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
-from tests.host.verb.host import ACCOUNT, ADMINISTRATOR, USERS, Host, as_user, fill, host, missing
+from tests.host.verb.host import ACCOUNT, ADMINISTRATOR, USERS, as_user, fill, host, missing
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "-")
 
@@ -159,7 +158,7 @@ REFUSED = [
 
 
 @pytest.fixture(scope="module")
-def pool(request: pytest.FixtureRequest) -> Iterator[tuple[Host, list[str]]]:
+def pool(request):
     """The host with jobs of three users, and the lines of the table, which are printed at the end."""
     lines: list[str] = []
     with host() as made:
@@ -170,7 +169,7 @@ def pool(request: pytest.FixtureRequest) -> Iterator[tuple[Host, list[str]]]:
         sys.stdout.write("\n".join(["", f"{'who':8} exit  command and last line of its output", *lines, ""]))
 
 
-def tried(pool: tuple[Host, list[str]], row: Row) -> None:
+def tried(pool, row):
     """Run the command line of *row* and check how it ends."""
     made, lines = pool
     ended = made.fairq(row.who, *row.line.split(), stdin=row.stdin)
@@ -181,26 +180,26 @@ def tried(pool: tuple[Host, list[str]], row: Row) -> None:
 
 
 @pytest.mark.parametrize("row", WORKS, ids=lambda row: f"{row.who} {row.line}")
-def test_what_must_work(pool: tuple[Host, list[str]], row: Row):
+def test_what_must_work(pool, row):
     tried(pool, row)
 
 
 @pytest.mark.parametrize("row", REFUSED, ids=lambda row: f"{row.who} {row.line}")
-def test_what_must_be_refused_changes_nothing(pool: tuple[Host, list[str]], row: Row):
+def test_what_must_be_refused_changes_nothing(pool, row):
     made, _ = pool
     before = made.state.read_bytes()
     tried(pool, row)
     assert made.state.read_bytes() == before
 
 
-def test_the_history_names_who_asked(pool: tuple[Host, list[str]]):
+def test_the_history_names_who_asked(pool):
     made, _ = pool
     told = made.fairq(ANN, "state", "history", "--user", BOB).stdout
     assert BOB in told
     assert not any(who in told.partition("User")[2].replace("fqcann@lab", "") for who in (ANN, ADM))
 
 
-def test_no_user_can_open_the_state(pool: tuple[Host, list[str]]):
+def test_no_user_can_open_the_state(pool):
     made, _ = pool
     for words in (["cat", made.state], ["ls", made.state.parent], ["touch", made.state.parent / "public" / "x"]):
         assert subprocess.run(words, check=False, capture_output=True, **as_user(EVE)).returncode

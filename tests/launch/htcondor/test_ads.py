@@ -21,7 +21,7 @@ HELD = {**BEGUN, "JobStatus": 5, "HoldReason": "Failed to execute", "HoldReasonC
 EVICTED = {**BEGUN, "RemoteWallClockTime": 35.0, "VacateReason": "Job disconnected too long"}
 
 
-def test_an_idle_job_says_what_the_negotiator_said() -> None:
+def test_an_idle_job_says_what_the_negotiator_said():
     found = look_at(IDLE)
     assert (found.condition, found.begun, found.since) == (Condition.QUEUED, Queued("7.3"), None)
     assert found.detail == "HTCondor has not looked at it yet"
@@ -29,19 +29,19 @@ def test_an_idle_job_says_what_the_negotiator_said() -> None:
 
 
 @pytest.mark.parametrize("status", [2, 6, 7])
-def test_a_job_runs_from_its_first_start(status: int) -> None:
+def test_a_job_runs_from_its_first_start(status):
     found = look_at({**RUNNING, "JobStatus": status})
     assert (found.condition, found.since, found.until) == (Condition.RUNNING, 1000, None)
 
 
-def test_a_job_that_is_removed_runs_until_its_shadow_is_gone() -> None:
+def test_a_job_that_is_removed_runs_until_its_shadow_is_gone():
     removed = {**RUNNING, "JobStatus": 3}
     assert look_at(removed).condition is Condition.RUNNING
     assert look_at(former(removed)).condition is Condition.LOST
     assert not is_over(removed)
 
 
-def test_a_job_that_a_killed_schedd_forgot_to_start_is_lost_when_its_lease_is_over() -> None:
+def test_a_job_that_a_killed_schedd_forgot_to_start_is_lost_when_its_lease_is_over():
     """The schedd was killed between the birth of a shadow and the start: HTCondor itself offers the job again."""
     leased = {"LastJobLeaseRenewal": 1000, "JobLeaseDuration": 120}
     forgotten = {**RUNNING, **leased, "JobStatus": 1, "LastRejMatchTime": 1121}
@@ -52,7 +52,7 @@ def test_a_job_that_a_killed_schedd_forgot_to_start_is_lost_when_its_lease_is_ov
     assert is_over({**forgotten, "JobStatus": 3})
 
 
-def test_an_end_has_its_code_and_what_htcondor_held() -> None:
+def test_an_end_has_its_code_and_what_htcondor_held():
     found = look_at(COMPLETED)
     assert (found.condition, found.since, found.until) == (Condition.ENDED, 1000, 1012)
     assert found.end is not None
@@ -61,13 +61,13 @@ def test_an_end_has_its_code_and_what_htcondor_held() -> None:
     assert is_over(COMPLETED)
 
 
-def test_an_end_by_a_signal_has_no_exit_code() -> None:
+def test_an_end_by_a_signal_has_no_exit_code():
     found = look_at({**COMPLETED, "ExitBySignal": True, "ExitSignal": 9}).end
     assert found is not None
     assert (found["exit_code"], found["signal"]) == (None, 9)
 
 
-def test_a_hold_ends_the_run_and_is_known_after_the_removal() -> None:
+def test_a_hold_ends_the_run_and_is_known_after_the_removal():
     assert is_in_the_way(HELD)
     removed = {**BEGUN, "JobStatus": 3, "RemoveReason": f"{TAKEN_BACK} (by user a)",
                "LastHoldReason": "Failed to execute", "LastHoldReasonCode": 6, "LastHoldReasonSubCode": 2}  # fmt: skip
@@ -77,21 +77,21 @@ def test_a_hold_ends_the_run_and_is_known_after_the_removal() -> None:
         assert (found["detail"], found["code"], found["subcode"]) == ("Failed to execute", 6, 2)
 
 
-def test_an_evicted_job_is_lost_and_charged_and_never_starts_again() -> None:
+def test_an_evicted_job_is_lost_and_charged_and_never_starts_again():
     assert is_in_the_way(EVICTED)
     found = look_at({**EVICTED, "JobStatus": 3, "RemoveReason": f"{TAKEN_BACK} (by user a)"})
     assert (found.condition, found.since, found.until) == (Condition.LOST, 1000, 1035)
     assert found.detail == "HTCondor has evicted it: Job disconnected too long"
 
 
-def test_a_removal_by_somebody_is_told() -> None:
+def test_a_removal_by_somebody_is_told():
     found = look_at({**IDLE, "JobStatus": 3, "RemoveReason": "via condor_rm (by user bob)"})
     assert (found.condition, found.since, found.until) == (Condition.LOST, None, None)
     assert found.detail == "it was removed in HTCondor: via condor_rm (by user bob)"
 
 
 @pytest.mark.parametrize("ad", [IDLE, RUNNING, COMPLETED, {**RUNNING, "JobStatus": 5}, {**RUNNING, "JobStatus": 1}])
-def test_nothing_else_is_taken_back(ad: dict[str, Any]) -> None:
+def test_nothing_else_is_taken_back(ad):
     assert not is_in_the_way(ad)
 
 
@@ -101,7 +101,7 @@ SLOT: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_a_partitionable_slot_is_as_large_as_in_total() -> None:
+def test_a_partitionable_slot_is_as_large_as_in_total():
     found = node(SLOT)
     assert (found.cpus, found.memory, found.disk, found.gpus, found.partitionable) == (7, 7000, 1_000_000, 0, True)
     assert (found.place, found.attributes["Arch"], found.problem) == ({"EngineSlot": "slot1@n1"}, "aarch64", "")
@@ -117,5 +117,5 @@ def test_a_partitionable_slot_is_as_large_as_in_total() -> None:
         ({"State": "Claimed"}, ""),
     ],
 )
-def test_a_slot_that_takes_no_jobs_says_why(more: dict[str, Any], problem: str) -> None:
+def test_a_slot_that_takes_no_jobs_says_why(more, problem):
     assert node({**SLOT, **more}).problem == problem

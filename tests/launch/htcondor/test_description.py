@@ -1,10 +1,7 @@
 """What HTCondor is asked for: the slot, the words of the job, and what it cannot take."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,7 +12,7 @@ from fairq.launch.interface import Assignment
 KEPT = Path("/pool.db.htcondor/1.0-abc")
 
 
-def asked(*program: str, **fields: Any) -> dict[str, str]:
+def asked(*program, **fields):
     """Return the item of a run of *program* on slot1@n1."""
     given = {"run": "1.0-abc", "directory": "/work", "environment": {}, "place": {PLACE: "slot1@n1"}, **fields}
     return item(Assignment(program=program or ("/bin/true",), **given), KEPT)
@@ -33,12 +30,12 @@ def asked(*program: str, **fields: Any) -> dict[str, str]:
         ("slot1@gpu-1", "slot1_3@gpu-1", True),
     ],
 )
-def test_a_job_matches_its_slot_and_what_is_carved_out_of_it(name: str, other: str, same: bool) -> None:
+def test_a_job_matches_its_slot_and_what_is_carved_out_of_it(name, other, same):
     assert evaluate_scalar(expression_of(f"/Expr({on_slot(name)})/"), {}, {"Name": other}, 0) is same
 
 
 @pytest.mark.parametrize("word", ["two\nlines", "$$(Arch)", "ends with \\", "carriage\rreturn"])
-def test_words_that_a_submit_description_cannot_express_reach_the_program(word: str) -> None:
+def test_words_that_a_submit_description_cannot_express_reach_the_program(word):
     found = asked("/usr/bin/printf", "%s|", word, environment={"PLAIN": "1"})
     assert found["fairq_program"] == "/bin/sh"
     written = found["fairq_arguments"][1:-1].replace('\\"', '"').replace("$(DOLLAR)", "$")
@@ -49,7 +46,7 @@ def test_words_that_a_submit_description_cannot_express_reach_the_program(word: 
     assert done.stdout == f"{word}|".encode()
 
 
-def test_plain_words_stay_readable_in_the_queue() -> None:
+def test_plain_words_stay_readable_in_the_queue():
     found = asked("/bin/echo", "a b", "it's", '"$HOME"')
     assert (found["fairq_program"], found["fairq_arguments"]) == (
         "/bin/echo",
@@ -57,36 +54,36 @@ def test_plain_words_stay_readable_in_the_queue() -> None:
     )
 
 
-def test_htcondor_sets_its_own_variables() -> None:
+def test_htcondor_sets_its_own_variables():
     environment = {"A": "1", "_CONDOR_SLOT": "x", "CUDA_VISIBLE_DEVICES": "10000", "TMPDIR": "/x", "TMPDIRS": "/y"}
     assert asked(environment=environment)["fairq_environment"] == '"A=1 TMPDIRS=/y"'
 
 
 @pytest.mark.parametrize("name", ["/work/a\nb", "/work/$$x", "/work/ends ", "/work/a,b"])
-def test_a_file_name_that_htcondor_cannot_take_is_refused_in_words(name: str) -> None:
+def test_a_file_name_that_htcondor_cannot_take_is_refused_in_words(name):
     with pytest.raises(ValueError, match="rename the file"):
         asked(output=name)
 
 
-def test_what_a_job_does_not_limit_is_left_to_htcondor() -> None:
+def test_what_a_job_does_not_limit_is_left_to_htcondor():
     found = asked()
     assert {found[f"fairq_{name}"] for name in ("memory", "execute_seconds", "core_size")} == {"undefined"}
     assert (found["fairq_output"], found["fairq_log"]) == (f"{KEPT}/out", f"{KEPT}/log")
 
 
-def test_every_macro_of_the_description_has_a_value_and_every_value_a_macro() -> None:
+def test_every_macro_of_the_description_has_a_value_and_every_value_a_macro():
     text = " ".join(common("pool", None, spool=True).values())
     assert {name for name in asked() if f"$({name})" not in text} == set()
     assert text.count("$(fairq_") == len(asked())
 
 
-def test_an_accounting_group_is_named_only_if_one_is_set() -> None:
+def test_an_accounting_group_is_named_only_if_one_is_set():
     assert "accounting_group" not in common("pool", None)
     assert common("pool", "group_physics")["accounting_group"] == "group_physics"
 
 
 @pytest.mark.parametrize(("gpus", "kept"), [(0, "ROCR_VISIBLE_DEVICES=10000"), (1, "")])
-def test_htcondor_shows_a_job_its_gpus_and_a_job_without_gpus_sees_none(gpus: int, kept: str) -> None:
+def test_htcondor_shows_a_job_its_gpus_and_a_job_without_gpus_sees_none(gpus, kept):
     hidden = {"CUDA_VISIBLE_DEVICES": "10000", "GPU_DEVICE_ORDINAL": "10000", "ROCR_VISIBLE_DEVICES": "10000"}
     found = asked("/bin/true", environment=hidden, gpus=gpus)
     assert found["fairq_environment"] == f'"{kept}"'

@@ -1,13 +1,9 @@
 """The program that a batch job runs on its node, without fairq and without the environment of anybody."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 from msgspec.structs import asdict
@@ -20,7 +16,7 @@ from fairq.launch.supervisor.specification import complete
 HIDDEN = {"CUDA_VISIBLE_DEVICES": "10000", "ROCR_VISIBLE_DEVICES": "10000", "NVIDIA_VISIBLE_DEVICES": "none"}
 
 
-def supervised(work: Path, script: str, of_slurm: dict[str, str] | None = None) -> tuple[int, dict[str, Any] | None]:
+def supervised(work, script, of_slurm=None):
     """Run *script* as a batch job does; return the exit code of that, and the end that was written."""
     place = work / "1.0-a"
     if not place.exists():
@@ -35,19 +31,19 @@ def supervised(work: Path, script: str, of_slurm: dict[str, str] | None = None) 
     return done.returncode, Files.of(place).end
 
 
-def test_a_job_is_supervised_without_fairq(tmp_path: Path) -> None:
+def test_a_job_is_supervised_without_fairq(tmp_path):
     code, end = supervised(tmp_path, 'echo "$SLURM_JOB_ID $CUDA_VISIBLE_DEVICES $OTHER" > said; exit 7')
     assert end is not None
     assert (code, end["reason"], end["exit_code"]) == (7, "exit", 7)
     assert (tmp_path / "said").read_text() == "17 3 \n"
 
 
-def test_a_second_batch_job_of_a_run_does_nothing(tmp_path: Path) -> None:
+def test_a_second_batch_job_of_a_run_does_nothing(tmp_path):
     assert [supervised(tmp_path, "echo x >> said")[0] for _ in range(2)] == [0, 0]
     assert (tmp_path / "said").read_text() == "x\n"
 
 
-def test_a_signal_is_told_as_shells_tell_it(tmp_path: Path) -> None:
+def test_a_signal_is_told_as_shells_tell_it(tmp_path):
     code, end = supervised(tmp_path, "kill -9 $$")
     assert end is not None
     assert (code, end["signal"]) == (137, 9)
@@ -61,9 +57,7 @@ def test_a_signal_is_told_as_shells_tell_it(tmp_path: Path) -> None:
         pytest.param({"ROCR_VISIBLE_DEVICES": "1"}, "/1/", id="AMD"),
     ],
 )
-def test_a_job_sees_the_gpus_that_slurm_gives_it_and_otherwise_none(
-    of_slurm: dict[str, str], want: str, tmp_path: Path
-) -> None:
+def test_a_job_sees_the_gpus_that_slurm_gives_it_and_otherwise_none(of_slurm, want, tmp_path):
     supervised(tmp_path, 'echo "$CUDA_VISIBLE_DEVICES/$ROCR_VISIBLE_DEVICES/$NVIDIA_VISIBLE_DEVICES" > said', of_slurm)
     assert (tmp_path / "said").read_text() == f"{want}\n"
 
@@ -71,6 +65,6 @@ def test_a_job_sees_the_gpus_that_slurm_gives_it_and_otherwise_none(
 @pytest.mark.parametrize(
     "name", ["SLURMD_NODENAME", "SLURM_CPUS_ON_NODE", "SBATCH_MEM_BIND", "CUDA_MPS_PIPE_DIRECTORY"]
 )
-def test_a_job_gets_the_variables_that_slurm_documents(name: str, tmp_path: Path) -> None:
+def test_a_job_gets_the_variables_that_slurm_documents(name, tmp_path):
     supervised(tmp_path, f'echo "${name}" > said', {name: "n1"})
     assert (tmp_path / "said").read_text() == "n1\n"

@@ -1,7 +1,5 @@
 """What Slurm's programs print is read, and what they are asked for is what a run needs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.launch.slurm.recorded import JOB, JOBS, NODES
@@ -12,7 +10,7 @@ from fairq.launch.slurm import nodes, queue, submission
 SETTINGS = {"partition": None, "account": "physics", "qos": None, "options": ("--reservation=r",), "time_limit": 0}
 
 
-def test_nodes_become_slots() -> None:
+def test_nodes_become_slots():
     one, other = nodes.parsed(NODES, None, "debug")
     assert (one.name, one.machine, one.cpus, one.memory, one.disk, one.gpus) == ("slot1@n1", "n1", 7, 7500, 2048000, 2)
     assert one.place == {"EngineNode": "n1", "EnginePartition": "debug"}
@@ -24,11 +22,11 @@ def test_nodes_become_slots() -> None:
     assert other.disk > 0
 
 
-def test_only_the_nodes_of_a_partition_are_asked_for() -> None:
+def test_only_the_nodes_of_a_partition_are_asked_for():
     assert [node.machine for node in nodes.parsed(NODES, "debug", None)] == ["n1"]
 
 
-def test_jobs_are_read_whatever_their_names_hold() -> None:
+def test_jobs_are_read_whatever_their_names_hold():
     failed, running, waiting, planned, cancelled, completing = queue.parsed(JOBS)
     assert (failed.id, failed.index, failed.start, failed.end, failed.has_ended) == (
         "1_0", 0, 1795356608, 1795356618, True,
@@ -40,7 +38,7 @@ def test_jobs_are_read_whatever_their_names_hold() -> None:
     assert (completing.has_ended, completing.end) == (False, 1795356703)
 
 
-def test_a_job_is_found_by_its_name_even_if_its_id_is_given_again() -> None:
+def test_a_job_is_found_by_its_name_even_if_its_id_is_given_again():
     jobs = queue.Jobs(queue.parsed(JOBS))
     assert jobs.find(None, "fairq-2.0-99ab12cd", None).id == "36"
     assert jobs.find("36", None, None).name == "fairq-2.0-99ab12cd"
@@ -48,7 +46,7 @@ def test_a_job_is_found_by_its_name_even_if_its_id_is_given_again() -> None:
     assert jobs.find("36", "fairq-9.0-00000000", None) is None
 
 
-def test_accounted_jobs_are_read() -> None:
+def test_accounted_jobs_are_read():
     text = "17_3|COMPLETED|1795356608|1795356618|n1|fairq-1.0-x\n18|CANCELLED by 0|1795356700|1795356710|n2|a|b\n\n"
     one, other = queue.parsed_accounting(text)
     assert (one.id, one.index, one.state, one.start, one.end) == ("17_3", 3, "COMPLETED", 1795356608, 1795356618)
@@ -57,18 +55,18 @@ def test_accounted_jobs_are_read() -> None:
     )  # fmt: skip
 
 
-def test_an_exit_code_is_read() -> None:
+def test_an_exit_code_is_read():
     assert queue.parsed_exit(JOB) == (7, 0)
     assert queue.parsed_exit("") is None
 
 
-def assignment(run: str, **changed: object) -> Assignment:
+def assignment(run, **changed):
     place = {"EngineNode": "n1", "EnginePartition": "main"}
     values = {"run": run, "program": ["x"], "directory": "/", "environment": {}, "cpus": 2, "held_memory": 300}
     return Assignment(**{**values, "place": place, **changed})
 
 
-def test_runs_that_need_the_same_go_out_in_one_array() -> None:
+def test_runs_that_need_the_same_go_out_in_one_array():
     runs = [assignment("1.0-a"), assignment("1.1-b"), assignment("2.0-c", gpus=1, execute_seconds=90.0)]
     (need, members), (other, _) = submission.grouped(runs, SETTINGS)
     assert [one.run for one in members] == ["1.0-a", "1.1-b"]
@@ -83,7 +81,7 @@ def test_runs_that_need_the_same_go_out_in_one_array() -> None:
     assert submission.id_of("17\n", 0, 1) == "17"
 
 
-def test_the_script_chooses_the_run_of_its_element(tmp_path: Path) -> None:
+def test_the_script_chooses_the_run_of_its_element(tmp_path):
     import subprocess
 
     directory = tmp_path / "with blank"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fairq.launch.interface import Condition, Look, Queued
+from fairq.launch.interface import Condition, Queued
 from fairq.launch.slurm.attempt import Attempt
 from fairq.launch.slurm.queue import Record
 from fairq.launch.slurm.verdict import Files, of_job, without_job
@@ -19,47 +19,47 @@ END: dict[str, Any] = {"reason": "exit", "exit_code": 3, "signal": None, "starte
 BEGUN = {"pid": 1}
 
 
-def record(state: str, start: int | None = 1000, end: int | None = 1010, reason: str = "None") -> Record:
+def record(state, start=1000, end=1010, reason="None"):
     return Record("17", "fairq-1.0-x", None, state, start, end, "n1", reason)
 
 
-def verdict(job: Record, files: Files, status: tuple[int, int] | None = None) -> Look:
+def verdict(job, files, status=None):
     return of_job(job, files, lambda _: status, PLACE)
 
 
-def test_a_job_in_slurms_queue_waits_for_slurms_reason() -> None:
+def test_a_job_in_slurms_queue_waits_for_slurms_reason():
     found = verdict(record("PENDING", None, None, "Resources"), Files(None, None))
     assert (found.condition, found.detail, found.begun) == (Condition.QUEUED, "Resources", Queued("17"))
 
 
-def test_a_job_that_slurm_requeued_is_not_started_again() -> None:
+def test_a_job_that_slurm_requeued_is_not_started_again():
     assert verdict(record("PENDING", None, None, "BeginTime"), Files(BEGUN, None)).condition is Condition.STRAY
 
 
-def test_a_job_runs_as_long_as_slurm_says() -> None:
+def test_a_job_runs_as_long_as_slurm_says():
     found = verdict(record("RUNNING", 1000, None), Files(BEGUN, END))
     assert (found.condition, found.since) == (Condition.RUNNING, 1000)
 
 
-def test_the_end_is_the_supervisors_and_the_charge_slurms() -> None:
+def test_the_end_is_the_supervisors_and_the_charge_slurms():
     found = verdict(record("FAILED"), Files(BEGUN, END))
     assert (found.condition, found.end, found.since, found.until) == (Condition.ENDED, END, 1000, 1010)
 
 
-def test_a_requeued_job_is_charged_for_its_first_time() -> None:
+def test_a_requeued_job_is_charged_for_its_first_time():
     found = verdict(record("COMPLETED", 2000, 2001), Files(BEGUN, END))
     assert (found.since, found.until) == (1001.5, 1009.5)
 
 
 @pytest.mark.parametrize(("state", "code"), [("TIMEOUT", 47), ("DEADLINE", 47), ("OUT_OF_MEMORY", 34)])
-def test_limits_of_slurm_hold_a_job(state: str, code: int) -> None:
+def test_limits_of_slurm_hold_a_job(state, code):
     for files in (Files(BEGUN, {**END, "reason": "terminated"}), Files(BEGUN, None)):
         found = verdict(record(state), files)
         assert found.end is not None
         assert (found.condition, found.end["reason"], found.end["code"]) == (Condition.ENDED, "engine", code)
 
 
-def test_a_job_that_slurm_ended_is_lost_with_slurms_state() -> None:
+def test_a_job_that_slurm_ended_is_lost_with_slurms_state():
     found = verdict(record("NODE_FAIL"), Files(BEGUN, None))
     assert (found.condition, found.since, found.until) == (Condition.LOST, 1000, 1010)
     assert "NODE_FAIL" in found.detail
@@ -68,24 +68,24 @@ def test_a_job_that_slurm_ended_is_lost_with_slurms_state() -> None:
     assert "CANCELLED" in ended.end["detail"]
 
 
-def test_a_job_on_a_node_that_is_cut_off_is_not_started_again() -> None:
+def test_a_job_on_a_node_that_is_cut_off_is_not_started_again():
     now = int(time.time())
     job = record("NODE_FAIL", now - 200, now - 100)
     assert verdict(job, Files(BEGUN, None, True)).condition is Condition.RUNNING
     assert verdict(job, Files(BEGUN, None)).condition is Condition.LOST
 
 
-def test_an_end_may_become_visible_late() -> None:
+def test_an_end_may_become_visible_late():
     now = int(time.time())
     assert verdict(record("COMPLETED", now - 5, now), Files(BEGUN, None)).condition is Condition.RUNNING
 
 
-def test_a_job_cancelled_in_the_queue_is_charged_nothing() -> None:
+def test_a_job_cancelled_in_the_queue_is_charged_nothing():
     found = verdict(record("CANCELLED", 1000, 1000), Files({"cancelled": True}, None))
     assert (found.condition, found.since) == (Condition.LOST, None)
 
 
-def test_a_batch_job_that_could_not_begin_says_why() -> None:
+def test_a_batch_job_that_could_not_begin_says_why():
     found = verdict(record("FAILED"), Files(None, None), (2, 0))
     assert found.end is not None
     assert (found.end["reason"], found.since) == ("start", 1000)
@@ -93,7 +93,7 @@ def test_a_batch_job_that_could_not_begin_says_why() -> None:
     assert "the same directory" in found.end["detail"]
 
 
-def test_without_a_record_the_directory_decides() -> None:
+def test_without_a_record_the_directory_decides():
     known, tried = Queued("17"), Attempt("fairq-1.0-x", None, 1000.0, "17")
     ended = without_job(known, tried, Files(BEGUN, END))
     assert (ended.condition, ended.since, ended.until) == (Condition.ENDED, 1001.5, 1009.5)
@@ -104,13 +104,13 @@ def test_without_a_record_the_directory_decides() -> None:
     assert without_job(None, None, Files(None, None)).condition is Condition.WAITING
 
 
-def test_a_call_of_sbatch_may_be_under_way_for_a_while() -> None:
+def test_a_call_of_sbatch_may_be_under_way_for_a_while():
     young, old = Attempt("fairq-1.0-x", None, time.time()), Attempt("fairq-1.0-x", None, time.time() - 1000)
     assert without_job(None, young, Files(None, None)).condition is Condition.UNKNOWN
     assert without_job(None, old, Files(None, None)).condition is Condition.WAITING
 
 
-def test_the_files_of_a_run_are_read(tmp_path: Path) -> None:
+def test_the_files_of_a_run_are_read(tmp_path):
     from fairq.launch.slurm import attempt
     from fairq.launch.supervisor import record as files
 

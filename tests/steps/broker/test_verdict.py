@@ -1,15 +1,11 @@
 """The decision that an older fairq stored about a task, in a form that is not read any more."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from tests.cli.broker_sample import NOW, fill
 
 from fairq.state.connection import writing
 
 
-def test_a_decision_in_a_former_form_is_refused_until_the_task_is_brokered_again(run: Any, state: Any, tmp_path: Any):
+def test_a_decision_in_a_former_form_is_refused_until_the_task_is_brokered_again(run, state, tmp_path):
     fill(run, state, tmp_path)
     line = ("--state", state, "broker", "why", 1, "--last")
     assert run("--state", state, "broker", "run", "--now", NOW).code == 0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,7 +23,6 @@ from fairq.steps.broker.checks import check_input, check_queue
 from fairq.steps.broker.reader import check_record
 from fairq.steps.broker.why import why
 
-Records = Iterator[dict[str, Any]]
 CHECKS = {"queues": check_queue, "inputs": check_input}
 
 # Recorded counts by resource type are not parts of those by share: no pool could count like that.
@@ -35,7 +32,7 @@ CASES = [
 ]  # fmt: skip
 
 
-def task_record(given: Mapping[str, Any], analysis: bool) -> dict[str, Any]:
+def task_record(given, analysis):
     fields = {**(ANALYSIS_TASK if analysis else TASK), **(given.get("task") or {})}
     chunk = {**CHUNK, **(given.get("chunk") or {})}
     metrics, frozen = given.get("metrics") or {}, fields.pop("frozen_hours_ago", None)
@@ -51,7 +48,7 @@ def task_record(given: Mapping[str, Any], analysis: bool) -> dict[str, Any]:
     }
 
 
-def records(given: Mapping[str, Any], analysis: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+def records(given, analysis):
     """Yield the records of a scenario as an operator would import them, each with its kind."""
     task = task_of(given, analysis=analysis)
     yield "tasks", task_record(given, analysis)
@@ -83,7 +80,7 @@ def records(given: Mapping[str, Any], analysis: bool) -> Iterator[tuple[str, dic
         yield "config", {"component": component, "key": key, "value": str(value)}
 
 
-def counts(given: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def counts(given):
     world = world_of(given, task_of(given))
     for queue, shares in world.job_stats.items():
         for share, states in shares.items():
@@ -115,7 +112,7 @@ def counts(given: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             yield "gpus", {"queue": queue, **card}
 
 
-def users(given: Mapping[str, Any], task: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+def users(given, task):
     metrics = given.get("metrics") or {}
     quota = {**QUOTA, **(given.get("quota") or {})}
     found: dict[str, dict[str, Any]] = {}
@@ -141,7 +138,7 @@ def users(given: Mapping[str, Any], task: Any) -> Iterator[tuple[str, dict[str, 
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
-def test_a_recorded_run_is_the_same_by_way_of_the_state(case: Any, state: Path) -> None:
+def test_a_recorded_run_is_the_same_by_way_of_the_state(case, state):
     analysis = case.name.startswith("anal/")
     given = case.record["input"]
     task = task_of(given, analysis=analysis)

@@ -1,16 +1,9 @@
 """What groups ask for with USE_GLOBAL_JOB_PRIOS, where each job priority has a submitter ad of its own."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.steps.import_cases import NOW, claimed, dump, job, slot
-
-Run = Callable[..., Any]
 
 CONFIG = """GROUP_NAMES = a, b
 GROUP_QUOTA_a = 2
@@ -20,7 +13,7 @@ USE_GLOBAL_JOB_PRIOS = True
 
 
 @pytest.mark.parametrize(("rules", "of_a", "of_b"), [("htcondor", 6.0, 0.0), ("documented", 3.0, 1.0)])
-def test_demand_per_job_priority(run: Run, state: Path, tmp_path: Path, rules: str, of_a: float, of_b: float) -> None:
+def test_demand_per_job_priority(run, state, tmp_path, rules, of_a, of_b):
     """Three idle jobs of two priorities count twice; a submitter who only runs jobs asks for nothing."""
     (tmp_path / "pool.conf").write_text(CONFIG)
     slots = dump(tmp_path, "slots", slot("slot1@m"), slot("slot2@m"), claimed("slot3@m", "b.bob@example.org", "9.0"))

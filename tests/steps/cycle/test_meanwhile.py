@@ -6,25 +6,20 @@ import json
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from fairq.common.records import Actor
 from fairq.settings import load
-from fairq.steps.cycle.document import Cycle
 from fairq.steps.cycle.negotiate import negotiate
 
 NOW = 1_795_000_000
 
-Run = Callable[..., Any]
-
 
 @pytest.fixture
-def pool(run: Run, state: Path, tmp_path: Path) -> Path:
+def pool(run, state, tmp_path):
     """Three slots; ann and bob have a cluster of three jobs each."""
     slots = [{"Name": f"slot{n}", "Memory": 1000, "Requirements": True} for n in range(3)]
     jobs = [
@@ -39,11 +34,11 @@ def pool(run: Run, state: Path, tmp_path: Path) -> Path:
     return state
 
 
-def held_with(state: Path, *commands: str) -> tuple[Cycle, list[str]]:
+def held_with(state, *commands):
     """Hold a cycle; run *commands* as processes once it has begun to decide. Return it, and what it told it did."""
     told: list[str] = []
 
-    def doing(what: str) -> None:
+    def doing(what):
         told.append(what)
         if what == "matching jobs with slots":
             for line in commands:
@@ -53,17 +48,17 @@ def held_with(state: Path, *commands: str) -> tuple[Cycle, list[str]]:
     return negotiate(state, load(None, state, {}), Actor("root", "fairq negotiate", NOW), doing=doing), told
 
 
-def matched(cycle: Cycle) -> list[str]:
+def matched(cycle):
     return sorted(f"{match.cluster}.{match.proc}" for match in cycle.decision.matches)
 
 
-def stored(state: Path) -> Iterator[str]:
+def stored(state):
     with closing(sqlite3.connect(state)) as connection:
         yield from (f"{c}.{p}" for c, p in connection.execute("SELECT cluster, proc FROM claim ORDER BY 1, 2"))
 
 
 @pytest.mark.parametrize("change", ["remove 1.0", "hold 1.0", "prio 5 1.0"])
-def test_the_match_of_a_job_that_changed_meanwhile_is_dropped_and_recorded(pool: Path, run: Run, change: str) -> None:
+def test_the_match_of_a_job_that_changed_meanwhile_is_dropped_and_recorded(pool, run, change):
     cycle, told = held_with(pool, change)
 
     assert "matching again, since the pool has changed" not in told
@@ -79,7 +74,7 @@ def test_the_match_of_a_job_that_changed_meanwhile_is_dropped_and_recorded(pool:
     assert run("--state", pool, "state", "check").code == 0
 
 
-def test_who_had_only_a_dropped_match_has_not_begun_to_use_anything(pool: Path, run: Run) -> None:
+def test_who_had_only_a_dropped_match_has_not_begun_to_use_anything(pool, run):
     held_with(pool, "hold 2")
 
     users = json.loads(run("--state", pool, "userprio", "--allusers", "--json", "--now", NOW).out)
@@ -87,7 +82,7 @@ def test_who_had_only_a_dropped_match_has_not_begun_to_use_anything(pool: Path, 
     assert (bob["ResourcesUsed"], bob["BeginUsageTime"]) == (0, 0)
 
 
-def test_new_jobs_wait_for_the_next_cycle_and_submit_does_not_wait_for_this_one(pool: Path, tmp_path: Path) -> None:
+def test_new_jobs_wait_for_the_next_cycle_and_submit_does_not_wait_for_this_one(pool, tmp_path):
     (tmp_path / "job.sub").write_text("executable = /bin/true\nqueue 2\n")
 
     cycle, told = held_with(pool, f"submit {tmp_path / 'job.sub'}")
@@ -100,7 +95,7 @@ def test_new_jobs_wait_for_the_next_cycle_and_submit_does_not_wait_for_this_one(
 @pytest.mark.parametrize(
     "change", ["slots drain slot0", "userprio --setfactor ann@example.org 9", "slots remove slot2"]
 )
-def test_with_other_slots_or_priorities_it_decides_again(pool: Path, change: str) -> None:
+def test_with_other_slots_or_priorities_it_decides_again(pool, change):
     cycle, told = held_with(pool, change)
 
     assert told.count("matching again, since the pool has changed") == 1
@@ -109,7 +104,7 @@ def test_with_other_slots_or_priorities_it_decides_again(pool: Path, change: str
         assert len(matched(cycle)) == 2
 
 
-def test_a_claim_that_ended_meanwhile_leaves_a_slot_for_this_cycle(pool: Path) -> None:
+def test_a_claim_that_ended_meanwhile_leaves_a_slot_for_this_cycle(pool):
     first, _ = held_with(pool)
     cycle, told = held_with(pool, f"finish {matched(first)[0]}")
 
@@ -117,11 +112,11 @@ def test_a_claim_that_ended_meanwhile_leaves_a_slot_for_this_cycle(pool: Path) -
     assert len(matched(cycle)) == 1
 
 
-def held_while_written(state: Path, settings: str) -> tuple[Cycle, list[str]]:
+def held_while_written(state, settings):
     """Hold a cycle; write *settings* into the pool's file once it has begun to decide."""
     told: list[str] = []
 
-    def doing(what: str) -> None:
+    def doing(what):
         told.append(what)
         if what == "matching jobs with slots":
             Path(f"{state}.toml").write_text(settings)
@@ -129,7 +124,7 @@ def held_while_written(state: Path, settings: str) -> tuple[Cycle, list[str]]:
     return negotiate(state, load(None, state, {}), Actor("root", "fairq negotiate", NOW), doing=doing), told
 
 
-def test_with_other_settings_it_decides_again_by_them(pool: Path) -> None:
+def test_with_other_settings_it_decides_again_by_them(pool):
     cycle, told = held_while_written(pool, '[negotiator]\nnegotiator_job_constraint = "false"\n')
 
     assert told.count("matching again, since the pool has changed") == 1
@@ -137,14 +132,14 @@ def test_with_other_settings_it_decides_again_by_them(pool: Path) -> None:
 
 
 @pytest.mark.parametrize("settings", ["# a comment\n", "[negotiator\n"])
-def test_settings_that_say_nothing_else_or_nothing_at_all_leave_it_as_decided(pool: Path, settings: str) -> None:
+def test_settings_that_say_nothing_else_or_nothing_at_all_leave_it_as_decided(pool, settings):
     cycle, told = held_while_written(pool, settings)
 
     assert "matching again, since the pool has changed" not in told
     assert len(matched(cycle)) == 3
 
 
-def test_a_dropped_match_is_not_in_the_figures_of_its_group(pool: Path, run: Run) -> None:
+def test_a_dropped_match_is_not_in_the_figures_of_its_group(pool, run):
     Path(f"{pool}.toml").write_text("[groups.group_a]\nquota = 3\n")
     run("--state", pool, "remove", "1", "2", "--now", NOW)
     job = {"ClusterId": 3, "JobStatus": 1, "User": "cat@x", "AccountingGroup": "group_a.cat", "Requirements": True}

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from tests.engine.negotiation.pools import JOB, NOW, SLOT
 
 from fairq.common.records import AccountingRecord, Actor, Ad, Claim, JobRange, JobStatus, Lease, SlotRecord
-from fairq.settings import Settings, load
+from fairq.settings import load
 from fairq.state import claims, cycles, history, job_ads, job_changes, jobs, meta, runs, slots, submitters
 from fairq.state.connection import reading, writing
-from fairq.steps.cycle.document import Cycle
 from fairq.steps.cycle.negotiate import negotiate
 
 
-def settings(**variables: str) -> Settings:
+def settings(**variables):
     """The documented rules, changed by FAIRQ_... variables."""
     return load(None, None, {"HOME": "/nonexistent", **variables})
 
 
 def fill(
-    path: Path,
-    count: int,
-    wants: dict[str, int],
-    records: list[AccountingRecord] | None = None,
-    job: Ad = JOB,
-    **slot: object,
-) -> None:
+    path,
+    count,
+    wants,
+    records=None,
+    job=JOB,
+    **slot,
+):
     """A pool of *count* slots alike and a cluster of jobs for each submitter."""
     with writing(path) as state:
         ads: list[Ad] = [{**SLOT, **slot, "Name": f"slot1@m{number}"} for number in range(1, count + 1)]
@@ -40,12 +37,12 @@ def fill(
         meta.set(state, "last_update", str(NOW))
 
 
-def cycle(path: Path, now: int = NOW, dry_run: bool = False, **variables: str) -> Cycle:
+def cycle(path, now=NOW, dry_run=False, **variables):
     """Hold a cycle at *now*."""
     return negotiate(path, settings(**variables), Actor("root", "fairq negotiate", now), dry_run=dry_run)
 
 
-def test_matched_jobs_run_and_hold_their_slots(state: Path) -> None:
+def test_matched_jobs_run_and_hold_their_slots(state):
     """Three of five jobs run on the three slots; the other two stay idle."""
     fill(state, 3, {"a@x": 5})
     cycle(state)
@@ -59,7 +56,7 @@ def test_matched_jobs_run_and_hold_their_slots(state: Path) -> None:
         ]
 
 
-def test_running_jobs_keep_their_slots_in_the_next_cycle(state: Path) -> None:
+def test_running_jobs_keep_their_slots_in_the_next_cycle(state):
     """What runs is charged once and neither matched nor lost again."""
     fill(state, 3, {"a@x": 5})
     cycle(state)
@@ -74,7 +71,7 @@ def test_running_jobs_keep_their_slots_in_the_next_cycle(state: Path) -> None:
     assert record.weighted_accumulated_usage == pytest.approx(180)
 
 
-def test_usage_worsens_the_priority_as_the_formula_says(state: Path) -> None:
+def test_usage_worsens_the_priority_as_the_formula_says(state):
     """100 cores for one half-life bring 0.5 to 50.25 (vector 3)."""
     fill(state, 1, {"a@x": 1}, Cpus=100)
     cycle(state)
@@ -87,7 +84,7 @@ def test_usage_worsens_the_priority_as_the_formula_says(state: Path) -> None:
     assert record.priority == pytest.approx(50.25)
 
 
-def test_a_dry_run_changes_no_byte(state: Path) -> None:
+def test_a_dry_run_changes_no_byte(state):
     """It decides the same as the real cycle after it, and the file stays as it was."""
     fill(state, 3, {"a@x": 5, "b@x": 5})
     before = state.read_bytes()
@@ -98,13 +95,13 @@ def test_a_dry_run_changes_no_byte(state: Path) -> None:
     assert cycle(state).decision.matches == shown.decision.matches
 
 
-def test_a_cycle_on_no_state_at_all_creates_nothing_when_dry(state: Path) -> None:
+def test_a_cycle_on_no_state_at_all_creates_nothing_when_dry(state):
     """Nothing is there, nothing is matched, nothing is made."""
     assert cycle(state, dry_run=True).decision.matches == []
     assert not state.exists()
 
 
-def test_claims_of_an_imported_pool_are_charged_to_their_users(state: Path) -> None:
+def test_claims_of_an_imported_pool_are_charged_to_their_users(state):
     """A slot that says it is claimed counts for its user from the cycle on, and stays charged."""
     fill(state, 2, {}, State="Claimed", Activity="Busy", RemoteUser="b@x")
     cycle(state)
@@ -119,7 +116,7 @@ def test_claims_of_an_imported_pool_are_charged_to_their_users(state: Path) -> N
     assert [(claim.cluster, claim.start_time) for claim in held] == [(None, NOW), (None, NOW)]
 
 
-def test_a_preempted_job_is_idle_again_with_its_run_kept(state: Path) -> None:
+def test_a_preempted_job_is_idle_again_with_its_run_kept(state):
     """The machine prefers a's jobs: b's job leaves, is charged, and waits again."""
     fill(state, 1, {"b@x": 1}, Rank='/Expr(TARGET.Owner == "a")/')
     cycle(state)
@@ -136,7 +133,7 @@ def test_a_preempted_job_is_idle_again_with_its_run_kept(state: Path) -> None:
     assert [(m.submitter, m.preempted) for m in later.decision.matches] == [("a@x", "b@x")]
 
 
-def test_a_lease_that_is_over_ends_before_the_cycle(state: Path) -> None:
+def test_a_lease_that_is_over_ends_before_the_cycle(state):
     """A ceiling of 1 for a minute does not bind a cycle an hour later, and the history says it ended."""
     lease = AccountingRecord("a@x", ceiling=1, ceiling_lease=Lease(NOW + 60, -1))
     fill(state, 5, {"a@x": 5}, [lease])
@@ -150,7 +147,7 @@ def test_a_lease_that_is_over_ends_before_the_cycle(state: Path) -> None:
     assert [e for e in entries if "ceiling lease of a@x" in e.subject]
 
 
-def test_records_that_matter_no_more_go_by_themselves_under_the_documented_rules(state: Path) -> None:
+def test_records_that_matter_no_more_go_by_themselves_under_the_documented_rules(state):
     """One who never ran anything is forgotten; today's negotiator keeps everybody."""
     fill(state, 1, {}, [AccountingRecord("idle@x", priority_factor=1000.0)])
     cycle(state, FAIRQ_NEGOTIATOR_RULES="htcondor")
@@ -162,7 +159,7 @@ def test_records_that_matter_no_more_go_by_themselves_under_the_documented_rules
         assert submitters.load(opened, "idle@x") is None
 
 
-def test_a_clock_that_goes_backwards_charges_no_second_twice(state: Path) -> None:
+def test_a_clock_that_goes_backwards_charges_no_second_twice(state):
     """A cycle ten seconds in the past gives ten seconds back; the next one counts from there."""
     fill(state, 1, {"a@x": 1})
     cycle(state)
@@ -179,7 +176,7 @@ def test_a_clock_that_goes_backwards_charges_no_second_twice(state: Path) -> Non
     assert (before.weighted_accumulated_usage, after.weighted_accumulated_usage) == (90.0, 100.0)
 
 
-def test_the_cycle_and_its_matches_are_kept(state: Path) -> None:
+def test_the_cycle_and_its_matches_are_kept(state):
     """What was decided can be read again later, in the order made."""
     fill(state, 2, {"a@x": 1, "b@x": 1})
     cycle(state)
@@ -196,7 +193,7 @@ def test_the_cycle_and_its_matches_are_kept(state: Path) -> None:
     assert kept.decision["submitters"][0]["share"] == 0.5
 
 
-def test_a_matched_slot_that_was_claimed_for_a_foreign_job_becomes_ours(state: Path) -> None:
+def test_a_matched_slot_that_was_claimed_for_a_foreign_job_becomes_ours(state):
     """Preempting a claim of an imported pool takes it off the slot's ad, too."""
     fill(state, 1, {"a@x": 1}, State="Claimed", Activity="Busy", RemoteUser="b@x", Rank=5.0, CurrentRank=1.0)
     cycle(state)
@@ -210,7 +207,7 @@ def test_a_matched_slot_that_was_claimed_for_a_foreign_job_becomes_ours(state: P
     assert "RemoteUser" not in slot.ad
 
 
-def test_running_jobs_use_their_concurrency_limits_until_they_end(state: Path) -> None:
+def test_running_jobs_use_their_concurrency_limits_until_they_end(state):
     """Two of three licences go to the first cycle's jobs; they count later, and are free once a job is done."""
     fill(state, 5, {"a@x": 5}, job={**JOB, "ConcurrencyLimits": "license:1.5"})
     first = cycle(state, FAIRQ_LIMITS_LICENSE="3")
@@ -226,7 +223,7 @@ def test_running_jobs_use_their_concurrency_limits_until_they_end(state: Path) -
     assert second.document["rejections"][0]["reason"] == "concurrency limit license reached"
 
 
-def test_what_runs_outside_the_slot_constraint_goes_on(state: Path) -> None:
+def test_what_runs_outside_the_slot_constraint_goes_on(state):
     """Keeping slots out ends no job on them: it runs on and is charged."""
     fill(state, 3, {"a@x": 5})
     cycle(state)
@@ -238,7 +235,7 @@ def test_what_runs_outside_the_slot_constraint_goes_on(state: Path) -> None:
     assert later.document["slots"] == 2
 
 
-def test_what_runs_out_of_sight_is_not_lost(state: Path) -> None:
+def test_what_runs_out_of_sight_is_not_lost(state):
     """Nobody is charged for slots that are kept out of sight; the jobs run on, and are charged again after."""
     fill(state, 3, {"a@x": 5})
     cycle(state)
@@ -258,7 +255,7 @@ def test_what_runs_out_of_sight_is_not_lost(state: Path) -> None:
         assert all(claim.charged for claim in claims.load_all(opened))
 
 
-def test_schedds_have_queues_of_their_own(state: Path) -> None:
+def test_schedds_have_queues_of_their_own(state):
     """Jobs of one submitter at two schedds may have the same numbers; both run, the first schedd's first."""
     fill(state, 3, {})
     with writing(state) as opened:

@@ -1,14 +1,9 @@
 """The settings of groups reach the engine as they are meant."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
-from fairq.engine.quotas.policy import QuotaPolicy
 from fairq.errors.base import SettingValueError
-from fairq.settings import Settings, load
+from fairq.settings import load
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.cycle.quota_policy import quota_policy
@@ -26,34 +21,34 @@ autoregroup = false
 
 
 @pytest.fixture
-def given(tmp_path: Path) -> Given:
+def given(tmp_path):
     return Given(tmp_path / "fairq.toml")
 
 
 class Given:
     """Writes a settings file and reads it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path):
         self._path = path
 
-    def __call__(self, negotiator: str = "", groups: str = GROUPS) -> Settings:
+    def __call__(self, negotiator="", groups=GROUPS):
         self._path.write_text(f"[negotiator]\n{negotiator}\n{groups}")
         return load(self._path, None, {})
 
 
-def policy(settings: Settings) -> QuotaPolicy:
+def policy(settings):
     """The rules of quotas, which must be there."""
     found = quota_policy(settings)
     assert found is not None
     return found
 
 
-def test_without_groups_there_are_no_quotas(given: Given) -> None:
+def test_without_groups_there_are_no_quotas(given):
     """The cycle then deals one pie to everybody."""
     assert quota_policy(given(groups="")) is None
 
 
-def test_groups_say_what_differs_from_all_groups(given: Given) -> None:
+def test_groups_say_what_differs_from_all_groups(given):
     """A group's own accept_surplus and autoregroup win over those for all."""
     found = policy(given("group_accept_surplus = false\ngroup_autoregroup = true"))
 
@@ -65,16 +60,14 @@ def test_groups_say_what_differs_from_all_groups(given: Given) -> None:
 
 
 @pytest.mark.parametrize(("rules", "regroups"), [("documented", False), ("htcondor", True)])
-def test_today_the_default_of_autoregroup_counts_even_where_every_group_overrides_it(
-    given: Given, rules: str, regroups: bool
-) -> None:
+def test_today_the_default_of_autoregroup_counts_even_where_every_group_overrides_it(given, rules, regroups):
     """GROUP_AUTOREGROUP = True gives <none> the whole pool in the real negotiator."""
     found = policy(given(f'rules = "{rules}"\ngroup_autoregroup = true'))
 
     assert found.autoregroup is regroups
 
 
-def test_the_rules_decide_the_points(given: Given) -> None:
+def test_the_rules_decide_the_points(given):
     """What the manuals promise, or what today's negotiator does."""
     documented, htcondor = policy(given()), policy(given('rules = "htcondor"'))
 
@@ -86,7 +79,7 @@ def test_the_rules_decide_the_points(given: Given) -> None:
         assert found.regroup_keeps_quota is not is_htcondor
 
 
-def test_every_setting_of_quotas_is_followed(given: Given) -> None:
+def test_every_setting_of_quotas_is_followed(given):
     """Rounds, rate, strictness, demand, model."""
     found = policy(
         given(
@@ -101,13 +94,13 @@ def test_every_setting_of_quotas_is_followed(given: Given) -> None:
     assert (found.demand.weighted, found.oversubscription, found.accept_surplus) == (False, True, True)
 
 
-def test_in_the_flat_model_the_first_dot_parts_group_and_user(given: Given) -> None:
+def test_in_the_flat_model_the_first_dot_parts_group_and_user(given):
     """No subgroup is charged for what `physics.hep.u` uses, but physics."""
     assert accounting_policy(given()).group_names == ("chemistry", "physics", "physics.hep")
     assert accounting_policy(given('quota_model = "flat"')).group_names == ("chemistry", "physics")
 
 
-def test_an_order_that_is_no_expression_is_refused(given: Given) -> None:
+def test_an_order_that_is_no_expression_is_refused(given):
     """The error names the setting."""
     with pytest.raises(SettingValueError, match="group_sort_expr"):
         quota_policy(given('group_sort_expr = "1 +"'))
@@ -124,6 +117,6 @@ def test_an_order_that_is_no_expression_is_refused(given: Given) -> None:
         ("max_concurrent_uploads_per_user = 3", None),
     ],
 )
-def test_how_many_jobs_a_schedd_offers_in_a_turn(given: Given, schedd: str, cap: int | None) -> None:
+def test_how_many_jobs_a_schedd_offers_in_a_turn(given, schedd, cap):
     """A fifth of max_concurrent_uploads, or what is set; 0 is no cap; off unless enabled."""
     assert negotiation_policy(given(groups=f"[schedd]\n{schedd}")).jobs_per_turn == cap

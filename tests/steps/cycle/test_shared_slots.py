@@ -1,17 +1,9 @@
 """What a cycle says of partitionable slots that it matched as a whole."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 from tests.steps.import_cases import dump, job, slot
 
-Run = Callable[..., Any]
 
-
-def test_a_partitionable_slot_that_is_matched_as_a_whole(run: Run, state: Path, tmp_path: Path) -> None:
+def test_a_partitionable_slot_that_is_matched_as_a_whole(run, state, tmp_path):
     """The schedd may put more jobs on it than the cycle tells; where fairq carves the slot itself it may not."""
     slots = dump(tmp_path, "slots", slot("slot1@m", PartitionableSlot=True, Cpus=8, Memory=8192, Disk=1000))
     words = ("--state", state, "--config", tmp_path / "c.toml")

@@ -37,7 +37,7 @@ RECORDS: list[dict[str, Any]] = [
         "[Memory = Limit; Inner = Memory].Inner",
     ],
 )  # fmt: skip
-def test_a_part_of_a_record_has_the_value_of_the_whole(text: str) -> None:
+def test_a_part_of_a_record_has_the_value_of_the_whole(text):
     expression = parse(text)
     values = [
         list(way(expression, RECORDS, EvaluationBudget(60, time.process_time))) for way in (evaluate_each, evaluated)

@@ -38,7 +38,7 @@ ODD: list[Any] = [None, True, False, 0, 1, -7, 2**53 + 1, 2**63 - 1, 2**63, 10**
         "int(Cpus) % 3",
     ],
 )
-def test_values_are_those_of_each_record_alone(text: str, plain: bool) -> None:
+def test_values_are_those_of_each_record_alone(text, plain):
     odd = [value for value in ODD if not plain or not (isinstance(value, (list, dict)) or str(value)[:1] == "/")]
     records = [
         {name: value for name, value in (("Cpus", cpus), ("Memory", memory), ("Name", name)) if value is not None}

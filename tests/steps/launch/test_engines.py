@@ -1,15 +1,11 @@
 """Waiting in the queue of an engine is not charged, whatever was charged meanwhile."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from fairq.common.records import Claim, Launch, LaunchPhase, SlotRecord
 from fairq.settings.model import load
 from fairq.state import claims, launches, meta, slots, submitters
-from fairq.state.connection import State, writing
+from fairq.state.connection import writing
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import LAST_UPDATE, load_accountant
 from fairq.steps.launch.engines import Move, charge_from, overdue, withdrawal
@@ -18,7 +14,7 @@ SETTINGS = load(None, None, {"HOME": "/nonexistent", "FAIRQ_ACCOUNTING_UID_DOMAI
 ALICE, BOB = "alice@x", "bob@x"
 
 
-def a_pool(state: State) -> list[tuple[Launch, Claim]]:
+def a_pool(state):
     """A run of each of two users since the second 100: alice's waits in an engine, bob's runs here."""
     slots.add(state, [SlotRecord(0, name, {"Name": name, "Cpus": 2}) for name in ("a", "b")])
     held = [Claim(1, ALICE, 100, 2.0, "", 1, 0, matched=True), Claim(2, BOB, 100, 2.0, "", 2, 0, matched=True)]
@@ -35,7 +31,7 @@ def a_pool(state: State) -> list[tuple[Launch, Claim]]:
     return list(zip(runs, held, strict=True))
 
 
-def usage(state: State, now: int) -> dict[str, float]:
+def usage(state, now):
     """What each user is charged for, in slot seconds, if all are charged until *now*."""
     accountant = load_accountant(state, accounting_policy(SETTINGS))
     accountant.update(now)
@@ -43,7 +39,7 @@ def usage(state: State, now: int) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("cycles", [[], [110], [110, 160]])
-def test_a_run_is_charged_from_its_start_in_the_engine(state: Path, cycles: list[int]) -> None:
+def test_a_run_is_charged_from_its_start_in_the_engine(state, cycles):
     """However many cycles saw it wait, and even if one of them was later than its start."""
     with writing(state) as opened:
         (launch, claim), _ = a_pool(opened)
@@ -56,7 +52,7 @@ def test_a_run_is_charged_from_its_start_in_the_engine(state: Path, cycles: list
         assert launches.live(opened)[0].claimed == 130
 
 
-def test_use_is_the_same_while_a_run_waits(state: Path) -> None:
+def test_use_is_the_same_while_a_run_waits(state):
     """The slot counts as in use: nobody gets a further one for it."""
     with writing(state) as opened:
         (launch, claim), _ = a_pool(opened)
@@ -66,7 +62,7 @@ def test_use_is_the_same_while_a_run_waits(state: Path) -> None:
         }  # fmt: skip
 
 
-def test_a_run_that_an_engine_does_not_start_is_withdrawn(state: Path) -> None:
+def test_a_run_that_an_engine_does_not_start_is_withdrawn(state):
     with writing(state) as opened:
         (launch, _), (other, _) = a_pool(opened)
     live = [launch, other]

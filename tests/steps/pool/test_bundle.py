@@ -1,17 +1,10 @@
 """All dumps of a pool at once: the script for a machine of the pool, its archive, and a pool that cannot be queried."""
 
-from __future__ import annotations
-
 import os
 import subprocess
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.golden.archive import LIVE_ARCHIVE, unpack
-
-Run = Callable[..., Any]
 
 TOOLS = {
     "condor_status": "slots.json",
@@ -23,12 +16,12 @@ TOOLS = {
 
 
 @pytest.fixture(scope="module")
-def situation(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def situation(tmp_path_factory):
     return unpack(tmp_path_factory.mktemp("live"), LIVE_ARCHIVE) / "s2"
 
 
 @pytest.fixture
-def tools(tmp_path: Path, situation: Path) -> Path:
+def tools(tmp_path, situation):
     """A folder with programs in the place of HTCondor's, which note how they were called."""
     folder = tmp_path / "bin"
     folder.mkdir()
@@ -39,7 +32,7 @@ def tools(tmp_path: Path, situation: Path) -> Path:
     return folder
 
 
-def archive(tmp_path: Path, tools: Path, run: Run) -> subprocess.CompletedProcess[str]:
+def archive(tmp_path, tools, run):
     script = tmp_path / "fairq-dump.sh"
     script.write_text(run("import", "--script").out)
     environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "TMPDIR": str(tmp_path)}
@@ -47,7 +40,7 @@ def archive(tmp_path: Path, tools: Path, run: Run) -> subprocess.CompletedProces
     return subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_the_archive_of_the_script_is_imported_as_it_is(run: Run, state: Path, tmp_path: Path, tools: Path) -> None:
+def test_the_archive_of_the_script_is_imported_as_it_is(run, state, tmp_path, tools):
     """One archive brings settings, slots, jobs and accounting, as of the time when it was written."""
     written = archive(tmp_path, tools, run)
     assert (written.returncode, written.stdout) == (0, "")
@@ -67,7 +60,7 @@ def test_the_archive_of_the_script_is_imported_as_it_is(run: Run, state: Path, t
     assert run("--state", state, "config", "get", "condor_version").out == "23.9.6\n"
 
 
-def test_what_a_tool_does_not_tell_is_said(run: Run, state: Path, tmp_path: Path, tools: Path) -> None:
+def test_what_a_tool_does_not_tell_is_said(run, state, tmp_path, tools):
     """Without the accountant and the configuration the rest is imported; settings stay as they are."""
     for name in ("condor_userprio", "condor_config_val"):
         (tools / name).write_text("#!/bin/sh\necho no answer >&2\nexit 1\n")
@@ -81,14 +74,14 @@ def test_what_a_tool_does_not_tell_is_said(run: Run, state: Path, tmp_path: Path
     assert run("--state", state, "config", "get", "negotiator.rules").out == "documented\n"
 
 
-def test_without_any_answer_there_is_no_archive(run: Run, tmp_path: Path, tools: Path) -> None:
+def test_without_any_answer_there_is_no_archive(run, tmp_path, tools):
     for name in TOOLS:
         (tools / name).write_text("#!/bin/sh\nexit 1\n")
     assert archive(tmp_path, tools, run).returncode == 1
     assert not (tmp_path / "pool.tar.gz").exists()
 
 
-def test_nothing_is_stored_in_a_dry_run(run: Run, state: Path, tmp_path: Path, tools: Path) -> None:
+def test_nothing_is_stored_in_a_dry_run(run, state, tmp_path, tools):
     archive(tmp_path, tools, run)
     ended = run("--state", state, "import", tmp_path / "pool.tar.gz", "--dry-run")
     assert ended.out.startswith("would import 16 slots")
@@ -104,7 +97,7 @@ def test_nothing_is_stored_in_a_dry_run(run: Run, state: Path, tmp_path: Path, t
         (["--live", "--pool", "127.0.0.1:1"], 52, "the pool at 127.0.0.1:1 cannot be queried: "),
     ],
 )
-def test_a_pool_that_cannot_be_asked(run: Run, state: Path, words: list[str], code: int, message: str) -> None:
+def test_a_pool_that_cannot_be_asked(run, state, words, code, message):
     """The error names the pool and the option; nothing is stored."""
     ended = run("--state", state, "import", *words)
     assert ended.code == code

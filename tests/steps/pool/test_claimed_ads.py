@@ -4,12 +4,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from fairq.columns.ads import AdTable
 from fairq.columns.claims import ClaimTable
 from fairq.columns.slots import SlotTable
-from fairq.common.records import Ad, Claim, SlotRecord
+from fairq.common.records import Claim, SlotRecord
 from fairq.engine.classad import AdColumns
 from fairq.steps.pool.claimed_ads import with_claim, with_claims, without_claim, without_claims
 from fairq.steps.pool.claimed_columns import ClaimedAds
@@ -43,7 +42,7 @@ CLAIMS = st.builds(
 
 
 @given(ADS, st.dictionaries(st.integers(0, 11), CLAIMS))
-def test_claims_laid_over_columns_are_those_laid_over_each_ad(ads: list[Ad], claims: dict[int, Claim]) -> None:
+def test_claims_laid_over_columns_are_those_laid_over_each_ad(ads, claims):
     claims = {row: replace(claim, slot_id=row) for row, claim in claims.items() if row < len(ads)}
     table = AdTable()
     table.put(range(len(ads)), ads)
@@ -55,7 +54,7 @@ def test_claims_laid_over_columns_are_those_laid_over_each_ad(ads: list[Ad], cla
 
 
 @given(ADS, st.dictionaries(st.integers(0, 11), CLAIMS))
-def test_claims_on_top_read_by_column_are_those_laid_over_each_ad(ads: list[Ad], claims: dict[int, Claim]) -> None:
+def test_claims_on_top_read_by_column_are_those_laid_over_each_ad(ads, claims):
     held = [replace(claim, slot_id=row + 1) for row, claim in sorted(claims.items()) if row < len(ads)]
     base = AdTable()
     base.put(range(len(ads)), ads)
@@ -73,7 +72,7 @@ def test_claims_on_top_read_by_column_are_those_laid_over_each_ad(ads: list[Ad],
         assert columns.json_ad(row, columns.names()) == plain.json_ad(row, plain.names())
 
 
-def _table(held: list[Claim]) -> ClaimTable:
+def _table(held):
     """The claims by column, each with terms of its own, and with terms that no claim has."""
     alike = [replace(one, slot_id=0, schedd=None, cluster=None, proc=None) for one in held]
     unused = Claim(0, "/Expr(nobody)/", 0, 1.0, negotiating_group="nobody's")
@@ -87,16 +86,16 @@ def _table(held: list[Claim]) -> ClaimTable:
     )
 
 
-def _places(held: list[Claim]) -> NDArray[np.intp]:
+def _places(held):
     return np.arange(len(held), dtype=np.intp)
 
 
-def _items(ad: Ad) -> list[tuple[str, object]]:
+def _items(ad):
     return list(ad.items())
 
 
 @given(ADS, st.dictionaries(st.integers(0, 11), st.integers(NOW - 10, NOW + 10)))
-def test_claims_taken_off_columns_are_those_taken_off_each_ad(ads: list[Ad], ends: dict[int, int]) -> None:
+def test_claims_taken_off_columns_are_those_taken_off_each_ad(ads, ends):
     ends = {row: time for row, time in ends.items() if row < len(ads)}
     slots = [SlotRecord(place, f"slot{place}", ad, "<>", place % 2 == 0) for place, ad in enumerate(ads, 1)]
 
@@ -110,7 +109,7 @@ def test_claims_taken_off_columns_are_those_taken_off_each_ad(ads: list[Ad], end
 
 
 @given(ADS)
-def test_slots_in_brief_have_the_attributes_asked_for(ads: list[Ad]) -> None:
+def test_slots_in_brief_have_the_attributes_asked_for(ads):
     slots = SlotTable.of(SlotRecord(place, "slot", ad, "<>", False) for place, ad in enumerate(ads, 1))
 
     found = [slot.ad for slot in slots.brief({"state", "jobid"})]

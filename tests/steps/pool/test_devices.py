@@ -1,16 +1,9 @@
 """GPUs by name: a dynamic slot gets as many of its machine's as its job asks for, and nobody else has them."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.steps.import_cases import NOW, job, slot
-
-Run = Callable[..., Any]
 
 FITS = "/Expr(TARGET.RequestCpus <= MY.Cpus && (TARGET.RequestGPUs is undefined || TARGET.RequestGPUs <= MY.GPUs))/"
 GPUS = ["GPU-aa", "GPU-bb", "GPU-cc"]
@@ -26,21 +19,19 @@ GPUS = ["GPU-aa", "GPU-bb", "GPU-cc"]
     ],
     ids=["assigned", "as condor_startd tells", "available", "no names"],
 )
-def test_gpus_are_given_and_given_back(
-    told: dict[str, Any], of: list[str], run: Run, state: Path, tmp_path: Path
-) -> None:
+def test_gpus_are_given_and_given_back(told, of, run, state, tmp_path):
     size = {"Cpus": 8, "GPUs": 3, "Memory": 1000, "Disk": 10**9, "Arch": "X86_64", "OpSys": "LINUX"}
     machine = slot("slot1@m1", **{**size, "PartitionableSlot": True, "Requirements": FITS, **told})
     wants = [job(1, RequestCpus=1, RequestGPUs=2), job(2, RequestCpus=1), job(3, RequestCpus=1, RequestGPUs=1)]
     for name, ads in (("slots", [machine]), ("jobs", wants)):
         (tmp_path / f"{name}.json").write_text(json.dumps(ads))
 
-    def fairq(*words: object) -> Any:
+    def fairq(*words):
         ended = run("--state", state, *words)
         assert ended.code == 0, ended.err
         return json.loads(ended.out) if "--json" in words else ended.out
 
-    def given() -> dict[str, list[str]]:
+    def given():
         found = json.loads(fairq("export", "--slots"))
         assert all("AvailableGPUs" not in ad for ad in found if "JobId" in ad)
         return {ad["JobId"]: ad["AssignedGPUs"].split(",") for ad in found if "JobId" in ad and "AssignedGPUs" in ad}

@@ -1,9 +1,6 @@
 """Dynamic slots by column have the ads that they have one by one."""
 
-from __future__ import annotations
-
 from copy import deepcopy
-from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -43,7 +40,7 @@ families = st.lists(
 
 @settings(max_examples=200, deadline=None)
 @given(families=families, lone=st.lists(child, max_size=2))
-def test_ads_by_column_are_those_of_single_slots(families: list[Any], lone: list[dict[str, Any]]) -> None:
+def test_ads_by_column_are_those_of_single_slots(families, lone):
     """Whatever its family advertises, a dynamic slot inherits the same, in the same order."""
     ads, apart, dynamic = [dict(ad) for ad in lone], [], []
     for parent_ad, children in families:

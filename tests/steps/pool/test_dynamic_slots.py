@@ -1,25 +1,18 @@
 """Dynamic slots in the pool: made by a cycle, gone with their job, whatever happens in between."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from fairq.state import check, dynamic_slots
 from fairq.state.connection import reading
 
-Fairq = Callable[..., Any]
-
 
 @pytest.fixture
-def fairq(run: Fairq, state: Path) -> Fairq:
+def fairq(run, state):
     """Call fairq on the state; it must succeed. Returns what it prints, read if it is JSON."""
 
-    def fairq(*words: object) -> Any:
+    def fairq(*words):
         ended = run("--state", state, *words)
         assert ended.code == 0, ended.err
         return json.loads(ended.out) if "--json" in words else ended.out
@@ -28,7 +21,7 @@ def fairq(run: Fairq, state: Path) -> Fairq:
 
 
 @pytest.fixture
-def machine(fairq: Fairq) -> Fairq:
+def machine(fairq):
     """A machine of 8 cores, 8 GB and 2 GPUs, and two running jobs: 3 cores with a GPU, and 1 core."""
     fairq("slots", "add", "node1", "--partitionable", "--cpus", 8, "--memory", 8192, "--gpus", 2)
     fairq("submit", "--request-cpus", 3, "--request-memory", 1024, "--request-gpus", 1, "--", "/bin/sleep", "9")
@@ -37,7 +30,7 @@ def machine(fairq: Fairq) -> Fairq:
     return fairq
 
 
-def left(fairq: Fairq) -> dict[str, tuple[int, int, int]]:
+def left(fairq):
     """Cores, memory and GPUs of every slot as it stands."""
     return {ad["Name"]: (ad["Cpus"], ad["Memory"], ad["GPUs"]) for ad in fairq("slots", "--json")}
 
@@ -45,12 +38,12 @@ def left(fairq: Fairq) -> dict[str, tuple[int, int, int]]:
 WHOLE = {"slot1@node1": (8, 8192, 2)}
 
 
-def sound(state: Path) -> bool:
+def sound(state):
     with reading(state) as opened:
         return check.findings(opened) == []
 
 
-def test_a_match_makes_a_dynamic_slot(machine: Fairq, state: Path) -> None:
+def test_a_match_makes_a_dynamic_slot(machine, state):
     """Parts and rest sum up to the machine; every part has its own ad, claim and weight."""
     assert left(machine) == {
         "slot1@node1": (4, 6656, 1),
@@ -68,7 +61,7 @@ def test_a_match_makes_a_dynamic_slot(machine: Fairq, state: Path) -> None:
     assert sound(state)
 
 
-def test_negotiate_names_the_dynamic_slot(fairq: Fairq) -> None:
+def test_negotiate_names_the_dynamic_slot(fairq):
     """A dry run names the same one that the cycle makes."""
     fairq("slots", "add", "node1", "--partitionable", "--cpus", 4)
     fairq("submit", "--count", 2, "--", "/bin/sleep", "9")
@@ -83,13 +76,13 @@ def test_negotiate_names_the_dynamic_slot(fairq: Fairq) -> None:
 
 
 @pytest.mark.parametrize("words", [("finish",), ("remove",), ("hold",)])
-def test_the_end_of_a_job_gives_back_what_it_took(machine: Fairq, state: Path, words: tuple[str, ...]) -> None:
+def test_the_end_of_a_job_gives_back_what_it_took(machine, state, words):
     machine(*words, "1", "2")
     assert left(machine) == WHOLE
     assert sound(state)
 
 
-def test_a_number_is_given_again(machine: Fairq) -> None:
+def test_a_number_is_given_again(machine):
     """The dynamic slot of the next job has the lowest number that is free."""
     machine("finish", "1.0")
     machine("submit", "--request-cpus", 2, "--", "/bin/sleep", "9")
@@ -97,19 +90,19 @@ def test_a_number_is_given_again(machine: Fairq) -> None:
     assert match["dynamic_slot"] == "slot1_1@node1"
 
 
-def test_the_use_of_a_part_is_charged_by_its_weight(machine: Fairq) -> None:
+def test_the_use_of_a_part_is_charged_by_its_weight(machine):
     (user,) = (one for one in machine("userprio", "--all", "--allusers", "--json") if "@" in one["Name"])
     assert (user["ResourcesUsed"], user["WeightedResourcesUsed"]) == (2, 4.0)
 
 
-def test_running_parts_stay_over_cycles(machine: Fairq) -> None:
+def test_running_parts_stay_over_cycles(machine):
     before = left(machine)
     machine("negotiate")
     machine("negotiate")
     assert left(machine) == before
 
 
-def test_a_pool_without_the_machine_ends_its_parts(machine: Fairq, state: Path) -> None:
+def test_a_pool_without_the_machine_ends_its_parts(machine, state):
     ended = machine("slots", "remove", "node1", "--force")
     assert "slot1_2@node1" in ended
     assert left(machine) == {}
@@ -117,12 +110,12 @@ def test_a_pool_without_the_machine_ends_its_parts(machine: Fairq, state: Path) 
     assert sound(state)
 
 
-def test_a_machine_with_running_parts_is_not_removed(run: Fairq, machine: Fairq, state: Path) -> None:
+def test_a_machine_with_running_parts_is_not_removed(run, machine, state):
     assert run("--state", state, "slots", "remove", "slot1@node1").code == 41
     assert len(left(machine)) == 3
 
 
-def test_removal_spares_another_slot_with_the_name_of_a_part(machine: Fairq, state: Path, tmp_path: Path) -> None:
+def test_removal_spares_another_slot_with_the_name_of_a_part(machine, state, tmp_path):
     """A slot elsewhere is called as a dynamic slot of the machine; it keeps its job."""
     ads = [ad for ad in machine("slots", "--json") if ad["Name"] == "slot1@node1"]
     other = {"Name": "slot1_1@node1", "MyAddress": "<2>", "Machine": "other", "Requirements": True}
@@ -138,7 +131,7 @@ def test_removal_spares_another_slot_with_the_name_of_a_part(machine: Fairq, sta
         assert check.findings(opened) == []
 
 
-def test_whole_state_document_round_trips(machine: Fairq, state: Path, tmp_path: Path) -> None:
+def test_whole_state_document_round_trips(machine, state, tmp_path):
     document = machine("export")
     (tmp_path / "document.json").write_text(document)
     machine("finish", "1", "2")
@@ -149,7 +142,7 @@ def test_whole_state_document_round_trips(machine: Fairq, state: Path, tmp_path:
     assert left(machine) == WHOLE
 
 
-def test_an_import_of_the_same_machine_keeps_its_parts(machine: Fairq, state: Path, tmp_path: Path) -> None:
+def test_an_import_of_the_same_machine_keeps_its_parts(machine, state, tmp_path):
     """The dump knows nothing of fairq's parts: the machine has as much less as they took."""
     (ad,) = (ad for ad in machine("slots", "--json") if ad["Name"] == "slot1@node1")
     dump = tmp_path / "slots.json"
@@ -162,9 +155,7 @@ def test_an_import_of_the_same_machine_keeps_its_parts(machine: Fairq, state: Pa
     assert left(machine) == WHOLE
 
 
-def test_an_import_of_fairqs_own_dump_makes_the_parts_ordinary_slots(
-    machine: Fairq, state: Path, tmp_path: Path
-) -> None:
+def test_an_import_of_fairqs_own_dump_makes_the_parts_ordinary_slots(machine, state, tmp_path):
     """What the machine itself advertises as dynamic slots are slots like any other; nothing is counted twice."""
     dump = tmp_path / "slots.json"
     dump.write_text(json.dumps(machine("slots", "--json")))
@@ -179,7 +170,7 @@ def test_an_import_of_fairqs_own_dump_makes_the_parts_ordinary_slots(
     assert sum(cores for cores, _, _ in left(machine).values()) == 8
 
 
-def test_an_import_without_the_machine_ends_its_parts(machine: Fairq, state: Path, tmp_path: Path) -> None:
+def test_an_import_without_the_machine_ends_its_parts(machine, state, tmp_path):
     dump = tmp_path / "slots.json"
     dump.write_text(json.dumps([{"MyType": "Machine", "Name": "slot1@other", "State": "Unclaimed"}]))
     machine("import", "--slots", dump)
@@ -187,7 +178,7 @@ def test_an_import_without_the_machine_ends_its_parts(machine: Fairq, state: Pat
     assert sound(state)
 
 
-def test_a_preempted_part_goes_to_the_better_job(machine: Fairq, state: Path) -> None:
+def test_a_preempted_part_goes_to_the_better_job(machine, state):
     """A dynamic slot can be preempted as any slot; it then runs the other job, with what it has."""
     machine("config", "set", "negotiator.preemption_requirements", "true")
     machine("config", "set", "negotiator.preempt_prio_delta", "off")
@@ -201,7 +192,7 @@ def test_a_preempted_part_goes_to_the_better_job(machine: Fairq, state: Path) ->
     assert left(machine) == WHOLE
 
 
-def test_a_part_with_whole_rules_is_the_whole(fairq: Fairq) -> None:
+def test_a_part_with_whole_rules_is_the_whole(fairq):
     fairq("config", "set", "negotiator.rules", "htcondor")
     fairq("slots", "add", "node1", "--partitionable", "--cpus", 4)
     fairq("submit", "--count", 3, "--", "/bin/sleep", "9")
@@ -213,7 +204,7 @@ class TestRoom:
     """With allow_pslot_preemption dynamic slots are preempted together, to make room for a larger job."""
 
     @pytest.fixture
-    def full(self, fairq: Fairq) -> Fairq:
+    def full(self, fairq):
         """A machine of 4 cores that one user's four jobs fill."""
         fairq("config", "set", "negotiator.preemption_requirements", "true")
         fairq("config", "set", "negotiator.preempt_prio_delta", "off")
@@ -224,11 +215,11 @@ class TestRoom:
         fairq("userprio", "--setprio", fairq("queue", "1.0", "--af", "User").strip(), 100)
         return fairq
 
-    def submit(self, full: Fairq, cores: int, group: str = "other") -> None:
+    def submit(self, full, cores, group="other"):
         full("submit", "--accounting-group", group, "--request-cpus", cores, "--request-memory", 300,
              "--", "/bin/sleep", "9")  # fmt: skip
 
-    def test_as_many_go_as_are_needed(self, full: Fairq, state: Path) -> None:
+    def test_as_many_go_as_are_needed(self, full, state):
         self.submit(full, 2)
         (match,) = full("negotiate", "--json")["matches"]
         assert (match["slot"], match["reason"]) == ("slot1@node1", "priority")
@@ -239,16 +230,16 @@ class TestRoom:
         assert full("queue", "--idle", "--af", "ClusterId").split() == ["1", "1"]
         assert sound(state)
 
-    def test_nobody_goes_where_even_that_is_not_enough(self, full: Fairq) -> None:
+    def test_nobody_goes_where_even_that_is_not_enough(self, full):
         self.submit(full, 5)
         assert full("negotiate", "--json")["matches"] == []
         assert full("queue", "--running", "--af", "ClusterId").split() == ["1"] * 4
 
-    def test_nobody_preempts_oneself(self, full: Fairq) -> None:
+    def test_nobody_preempts_oneself(self, full):
         full("submit", "--request-cpus", 2, "--request-memory", 300, "--", "/bin/sleep", "9")
         assert full("negotiate", "--json")["matches"] == []
 
-    def test_nothing_moves_in_the_cycle_after(self, full: Fairq, state: Path) -> None:
+    def test_nothing_moves_in_the_cycle_after(self, full, state):
         self.submit(full, 2)
         full("negotiate")
         before = left_cores(full)
@@ -256,12 +247,12 @@ class TestRoom:
         assert full("negotiate", "--json")["matches"] == []
         assert left_cores(full) == before
 
-    def test_it_is_off_unless_allowed(self, full: Fairq) -> None:
+    def test_it_is_off_unless_allowed(self, full):
         full("config", "set", "negotiator.allow_pslot_preemption", "false")
         self.submit(full, 2)
         assert full("negotiate", "--json")["matches"] == []
 
-    def test_all_comes_back(self, full: Fairq, state: Path) -> None:
+    def test_all_comes_back(self, full, state):
         self.submit(full, 3)
         full("negotiate")
         full("remove", "1", "2")
@@ -269,5 +260,5 @@ class TestRoom:
         assert sound(state)
 
 
-def left_cores(fairq: Fairq) -> dict[str, int]:
+def left_cores(fairq):
     return {ad["Name"]: ad["Cpus"] for ad in fairq("slots", "--json")}

@@ -1,10 +1,7 @@
 """The document of a state is indented JSON, however many records it has."""
 
-from __future__ import annotations
-
 import io
 import json
-from pathlib import Path
 
 import pytest
 
@@ -17,7 +14,7 @@ from fairq.steps.pool.export_document import export_document
 
 @pytest.mark.parametrize("count", [0, 1, 1000, 1001, 2000])
 @pytest.mark.parametrize("odd", ["x", "é\n\x7f", "\udcff"])
-def test_document_is_indented_by_one(count: int, odd: str, state: Path) -> None:
+def test_document_is_indented_by_one(count, odd, state):
     with writing(state) as opened:
         slots.add(
             opened, (SlotRecord(0, f"slot{n}", {"L": [], "O": odd, "F": 1e-5, "D": {}}, "") for n in range(count))

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from tests.steps.import_cases import NOW, dump, job, slot, user
 
-from fairq.common.records import JobRange
 from fairq.state import history, jobs, meta, slots, submitters
 from fairq.state.connection import reading
 
@@ -22,10 +21,10 @@ Run = Callable[..., Any]
 
 
 @pytest.fixture
-def bring(run: Run, state: Path) -> Run:
+def bring(run, state):
     """Run ``fairq import`` on the state at NOW; it must succeed."""
 
-    def bring(*words: object) -> Any:
+    def bring(*words):
         ended = run("--state", state, "import", *words, "--now", NOW)
         assert ended.code == 0, ended.err
         return ended
@@ -33,12 +32,12 @@ def bring(run: Run, state: Path) -> Run:
     return bring
 
 
-def queue(state: Path) -> list[JobRange]:
+def queue(state):
     with reading(state) as opened:
         return jobs.select(opened)
 
 
-def test_pool_of_three_dumps(bring: Run, state: Path, tmp_path: Path) -> None:
+def test_pool_of_three_dumps(bring, state, tmp_path):
     """Slots keep their order, jobs become ranges, accounting records have their real priority; one line tells."""
     ended = bring(
         *("--slots", dump(tmp_path, "slots", slot("b"), slot("a"))),
@@ -56,14 +55,14 @@ def test_pool_of_three_dumps(bring: Run, state: Path, tmp_path: Path) -> None:
     assert [(one.cluster, one.first_proc, one.last_proc) for one in queue(state)] == [(7, 0, 1), (8, 0, 0)]
 
 
-def test_json_summary(bring: Run, tmp_path: Path) -> None:
+def test_json_summary(bring, tmp_path):
     """--json gives the counts by name."""
     ended = bring("--slots", dump(tmp_path, "slots", slot()), "--json")
 
     assert json.loads(ended.out) == {"slots": 1}
 
 
-def test_real_pool(bring: Run, state: Path) -> None:
+def test_real_pool(bring, state):
     """condor_status -long of a real HTCondor 8.9 is imported completely, gzip and all."""
     bring("--slots", REAL)
 
@@ -71,14 +70,14 @@ def test_real_pool(bring: Run, state: Path) -> None:
         assert len(set(slots.load_names(opened))) == 8
 
 
-def test_dump_from_standard_input(fairq: Run, state: Path) -> None:
+def test_dump_from_standard_input(fairq, state):
     """- is the standard input."""
     ended = fairq("--state", state, "import", "--slots", "-", "--now", NOW, stdin=json.dumps([slot()]))
 
     assert ended.out == "imported 1 slot\n"
 
 
-def test_compressed_dump(bring: Run, tmp_path: Path) -> None:
+def test_compressed_dump(bring, tmp_path):
     """gzip is told by its content, whatever the name."""
     path = tmp_path / "slots.json"
     path.write_bytes(gzip.compress(json.dumps([slot()]).encode()))
@@ -86,7 +85,7 @@ def test_compressed_dump(bring: Run, tmp_path: Path) -> None:
     assert bring("--slots", path).out == "imported 1 slot\n"
 
 
-def test_dry_run(run: Run, state: Path, tmp_path: Path) -> None:
+def test_dry_run(run, state, tmp_path):
     """--dry-run reads and counts everything and creates nothing."""
     ended = run("--state", state, "import", "--slots", dump(tmp_path, "slots", slot()), "--dry-run")
 
@@ -94,7 +93,7 @@ def test_dry_run(run: Run, state: Path, tmp_path: Path) -> None:
     assert not state.exists()
 
 
-def test_what_is_not_given_stays(bring: Run, state: Path, tmp_path: Path) -> None:
+def test_what_is_not_given_stays(bring, state, tmp_path):
     """Slots alone leave queue and accounting as they are; accounting leaves the records that it does not name."""
     bring("--jobs", dump(tmp_path, "jobs", job()), "--accounting", dump(tmp_path, "a", user("a@x"), user("b@x")))
     bring("--slots", dump(tmp_path, "slots", slot()))
@@ -105,7 +104,7 @@ def test_what_is_not_given_stays(bring: Run, state: Path, tmp_path: Path) -> Non
     assert len(queue(state)) == 1
 
 
-def test_jobs_replace_the_queue(bring: Run, state: Path, tmp_path: Path) -> None:
+def test_jobs_replace_the_queue(bring, state, tmp_path):
     """The queue afterwards is the dump's, an empty one included."""
     bring("--jobs", dump(tmp_path, "jobs", job(1), job(2)))
     bring("--jobs", dump(tmp_path, "jobs", job(2), job(3)))
@@ -115,7 +114,7 @@ def test_jobs_replace_the_queue(bring: Run, state: Path, tmp_path: Path) -> None
     assert queue(state) == []
 
 
-def test_procs_that_differ(bring: Run, state: Path, tmp_path: Path) -> None:
+def test_procs_that_differ(bring, state, tmp_path):
     """What is equal over a cluster is shared; a proc's own part is its own; the order in the dump is nothing."""
     ads = [job(1, 3), job(1, 0), job(1, 1, Args="x"), job(1, 2)]
     bring("--jobs", dump(tmp_path, "jobs", *ads))
@@ -130,7 +129,7 @@ def test_procs_that_differ(bring: Run, state: Path, tmp_path: Path) -> None:
         assert len(jobs.ads(opened, {one.ad_id for one in ranges})) == 1
 
 
-def test_equal_numbers_of_different_kind_differ(bring: Run, state: Path, tmp_path: Path) -> None:
+def test_equal_numbers_of_different_kind_differ(bring, state, tmp_path):
     """1, 1.0 and true are three values: the procs that have them are kept apart."""
     bring("--jobs", dump(tmp_path, "jobs", job(1, 0, X=1), job(1, 1, X=1.0), job(1, 2, X=True), job(1, 3, X=[1])))
 
@@ -147,7 +146,7 @@ def test_equal_numbers_of_different_kind_differ(bring: Run, state: Path, tmp_pat
         ({"User": "alice@elsewhere.net"}, "alice@elsewhere.net"),
     ],
 )
-def test_submitter_of_a_job(ad: dict[str, Any], submitter: str, bring: Run, state: Path, tmp_path: Path) -> None:
+def test_submitter_of_a_job(ad, submitter, bring, state, tmp_path):
     """A job is its accounting group's, else its owner's, in the domain of its User if none is configured."""
     bring("--jobs", dump(tmp_path, "jobs", job(**ad)))
 
@@ -155,9 +154,7 @@ def test_submitter_of_a_job(ad: dict[str, Any], submitter: str, bring: Run, stat
 
 
 @pytest.mark.parametrize(("user", "submitter"), [("alice", "alice@uid.org"), ("alice@far.org", "alice@far.org")])
-def test_configured_domain_completes_names(
-    user: str, submitter: str, bring: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_configured_domain_completes_names(user, submitter, bring, state, tmp_path, monkeypatch):
     """Submitters whose User has no domain are of the configured one; the others keep theirs."""
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "uid.org")
     bring("--jobs", dump(tmp_path, "jobs", job(User=user)))
@@ -165,7 +162,7 @@ def test_configured_domain_completes_names(
     assert queue(state)[0].submitter == submitter
 
 
-def test_status_and_columns(bring: Run, state: Path, tmp_path: Path) -> None:
+def test_status_and_columns(bring, state, tmp_path):
     """Held jobs keep their reason, suspended and transferring ones run, ended and unmatched ones are left out."""
     ads = [
         job(1, JobStatus=5, HoldReason="no disk", EnteredCurrentStatus=NOW - 5, JobPrio=-3),
@@ -212,7 +209,7 @@ OFFERED: list[dict[str, object]] = [
 
 
 @pytest.mark.parametrize("many", [1, 40])
-def test_what_the_schedd_does_not_offer_is_left_out(bring: Run, state: Path, tmp_path: Path, many: int) -> None:
+def test_what_the_schedd_does_not_offer_is_left_out(bring, state, tmp_path, many):
     """Each with its reason, wherever they are among others; jobs like them that are offered stay."""
     ads = [job(n, ProcId=proc, **more) for proc in range(many) for n, (more, _) in enumerate(NOT_OFFERED, 1)]
     kept = [job(n, ProcId=proc, **more) for proc in range(many) for n, more in enumerate(OFFERED, 50)]
@@ -225,7 +222,7 @@ def test_what_the_schedd_does_not_offer_is_left_out(bring: Run, state: Path, tmp
     assert sum(map(len, queue(state))) == many * len(OFFERED)
 
 
-def test_schedds_are_told_apart_only_if_there_are_several(bring: Run, state: Path, tmp_path: Path) -> None:
+def test_schedds_are_told_apart_only_if_there_are_several(bring, state, tmp_path):
     """One schedd needs no name; of two, jobs of the same number are two jobs."""
     one, other = job(GlobalJobId="s1#1.0#5"), job(GlobalJobId="s2#1.0#5")
     bring("--jobs", dump(tmp_path, "jobs", one))
@@ -235,7 +232,7 @@ def test_schedds_are_told_apart_only_if_there_are_several(bring: Run, state: Pat
     assert [found.schedd for found in queue(state)] == ["s1", "s2"]
 
 
-def test_slot_that_is_draining(bring: Run, state: Path, tmp_path: Path) -> None:
+def test_slot_that_is_draining(bring, state, tmp_path):
     """A slot that advertises Draining gets no more jobs from fairq either."""
     bring("--slots", dump(tmp_path, "slots", slot("a", Draining=True), slot("b")))
 
@@ -243,7 +240,7 @@ def test_slot_that_is_draining(bring: Run, state: Path, tmp_path: Path) -> None:
         assert [found.draining for found in slots.load_all(opened)] == [True, False]
 
 
-def test_ads_of_other_daemons_are_left_out(bring: Run, state: Path, tmp_path: Path) -> None:
+def test_ads_of_other_daemons_are_left_out(bring, state, tmp_path):
     """condor_status -any prints more than slots."""
     ended = bring("--slots", dump(tmp_path, "slots", {"MyType": "Scheduler", "Name": "s"}, slot()))
 
@@ -252,7 +249,7 @@ def test_ads_of_other_daemons_are_left_out(bring: Run, state: Path, tmp_path: Pa
         assert slots.count(opened) == 1
 
 
-def test_null_is_undefined_and_the_last_spelling_counts(bring: Run, state: Path, tmp_path: Path) -> None:
+def test_null_is_undefined_and_the_last_spelling_counts(bring, state, tmp_path):
     """HTCondor prints undefined as null; of two spellings of an attribute the later one counts."""
     bring("--slots", dump(tmp_path, "slots", slot(Rank=None, Memory=1, MEMORY=2)))
 
@@ -262,7 +259,7 @@ def test_null_is_undefined_and_the_last_spelling_counts(bring: Run, state: Path,
     assert {name: value for name, value in ad.items() if name.lower() == "memory"} == {"MEMORY": 2}
 
 
-def test_accounting_in_full(bring: Run, state: Path, tmp_path: Path) -> None:
+def test_accounting_in_full(bring, state, tmp_path):
     """Usage, limits, leases and groups are taken over; a factor below 1 is one that was never set."""
     group = user("physics", IsAccountingGroup=True, PriorityFactor=0)
     full = user(
@@ -289,7 +286,7 @@ def test_accounting_in_full(bring: Run, state: Path, tmp_path: Path) -> None:
     assert (physics.is_group, physics.priority_factor) == (True, None)
 
 
-def test_fairqs_own_accounting_ads(bring: Run, run: Run, state: Path, tmp_path: Path) -> None:
+def test_fairqs_own_accounting_ads(bring, run, state, tmp_path):
     """What userprio prints, where Priority is the effective one, is imported by its RealPriority."""
     bring("--accounting", dump(tmp_path, "accounting", user()))
     printed = run("--state", state, "userprio", "--allusers", "--json").out
@@ -301,7 +298,7 @@ def test_fairqs_own_accounting_ads(bring: Run, run: Run, state: Path, tmp_path: 
     assert (record.priority, record.priority_factor) == (10.0, 100.0)
 
 
-def test_priorities_do_not_decay_for_the_past(bring: Run, run: Run, state: Path, tmp_path: Path) -> None:
+def test_priorities_do_not_decay_for_the_past(bring, run, state, tmp_path):
     """The first cycle after an import finds the priorities as imported."""
     bring("--accounting", dump(tmp_path, "accounting", user()), "--slots", dump(tmp_path, "slots", slot()))
     run("--state", state, "negotiate", "--now", NOW)
@@ -310,9 +307,7 @@ def test_priorities_do_not_decay_for_the_past(bring: Run, run: Run, state: Path,
     assert {ad["Name"]: ad["RealPriority"] for ad in ads}["alice@example.org"] == 10.0
 
 
-def test_a_job_that_runs_on_a_slot_that_was_not_imported_is_no_fault(
-    run: Any, bring: Run, state: Path, tmp_path: Path
-) -> None:
+def test_a_job_that_runs_on_a_slot_that_was_not_imported_is_no_fault(run, bring, state, tmp_path):
     """A queue imported without its pool keeps its running jobs, and the state is sound."""
     bring("--jobs", dump(tmp_path, "jobs", job(7, 0, JobStatus=2), job(7, 1)))
 
@@ -320,7 +315,7 @@ def test_a_job_that_runs_on_a_slot_that_was_not_imported_is_no_fault(
     assert run("--state", state, "queue", "--af:j", "JobStatus").out == "7.0 2\n7.1 1\n"
 
 
-def test_ads_of_condor_userprio_have_the_effective_priority(bring: Run, state: Path, tmp_path: Path) -> None:
+def test_ads_of_condor_userprio_have_the_effective_priority(bring, state, tmp_path):
     """Its ads name what kind of record they are, and their Priority is the real one times the factor."""
     ad = {"Name": "a@x", "IsAccountingGroup": False, "Priority": 5000.0, "PriorityFactor": 1000.0}
     bring("--accounting", dump(tmp_path, "accounting", ad))
@@ -329,7 +324,7 @@ def test_ads_of_condor_userprio_have_the_effective_priority(bring: Run, state: P
         assert [(record.name, record.priority) for record in submitters.load_all(opened)] == [("a@x", 5.0)]
 
 
-def test_import_is_in_the_history(bring: Run, state: Path, tmp_path: Path) -> None:
+def test_import_is_in_the_history(bring, state, tmp_path):
     """Who imported what, and what stood there before."""
     bring("--slots", dump(tmp_path, "slots", slot("a"), slot("b")))
     bring("--slots", dump(tmp_path, "slots", slot("a")), "--accounting", dump(tmp_path, "accounting", user()))

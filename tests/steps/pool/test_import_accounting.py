@@ -1,10 +1,7 @@
 """Accounting of a real pool: numbered ads, effective priorities, use in use, and what is assumed without."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -52,19 +49,19 @@ RULES = '[negotiator]\nrules = "htcondor"\n[accounting]\npriority_halflife = 600
 
 
 @pytest.fixture
-def fairq(run: Run, state: Path, tmp_path: Path) -> Run:
+def fairq(run, state, tmp_path):
     """Run a command on the state under the rules of the program, with a half-life of ten minutes."""
     config = tmp_path / "fairq.toml"
     config.write_text(RULES)
     return lambda *words: run("--state", state, "--config", config, *words)
 
 
-def records(fairq: Run) -> dict[str, Any]:
+def records(fairq):
     ads = json.loads(fairq("userprio", "--allusers", "--json").out)
     return {ad["Name"]: ad for ad in ads}
 
 
-def test_one_ad_with_numbered_attributes(fairq: Run, tmp_path: Path) -> None:
+def test_one_ad_with_numbered_attributes(fairq, tmp_path):
     """Each number is a record; Priority is the effective one, and the import says so."""
     (tmp_path / "acct.long").write_text(NUMBERED)
     ended = fairq("import", "--accounting", tmp_path / "acct.long", "--now", NOW)
@@ -76,7 +73,7 @@ def test_one_ad_with_numbered_attributes(fairq: Run, tmp_path: Path) -> None:
     assert (found["zoe@example.org"]["Floor"], found["alice@example.org"]["LastUpdate"]) == (3, NOW - 600)
 
 
-def test_what_the_records_say_is_in_use_is_charged_up_to_the_import(fairq: Run, tmp_path: Path) -> None:
+def test_what_the_records_say_is_in_use_is_charged_up_to_the_import(fairq, tmp_path):
     """Two slots for one half-life make 2.0 of 2.0; no slot is in use from then on, so that it decays."""
     (tmp_path / "acct.long").write_text(NUMBERED)
     dumps = ("--slots", dump(tmp_path, "slots", slot()), "--accounting", tmp_path / "acct.long")
@@ -92,7 +89,7 @@ def test_what_the_records_say_is_in_use_is_charged_up_to_the_import(fairq: Run, 
     assert fairq("state", "check").code == 0
 
 
-def test_slots_count_from_the_import_on(fairq: Run, tmp_path: Path) -> None:
+def test_slots_count_from_the_import_on(fairq, tmp_path):
     """The records know of no use; the slot's ad does, from now on."""
     slots = dump(tmp_path, "slots", claimed("slot1@m1", "zoe@example.org", "7.0"))
     jobs = dump(tmp_path, "jobs", job(7, 0, JobStatus=2, Owner="zoe", User="zoe@example.org"))
@@ -106,7 +103,7 @@ def test_slots_count_from_the_import_on(fairq: Run, tmp_path: Path) -> None:
     assert found["RealPriority"] == pytest.approx(1.0 * 0.5 + 0.5)
 
 
-def test_accounting_ads_among_others(fairq: Run, tmp_path: Path) -> None:
+def test_accounting_ads_among_others(fairq, tmp_path):
     """condor_status -any has Accounting ads, too; one of somebody who left uses nothing since."""
     mine = {"MyType": "Accounting", "NegotiatorName": "cm", "Priority": 4000.0, "PriorityFactor": 1000.0}
     ads = [
@@ -122,7 +119,7 @@ def test_accounting_ads_among_others(fairq: Run, tmp_path: Path) -> None:
     assert found["left@x"]["WeightedResourcesUsed"] == 0.0
 
 
-def test_a_pool_without_accounting_says_so_until_the_first_cycle(fairq: Run, tmp_path: Path) -> None:
+def test_a_pool_without_accounting_says_so_until_the_first_cycle(fairq, tmp_path):
     note = "no accounting records: every submitter starts with the best priority"
     ended = fairq("import", "--slots", dump(tmp_path, "slots", slot()), "--jobs", dump(tmp_path, "jobs", job()))
     assert note in ended.err
@@ -141,9 +138,7 @@ def test_a_pool_without_accounting_says_so_until_the_first_cycle(fairq: Run, tmp
         (None, "true", "no CondorVersion in the dumps: the rules of the newest HTCondor hold"),
     ],
 )
-def test_rules_of_the_version_of_the_pool(
-    fairq: Run, tmp_path: Path, version: str | None, counts: str, told: str
-) -> None:
+def test_rules_of_the_version_of_the_pool(fairq, tmp_path, version, counts, told):
     """A preempted slot counts for its former user only since 25.10: the next spin's limit of that user shows it."""
     more = {} if version is None else {"CondorVersion": f"$CondorVersion: {version} 2026-01-01 $"}
     ended = fairq("import", "--slots", dump(tmp_path, "slots", slot(**more)))
@@ -166,9 +161,7 @@ def test_rules_of_the_version_of_the_pool(
         ("--accounting", {"Name": "slot1@m", "State": "Unclaimed", "Activity": "Idle"}, "Machine"),
     ],
 )
-def test_a_dump_of_another_kind_is_refused(
-    fairq: Run, tmp_path: Path, option: str, ad: dict[str, Any], kind: str
-) -> None:
+def test_a_dump_of_another_kind_is_refused(fairq, tmp_path, option, ad, kind):
     """The pool stays as it is, whether MyType tells the kind or the attributes do."""
     assert fairq("import", "--slots", dump(tmp_path, "good", slot())).code == 0
     ended = fairq("import", option, dump(tmp_path, "bad", ad))
@@ -179,13 +172,13 @@ def test_a_dump_of_another_kind_is_refused(
 
 
 @pytest.mark.parametrize("text", ["", "\n", "All queues are empty\n"])
-def test_a_dump_without_ads(fairq: Run, tmp_path: Path, text: str) -> None:
+def test_a_dump_without_ads(fairq, tmp_path, text):
     """HTCondor's tools print nothing, or that sentence, where there is nothing."""
     (tmp_path / "jobs").write_text(text)
     assert fairq("import", "--jobs", tmp_path / "jobs").out == "imported 0 jobs, 0 clusters\n"
 
 
-def test_several_documents_are_one_dump(fairq: Run, tmp_path: Path) -> None:
+def test_several_documents_are_one_dump(fairq, tmp_path):
     """As condor_q -json prints them for one schedd after the other, or a line for each ad."""
     text = "".join(f"{json.dumps([job(number)])}\n" for number in (1, 2)) + json.dumps(job(3))
     (tmp_path / "jobs").write_text(text)

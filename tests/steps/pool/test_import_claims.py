@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.steps.import_cases import NOW, claimed, dump, job, slot
@@ -14,14 +11,12 @@ from fairq.common.records import Claim, JobStatus
 from fairq.state import check, claims, jobs, runs, slots, submitters
 from fairq.state.connection import reading, writing
 
-Run = Callable[..., Any]
-
 
 @pytest.fixture
-def bring(run: Run, state: Path, tmp_path: Path) -> Callable[..., str]:
+def bring(run, state, tmp_path):
     """Import lists of ads by option at a time; return what is printed."""
 
-    def bring(now: int = NOW, **ads: list[dict[str, Any]]) -> str:
+    def bring(now=NOW, **ads):
         words: list[object] = []
         for option, given in ads.items():
             words += [f"--{option}", dump(tmp_path, option, *given)]
@@ -32,12 +27,12 @@ def bring(run: Run, state: Path, tmp_path: Path) -> Callable[..., str]:
     return bring
 
 
-def held(state: Path) -> list[Claim]:
+def held(state):
     with reading(state) as opened:
         return claims.load_all(opened)
 
 
-def used(state: Path) -> dict[str, tuple[int, float]]:
+def used(state):
     with reading(state) as opened:
         return {
             record.name: (record.resources_used, record.weighted_resources_used)
@@ -46,12 +41,12 @@ def used(state: Path) -> dict[str, tuple[int, float]]:
         }
 
 
-def faults(state: Path) -> list[str]:
+def faults(state):
     with reading(state) as opened:
         return check.findings(opened)
 
 
-def stays(state: Path) -> list[tuple[str, int, int]]:
+def stays(state):
     """The runs that have ended: slot, start and end."""
     with reading(state) as opened:
         return [(run.slot, run.start_time, run.end_time) for run in runs.load(opened)]
@@ -60,7 +55,7 @@ def stays(state: Path) -> list[tuple[str, int, int]]:
 RUNNING = {"JobStatus": JobStatus.RUNNING}
 
 
-def test_slot_that_runs_a_job_of_the_queue(bring: Callable[..., str], state: Path) -> None:
+def test_slot_that_runs_a_job_of_the_queue(bring, state):
     """It is claimed for that job, as fairq's own match would be, and charged by its weight from now on."""
     out = bring(
         slots=[claimed("a", "alice@example.org", "1.1", Cpus=4), slot("b")],
@@ -82,7 +77,7 @@ def test_slot_that_runs_a_job_of_the_queue(bring: Callable[..., str], state: Pat
     [[], [job(1, 1)], [job(2, 1, **RUNNING)], [job(1, 0, **RUNNING)]],
     ids=["no job", "an idle job", "another cluster", "another proc"],
 )
-def test_slot_that_runs_something_else(queue: list[dict[str, Any]], bring: Callable[..., str], state: Path) -> None:
+def test_slot_that_runs_something_else(queue, bring, state):
     """The ad stays as it is: the use of a job that is not in the queue is read from it by the cycle."""
     bring(slots=[claimed("a", "alice@example.org", "1.1")], jobs=queue)
 
@@ -91,7 +86,7 @@ def test_slot_that_runs_something_else(queue: list[dict[str, Any]], bring: Calla
         assert slots.load_ads(opened) == [claimed("a", "alice@example.org", "1.1")]
 
 
-def test_slot_names_its_schedd(bring: Callable[..., str], state: Path) -> None:
+def test_slot_names_its_schedd(bring, state):
     """With several schedds in the queue the job is the one of the slot's schedd."""
     queue = [job(1, 0, GlobalJobId=f"{schedd}#1.0#5", **RUNNING) for schedd in ("s1", "s2")]
     bring(slots=[claimed("a", "alice@example.org", "1.0", GlobalJobId="s2#1.0#5")], jobs=queue)
@@ -99,7 +94,7 @@ def test_slot_names_its_schedd(bring: Callable[..., str], state: Path) -> None:
     assert [claim.schedd for claim in held(state)] == ["s2"]
 
 
-def test_two_slots_of_one_job(bring: Callable[..., str], state: Path) -> None:
+def test_two_slots_of_one_job(bring, state):
     """A job has one claim: the first slot's."""
     both = [claimed(name, "alice@example.org", "1.0") for name in ("a", "b")]
     bring(slots=both, jobs=[job(1, 0, **RUNNING)])
@@ -107,7 +102,7 @@ def test_two_slots_of_one_job(bring: Callable[..., str], state: Path) -> None:
     assert [claim.slot_id for claim in held(state)] == [1]
 
 
-def test_jobs_imported_after_the_slots(bring: Callable[..., str], state: Path) -> None:
+def test_jobs_imported_after_the_slots(bring, state):
     """Slots and jobs find each other whichever comes first."""
     bring(slots=[claimed("a", "alice@example.org", "1.0")])
     bring(jobs=[job(1, 0, **RUNNING)])
@@ -115,7 +110,7 @@ def test_jobs_imported_after_the_slots(bring: Callable[..., str], state: Path) -
     assert [claim.cluster for claim in held(state)] == [1]
 
 
-def test_slots_imported_after_the_jobs(bring: Callable[..., str], state: Path) -> None:
+def test_slots_imported_after_the_jobs(bring, state):
     """Slots and jobs find each other whichever comes first."""
     bring(jobs=[job(1, 0, **RUNNING)])
     bring(slots=[claimed("a", "alice@example.org", "1.0")])
@@ -125,7 +120,7 @@ def test_slots_imported_after_the_jobs(bring: Callable[..., str], state: Path) -
 
 
 @pytest.fixture
-def matched(bring: Callable[..., str], run: Run, state: Path) -> None:
+def matched(bring, run, state):
     """A pool of two slots on which fairq itself has started both jobs of a cluster."""
     bring(slots=[slot("a", Memory=1024), slot("b", Memory=1024)], jobs=[job(1, 0), job(1, 1)])
     cycle = json.loads(run("--state", state, "negotiate", "--now", NOW, "--json").out)
@@ -133,7 +128,7 @@ def matched(bring: Callable[..., str], run: Run, state: Path) -> None:
 
 
 @pytest.mark.usefixtures("matched")
-def test_claim_goes_on_where_its_slot_is_advertised_again(bring: Callable[..., str], state: Path) -> None:
+def test_claim_goes_on_where_its_slot_is_advertised_again(bring, state):
     """Fresh ads of the same slots, in another order, do not disturb who runs where."""
     before = {claim.slot_id: claim.proc for claim in held(state)}
     bring(now=NOW + 60, slots=[slot("b", Memory=2048), slot("new"), slot("a", Memory=2048)])
@@ -145,7 +140,7 @@ def test_claim_goes_on_where_its_slot_is_advertised_again(bring: Callable[..., s
 
 
 @pytest.mark.usefixtures("matched")
-def test_slot_that_is_gone_gives_its_job_back(bring: Callable[..., str], state: Path) -> None:
+def test_slot_that_is_gone_gives_its_job_back(bring, state):
     """The job is idle again, its stay is recorded as lost, and was charged up to now, as is the job that runs on."""
     (lost,) = [claim.proc for claim in held(state) if claim.slot_id == 1]
     out = bring(now=NOW + 60, slots=[slot("b", Memory=1024)])
@@ -165,7 +160,7 @@ def test_slot_that_is_gone_gives_its_job_back(bring: Callable[..., str], state: 
 
 
 @pytest.mark.usefixtures("matched")
-def test_queue_without_the_running_job(bring: Callable[..., str], state: Path) -> None:
+def test_queue_without_the_running_job(bring, state):
     """A claim ends with its job, and goes on if the new queue has the job running for the same submitter."""
     bring(jobs=[job(1, 0, **RUNNING), job(1, 1)])
 
@@ -176,7 +171,7 @@ def test_queue_without_the_running_job(bring: Callable[..., str], state: Path) -
 
 
 @pytest.mark.usefixtures("matched")
-def test_accounting_keeps_counting_what_is_in_use(bring: Callable[..., str], state: Path) -> None:
+def test_accounting_keeps_counting_what_is_in_use(bring, state):
     """Replacing a record does not forget the slots that its submitter has."""
     bring(accounting=[{"Name": "alice@example.org", "Priority": 5.0, "ResourcesUsed": 40}])
 
@@ -184,7 +179,7 @@ def test_accounting_keeps_counting_what_is_in_use(bring: Callable[..., str], sta
 
 
 @pytest.fixture
-def running(bring: Callable[..., str]) -> None:
+def running(bring):
     """Two jobs run on the slots of two hosts since an hour."""
     bring(
         slots=[claimed("slot1@a", "alice@example.org", "1.0"), claimed("slot1@b", "alice@example.org", "1.1")],
@@ -193,7 +188,7 @@ def running(bring: Callable[..., str]) -> None:
 
 
 @pytest.mark.usefixtures("running")
-def test_job_goes_on_where_its_host_has_a_new_name(bring: Callable[..., str], run: Run, state: Path) -> None:
+def test_job_goes_on_where_its_host_has_a_new_name(bring, run, state):
     """It is one stay: begun when it began, ended by nothing, and the next cycle finds the state sound."""
     out = bring(
         now=NOW + 60,
@@ -217,7 +212,7 @@ def test_job_goes_on_where_its_host_has_a_new_name(bring: Callable[..., str], ru
 
 
 @pytest.mark.usefixtures("running")
-def test_job_that_began_anew_on_another_slot(bring: Callable[..., str], state: Path) -> None:
+def test_job_that_began_anew_on_another_slot(bring, state):
     """Its former stay ended when the new one began; the use of both adds up to one slot."""
     moved = claimed("slot1@c", "alice@example.org", "1.0") | {"JobStart": NOW + 20}
     bring(now=NOW + 60, slots=[slot("slot1@a"), claimed("slot1@b", "alice@example.org", "1.1"), moved])
@@ -232,7 +227,7 @@ def test_job_that_began_anew_on_another_slot(bring: Callable[..., str], state: P
 
 
 @pytest.mark.usefixtures("running")
-def test_jobs_that_changed_places(bring: Callable[..., str], state: Path) -> None:
+def test_jobs_that_changed_places(bring, state):
     bring(slots=[claimed("slot1@a", "alice@example.org", "1.1"), claimed("slot1@b", "alice@example.org", "1.0")])
 
     assert [(claim.slot_id, claim.proc) for claim in held(state)] == [(1, 1), (2, 0)]
@@ -240,7 +235,7 @@ def test_jobs_that_changed_places(bring: Callable[..., str], state: Path) -> Non
 
 
 @pytest.mark.usefixtures("running")
-def test_job_that_a_second_slot_names_too(bring: Callable[..., str], state: Path) -> None:
+def test_job_that_a_second_slot_names_too(bring, state):
     """It stays where it is as long as its own slot names it."""
     names = ["slot1@new", "slot1@a"]
     bring(slots=[claimed(name, "alice@example.org", "1.0") for name in names])
@@ -249,7 +244,7 @@ def test_job_that_a_second_slot_names_too(bring: Callable[..., str], state: Path
     assert faults(state) == []
 
 
-def test_job_cannot_move_to_a_slot_that_another_one_keeps(bring: Callable[..., str], run: Run, state: Path) -> None:
+def test_job_cannot_move_to_a_slot_that_another_one_keeps(bring, run, state):
     """No slot names the job that fairq has matched there; both stay where they are."""
     bring(
         slots=[claimed("a", "alice@example.org", "1.0"), slot("b", Memory=1024)],
@@ -262,7 +257,7 @@ def test_job_cannot_move_to_a_slot_that_another_one_keeps(bring: Callable[..., s
     assert faults(state) == []
 
 
-def test_job_moves_off_the_dynamic_slot_that_fairq_made(bring: Callable[..., str], run: Run, state: Path) -> None:
+def test_job_moves_off_the_dynamic_slot_that_fairq_made(bring, run, state):
     """The part goes back to the partitionable slot."""
     whole = slot("slot1@a", PartitionableSlot=True, SlotType="Partitionable", Cpus=4, Memory=4096)
     bring(slots=[whole], jobs=[job(1, 0)])
@@ -276,7 +271,7 @@ def test_job_moves_off_the_dynamic_slot_that_fairq_made(bring: Callable[..., str
 
 
 @pytest.mark.usefixtures("matched")
-def test_state_with_a_claim_for_an_idle_job_is_mended(bring: Callable[..., str], run: Run, state: Path) -> None:
+def test_state_with_a_claim_for_an_idle_job_is_mended(bring, run, state):
     """Versions before this one stored some."""
     with writing(state) as opened:
         jobs.set_status(opened, [("", 1, 0, 0)], JobStatus.IDLE, NOW)

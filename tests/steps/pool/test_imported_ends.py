@@ -1,16 +1,8 @@
 """Imported dynamic slots are merged back into their partitionable slot when their jobs end, however that is told."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import pytest
 from tests.steps.import_cases import NOW, claimed, imported, job, slot
 from tests.steps.pool.test_imported_parts import sound
-
-Run = Callable[..., Any]
 
 FITS = "/Expr(TARGET.RequestCpus <= MY.Cpus && (TARGET.RequestGPUs ?: 0) <= MY.GPUs)/"
 GPUS = "/Expr({ GPUs_GPU_c })/"
@@ -23,7 +15,7 @@ MACHINE = {
 LISTED = ("Name", "Cpus", "State")
 
 
-def part(number: int, cpus: int, gpu: str, tape: int) -> dict[str, Any]:
+def part(number, cpus, gpu, tape):
     """A dynamic slot with a GPU and some tape; its job is cluster 9."""
     own = {"Cpus": cpus, "Memory": 1000, "Disk": 500, "GPUs": 1, "tape": tape, "AssignedGPUs": gpu}
     more = {"DynamicSlot": True, "SlotType": "Dynamic", "SlotID": 1, "DSlotID": number}
@@ -31,7 +23,7 @@ def part(number: int, cpus: int, gpu: str, tape: int) -> dict[str, Any]:
 
 
 @pytest.fixture
-def fairq(run: Run, state: Path, tmp_path: Path) -> Run:
+def fairq(run, state, tmp_path):
     """A machine of 12 cores: jobs of bob's run on parts of 2 and 3; alice's job needs 10 cores, cyd's two GPUs."""
     parts = [part(1, 2, "GPU-a", 1), part(2, 3, "GPU-b", 4)]
     free = {"Cpus": 7, "Memory": 500, "Disk": 2000, "GPUs": 1, "tape": 0, "AvailableGPUs": GPUS, "NumDynamicSlots": 2}
@@ -51,7 +43,7 @@ def fairq(run: Run, state: Path, tmp_path: Path) -> Run:
     return imported(run, state, tmp_path, ads, {"accounting.uid_domain": "example.org"})
 
 
-def whole(fairq: Run) -> dict[str, Any]:
+def whole(fairq):
     (found,) = (ad for ad in fairq("slots", "--json", "--now", NOW + 60) if ad["Name"] == "slot1@m1")
     return found
 
@@ -66,7 +58,7 @@ ENDS = [
 
 
 @pytest.mark.parametrize("words", [words for _, words in ENDS], ids=[name for name, _ in ENDS])
-def test_the_machine_has_what_the_part_had(fairq: Run, state: Path, words: list[str]) -> None:
+def test_the_machine_has_what_the_part_had(fairq, state, words):
     """Cores, memory, disk, GPUs and tape go back, and the lists of dynamic slots name the other one alone."""
     fairq(*words, "--now", NOW + 60)
     assert [ad["Name"] for ad in fairq("slots", "--json")] == ["slot1@m1", "slot1_2@m1"]
@@ -81,7 +73,7 @@ def test_the_machine_has_what_the_part_had(fairq: Run, state: Path, words: list[
     assert sound(state)
 
 
-def test_after_the_last_end_there_is_one_slot(fairq: Run, state: Path) -> None:
+def test_after_the_last_end_there_is_one_slot(fairq, state):
     fairq("finish", "9.1", "9.2", "--now", NOW + 60)
     (ad,) = fairq("slots", "--json")
     assert (ad["Cpus"], ad["GPUs"], ad["tape"], ad["NumDynamicSlots"], ad["ChildName"]) == (12, 3, 5, 0, [])
@@ -90,7 +82,7 @@ def test_after_the_last_end_there_is_one_slot(fairq: Run, state: Path) -> None:
     assert sound(state)
 
 
-def test_forecasts_merge_them_as_well(fairq: Run) -> None:
+def test_forecasts_merge_them_as_well(fairq):
     """What the job waits for is told with the time; queue --start and simulate agree with it."""
     start = fairq("why", "1.0", "--json", "--now", NOW)["start"]["start_time"]
     assert start is not None

@@ -1,11 +1,6 @@
 """Dynamic slots of an imported pool are preempted to make room on their machine, as those that fairq carved."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.steps.import_cases import NOW, claimed, imported, job, slot, user
@@ -13,20 +8,18 @@ from tests.steps.import_cases import NOW, claimed, imported, job, slot, user
 from fairq.state import check
 from fairq.state.connection import reading
 
-Run = Callable[..., Any]
-
 FITS = "/Expr(MY.Cpus > 0 && TARGET.RequestCpus <= MY.Cpus && TARGET.RequestMemory <= MY.Memory)/"
 MACHINE = {"Machine": "m1", "Requirements": FITS, "SlotWeight": "/Expr(Cpus)/"}
 
 
-def part(number: int, holder: str = "bob@example.org") -> dict[str, Any]:
+def part(number, holder="bob@example.org"):
     """A dynamic slot of one core and 1000 MB; its job is cluster 9."""
     own = {"Cpus": 1, "Memory": 1000, "DynamicSlot": True, "SlotType": "Dynamic", "SlotID": 1, "CurrentRank": 0.0}
     return {**claimed(f"slot1_{number}@m1", holder, f"9.{number}", **MACHINE), **own}
 
 
 @pytest.fixture
-def fairq(run: Run, state: Path, tmp_path: Path) -> Run:
+def fairq(run, state, tmp_path):
     """A machine of 4 cores and 4500 MB, whose parts bob has, and a job of alice's that wants two cores of it."""
 
     rest = slot("slot1@m1", **{**MACHINE, "Cpus": 0, "Memory": 500}, PartitionableSlot=True, SlotID=1)
@@ -43,13 +36,13 @@ def fairq(run: Run, state: Path, tmp_path: Path) -> Run:
     return imported(run, state, tmp_path, ads, settings)
 
 
-def sound(state: Path) -> bool:
+def sound(state):
     with reading(state) as opened:
         return check.findings(opened) == []
 
 
 @pytest.mark.parametrize("cycles_before", [0, 1])
-def test_as_many_go_as_are_needed(cycles_before: int, fairq: Run, state: Path) -> None:
+def test_as_many_go_as_are_needed(cycles_before, fairq, state):
     """Two parts are gone, what they had is the new part's and the machine's, and the others run on."""
     if cycles_before:
         fairq("hold", 1)
@@ -70,12 +63,12 @@ def test_as_many_go_as_are_needed(cycles_before: int, fairq: Run, state: Path) -
     assert sound(state)
 
 
-def test_it_is_off_unless_allowed(fairq: Run) -> None:
+def test_it_is_off_unless_allowed(fairq):
     fairq("config", "set", "negotiator.allow_pslot_preemption", "false")
     assert fairq("negotiate", "--now", NOW, "--json")["matches"] == []
 
 
-def test_a_job_of_the_queue_on_such_a_slot_waits_again(fairq: Run, state: Path, tmp_path: Path) -> None:
+def test_a_job_of_the_queue_on_such_a_slot_waits_again(fairq, state, tmp_path):
     """Its run is kept, and it may get what is left."""
     running = [job(9, n, JobStatus=2, Owner="bob", User="bob@example.org", RequestMemory=1000) for n in range(1, 5)]
     wants = job(1, RequestCpus=2, RequestMemory=1500)
@@ -88,7 +81,7 @@ def test_a_job_of_the_queue_on_such_a_slot_waits_again(fairq: Run, state: Path, 
     assert {row["ClusterId"] for row in idle} == {9} and sound(state)
 
 
-def test_one_may_be_preempted_by_itself(fairq: Run, state: Path, tmp_path: Path) -> None:
+def test_one_may_be_preempted_by_itself(fairq, state, tmp_path):
     """A job that fits a part takes it over as it is, and the part stays."""
     (tmp_path / "small.json").write_text(json.dumps([job(1, RequestCpus=1, RequestMemory=900)]))
     fairq("import", "--jobs", tmp_path / "small.json", "--now", NOW)

@@ -1,18 +1,12 @@
 """A live pool some of whose daemons do not answer: what could not be had is listed, and the exit code says so."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from classad2 import ClassAd
 
 from fairq.errors.pool import IncompleteImportError
 from fairq.steps.pool import live
-
-Run = Callable[..., Any]
 
 SLOT = ClassAd({"MyType": "Machine", "Name": "slot1@m", "Cpus": 1, "State": "Unclaimed", "Requirements": True})
 SCHEDDS = [ClassAd({"MyType": "Scheduler", "Name": name}) for name in ("one", "two")]
@@ -30,35 +24,35 @@ class Library:
     AdType = SimpleNamespace(Schedd="schedd", Startd="startd", Accounting="accounting")
     DaemonType = SimpleNamespace(Negotiator="negotiator")
 
-    def __init__(self, *dead: str) -> None:
+    def __init__(self, *dead):
         self._dead = dead
 
-    def query(self, kind: str) -> list[Any]:
+    def query(self, kind):
         if "everything" in self._dead:
             return []
         return {"schedd": SCHEDDS, "startd": [SLOT]}.get(kind, [])
 
-    def locate(self, kind: str) -> Any:
+    def locate(self, kind):
         return None if kind in self._dead else ClassAd({"MyAddress": "<127.0.0.1:1>"})
 
-    def Schedd(self, ad: Any) -> Any:  # noqa: N802 - as the library calls it
-        def query() -> list[Any]:
+    def Schedd(self, ad):  # noqa: N802 - as the library calls it
+        def query():
             if ad["Name"] in self._dead:
                 raise UnreachableError("Failed to connect to schedd.")
             return [ClassAd({**JOB, "GlobalJobId": f"{ad['Name']}#1.0#5"})]
 
         return SimpleNamespace(query=query)
 
-    def RemoteParam(self, negotiator: Any) -> dict[str, str]:  # noqa: N802 - as the library calls it
+    def RemoteParam(self, negotiator):  # noqa: N802 - as the library calls it
         if "configuration" in self._dead:
             raise UnreachableError("no such daemon")
         return {"GROUP_NAMES": "a"}
 
 
-def missing(monkeypatch: pytest.MonkeyPatch, *dead: str) -> list[str]:
+def missing(monkeypatch, *dead):
     report = ClassAd({"LastUpdate": 5, "Name1": "ann@x", "Priority1": 0.5, "PriorityFactor1": 1000.0})
 
-    def reported(library: Any, negotiator: Any) -> Any:
+    def reported(library, negotiator):
         if "accountant" in dead:
             raise UnreachableError("timed out")
         return report
@@ -81,14 +75,14 @@ CASES = [
 
 
 @pytest.mark.parametrize(("dead", "found"), CASES)
-def test_what_could_not_be_had_is_listed(monkeypatch: pytest.MonkeyPatch, dead: list[str], found: list[str]) -> None:
+def test_what_could_not_be_had_is_listed(monkeypatch, dead, found):
     told = missing(monkeypatch, *dead)
     assert len(told) == len(found)
     assert all(line.startswith(begin) for line, begin in zip(told, found, strict=True)), told
 
 
 @pytest.mark.parametrize("dead", [(), ("two",), ("negotiator", "one", "two")])
-def test_the_exit_code_says_so(run: Run, state: Any, monkeypatch: pytest.MonkeyPatch, dead: tuple[str, ...]) -> None:
+def test_the_exit_code_says_so(run, state, monkeypatch, dead):
     """What could be had is imported all the same."""
     library = Library(*dead)
     monkeypatch.setattr(live, "_report", lambda *_: ClassAd({"LastUpdate": 5, "NumSubmittors": 0}))

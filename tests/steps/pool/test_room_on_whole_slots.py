@@ -1,20 +1,12 @@
 """Under the rules htcondor, dynamic slots are preempted for a partitionable slot that is matched as a whole."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import pytest
 from tests.steps.import_cases import NOW, imported, job, slot, user
 from tests.steps.pool.test_imported_parts import MACHINE, part, sound
 
-Run = Callable[..., Any]
-
 
 @pytest.fixture
-def fairq(run: Run, state: Path, tmp_path: Path) -> Run:
+def fairq(run, state, tmp_path):
     """A machine of 4 cores and 4500 MB, whose parts bob has, and jobs of alice's: one idle, two held."""
 
     parts = [{**part(number), "PslotRollupInformation": True} for number in range(1, 5)]
@@ -38,7 +30,7 @@ def fairq(run: Run, state: Path, tmp_path: Path) -> Run:
     return imported(run, state, tmp_path, ads, settings)
 
 
-def test_why_and_negotiate_name_the_dynamic_slots(fairq: Run) -> None:
+def test_why_and_negotiate_name_the_dynamic_slots(fairq):
     assert fairq("why", 1, "--now", NOW).startswith(
         "Job 1.0 waits only for the next cycle, which would give it slot1@m1 and preempt the dynamic slots slot1_1@m1, "
         "slot1_2@m1 to make room."
@@ -50,7 +42,7 @@ def test_why_and_negotiate_name_the_dynamic_slots(fairq: Run) -> None:
     assert "slot1_1@m1, slot1_2@m1" in fairq("negotiate", "--now", NOW)
 
 
-def test_they_end_and_the_machine_has_what_they_had(fairq: Run, state: Path) -> None:
+def test_they_end_and_the_machine_has_what_they_had(fairq, state):
     """The others run on; once the job has ended, the machine's lists are those of the others."""
     fairq("negotiate", "--now", NOW)
     slots = {ad["Name"]: ad for ad in fairq("slots", "--json")}
@@ -69,7 +61,7 @@ def test_they_end_and_the_machine_has_what_they_had(fairq: Run, state: Path) -> 
     assert sound(state)
 
 
-def test_an_explanation_counts_them_as_in_use(fairq: Run) -> None:
+def test_an_explanation_counts_them_as_in_use(fairq):
     """A job that no machine has room for: the dynamic slots that it would fit are in use."""
     fairq("config", "set", "negotiator.preemption_requirements", "false")
     fairq("release", 3)

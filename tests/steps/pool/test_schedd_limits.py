@@ -1,37 +1,30 @@
 """MaxJobsRunning of a schedd bounds what its jobs get, in cycles, explanations and forecasts."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.steps.import_cases import NOW, claimed, dump, job, slot
 
-Run = Callable[..., Any]
-
 FIRST, SECOND = "s1.example.org", "s2.example.org"
 
 
-def at(schedd: str, cluster: int, count: int, owner: str, **more: Any) -> list[dict[str, Any]]:
+def at(schedd, cluster, count, owner, **more):
     who = {"Owner": owner, "User": f"{owner}@example.org", "Requirements": True}
     return [job(cluster, n, GlobalJobId=f"{schedd}#{cluster}.{n}#1", **who, **more) for n in range(count)]
 
 
-def schedd(name: str, most: Any, kind: str = "Scheduler") -> dict[str, Any]:
+def schedd(name, most, kind="Scheduler"):
     if kind == "Submitter":
         return {"MyType": kind, "Name": "ann@example.org", "ScheddName": name, "MaxJobsRunning": most}
     return {"MyType": kind, "Name": name, "MaxJobsRunning": most}
 
 
 @pytest.fixture
-def fairq(run: Run, state: Path, tmp_path: Path) -> Run:
+def fairq(run, state, tmp_path):
     """Import ads by the kind of their dump, or run a command."""
 
-    def fairq(*words: object, **ads: list[dict[str, Any]]) -> Any:
+    def fairq(*words, **ads):
         for name, found in ads.items():
             words += (f"--{name}", dump(tmp_path, f"{name}.json", *found))
         now = () if words[0] == "config" else ("--now", NOW)
@@ -42,14 +35,14 @@ def fairq(run: Run, state: Path, tmp_path: Path) -> Run:
     return fairq
 
 
-def got(found: dict[str, Any]) -> Counter[str]:
+def got(found):
     return Counter(match["submitter"].partition("@")[0] for match in found["matches"])
 
 
 @pytest.mark.parametrize("rules", ["documented", "htcondor"])
 @pytest.mark.parametrize("kind", ["Scheduler", "Submitter"])
 @pytest.mark.parametrize("among_slots", [False, True])
-def test_a_schedd_gets_no_more(fairq: Run, rules: str, kind: str, among_slots: bool) -> None:
+def test_a_schedd_gets_no_more(fairq, rules, kind, among_slots):
     """Two users share what one schedd may run, also in the last dealing; the other schedd has no maximum."""
     slots = [slot(f"slot1@m{n}") for n in range(12)]
     told = [schedd(FIRST, 3, kind), schedd("unknown.example.org", 1, kind)]
@@ -69,7 +62,7 @@ def test_a_schedd_gets_no_more(fairq: Run, rules: str, kind: str, among_slots: b
 
 
 @pytest.mark.parametrize(("most", "matched"), [(0, 0), (1, 0), (2, 0), (4, 2), (99, 8)])
-def test_running_jobs_count(fairq: Run, most: int, matched: int) -> None:
+def test_running_jobs_count(fairq, most, matched):
     """A pool with one schedd, whose jobs need not name it: two run, eight wait for eight free slots."""
     busy = [claimed(f"slot1@b{n}", "ann@example.org", f"1.{n}") for n in range(2)]
     running = [job(1, n, JobStatus=2, Requirements=True) for n in range(2)]
@@ -80,7 +73,7 @@ def test_running_jobs_count(fairq: Run, most: int, matched: int) -> None:
     assert fairq("negotiate", "--json")["matches"] == []
 
 
-def test_without_a_number_there_is_no_maximum(fairq: Run) -> None:
+def test_without_a_number_there_is_no_maximum(fairq):
     fairq(
         "import",
         slots=[slot(f"slot1@m{n}") for n in range(3)],

@@ -17,15 +17,15 @@ Run = Callable[..., Any]
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Path:
+def site(tmp_path):
     return unpacked(tmp_path)
 
 
 @pytest.fixture
-def ask(run: Run, state: Path) -> Callable[..., Any]:
+def ask(run, state):
     """Run a command on the pool and return its JSON."""
 
-    def ask(*words: str) -> Any:
+    def ask(*words):
         ended = run("--state", state, *words, "--json")
         assert ended.code == 0, ended.err
         return json.loads(ended.out)
@@ -33,13 +33,13 @@ def ask(run: Run, state: Path) -> Callable[..., Any]:
     return ask
 
 
-def imported(run: Run, state: Path, name: Path) -> Any:
+def imported(run, state, name):
     ended = run("--state", state, "import", "--slurm", name)
     assert ended.code == 0, ended.err
     return ended
 
 
-def test_an_archive_and_a_directory_give_the_same_pool(run: Run, tmp_path: Path, site: Path) -> None:
+def test_an_archive_and_a_directory_give_the_same_pool(run, tmp_path, site):
     documents = []
     for number, name in enumerate((ARCHIVE, site)):
         state = tmp_path / f"{number}.db"
@@ -55,7 +55,7 @@ def test_an_archive_and_a_directory_give_the_same_pool(run: Run, tmp_path: Path,
     assert documents[0]["jobs"] == documents[1]["jobs"]
 
 
-def test_a_node_is_what_is_left_of_it_and_the_parts_of_its_jobs(run: Run, state: Path, ask: Run) -> None:
+def test_a_node_is_what_is_left_of_it_and_the_parts_of_its_jobs(run, state, ask):
     imported(run, state, ARCHIVE)
     slots = {slot["Name"]: slot for slot in ask("slots")}
     whole = {
@@ -78,7 +78,7 @@ def test_a_node_is_what_is_left_of_it_and_the_parts_of_its_jobs(run: Run, state:
     assert slots["slot1@n5"]["EngineProblem"].startswith("DRAIN in Slurm: disk errors")
 
 
-def test_a_partition_with_billing_weights_gives_its_slots_their_weight(run: Run, state: Path, ask: Run) -> None:
+def test_a_partition_with_billing_weights_gives_its_slots_their_weight(run, state, ask):
     """TRESBillingWeights=CPU=1.0,Mem=0.25G,GRES/gpu=4.0: Slurm bills 4 + 7.8 GB * 0.25 + 1 * 4, and cuts it to 9."""
     imported(run, state, ARCHIVE)
     quotas = {row["group"]: row for row in ask("quotas", "--now", str(TIME))}
@@ -86,7 +86,7 @@ def test_a_partition_with_billing_weights_gives_its_slots_their_weight(run: Run,
     assert quotas["physics"]["in_use"] == 10
 
 
-def test_a_job_has_its_claim_wherever_it_runs(run: Run, state: Path, ask: Run) -> None:
+def test_a_job_has_its_claim_wherever_it_runs(run, state, ask):
     """Job 176 runs on two nodes: two jobs of one slot each, with a note."""
     ended = imported(run, state, ARCHIVE)
     assert "2 jobs of several nodes: each node is a job of its own, and they start apart" in ended.err
@@ -99,7 +99,7 @@ def test_a_job_has_its_claim_wherever_it_runs(run: Run, state: Path, ask: Run) -
     assert Counter(job["JobStatus"] for job in jobs.values()) == {1: 79, 2: 19, 5: 3}
 
 
-def test_the_tasks_of_an_array_are_procs_of_its_cluster(run: Run, state: Path, ask: Run) -> None:
+def test_the_tasks_of_an_array_are_procs_of_its_cluster(run, state, ask):
     imported(run, state, ARCHIVE)
     jobs = [job for job in ask("queue") if job["ClusterId"] == 139]
     assert [job["ProcId"] for job in jobs] == list(range(1, 17))
@@ -108,7 +108,7 @@ def test_the_tasks_of_an_array_are_procs_of_its_cluster(run: Run, state: Path, a
     assert {job["AllowedExecuteDuration"] for job in jobs} == {4 * 3600}
 
 
-def test_what_no_free_node_starts_is_held_with_slurms_reason(run: Run, state: Path, ask: Run) -> None:
+def test_what_no_free_node_starts_is_held_with_slurms_reason(run, state, ask):
     imported(run, state, ARCHIVE)
     held = {job["ClusterId"]: job["HoldReason"] for job in ask("queue", "--held")}
     assert held == {
@@ -118,7 +118,7 @@ def test_what_no_free_node_starts_is_held_with_slurms_reason(run: Run, state: Pa
     }
 
 
-def test_shares_become_quotas_and_factors(run: Run, state: Path, ask: Run) -> None:
+def test_shares_become_quotas_and_factors(run, state, ask):
     """50, 30 and 20 shares, and one of root; 3 of 4 in chemistry. A third of the shares gives nine times the factor."""
     imported(run, state, ARCHIVE)
     groups = {row["group"]: row["configured"] for row in ask("quotas") if row["group"] != "<none>"}
@@ -134,7 +134,7 @@ def test_shares_become_quotas_and_factors(run: Run, state: Path, ask: Run) -> No
     assert factors["chemistry.chemistry_md.erin@lab"] == 1000
 
 
-def test_raw_usage_becomes_real_priority(run: Run, state: Path, ask: Run) -> None:
+def test_raw_usage_becomes_real_priority(run, state, ask):
     """sshare: erin has a raw usage of 46659; the half-life is an hour: 46659 * ln 2 / 3600."""
     imported(run, state, ARCHIVE)
     records = {ad["Name"]: ad for ad in ask("userprio", "--all", "--allusers", "--now", str(TIME))}
@@ -145,7 +145,7 @@ def test_raw_usage_becomes_real_priority(run: Run, state: Path, ask: Run) -> Non
     assert run("--state", state, "config", "get", "priority_halflife").out.strip() == "3600.0"
 
 
-def test_what_if_works_with_slurms_priorities_and_quotas(run: Run, state: Path, ask: Run) -> None:
+def test_what_if_works_with_slurms_priorities_and_quotas(run, state, ask):
     """Two machines more: the accounts that are below their quotas get them."""
     imported(run, state, ARCHIVE)
     found = ask("negotiate", "--dry-run", "--slots", "+2x8c16g", "--now", str(TIME))
@@ -154,14 +154,14 @@ def test_what_if_works_with_slurms_priorities_and_quotas(run: Run, state: Path, 
     assert ask("negotiate", "--dry-run", "--now", str(TIME))["matches"] == []
 
 
-def test_why_names_the_nodes_in_the_way(run: Run, state: Path) -> None:
+def test_why_names_the_nodes_in_the_way(run, state):
     imported(run, state, ARCHIVE)
     ended = run("--state", state, "why", "181.0", "--now", TIME)
     assert ended.code == 0
     assert "all 4 matching slots are in use by chemistry.chemistry_md.erin@lab (4)" in " ".join(ended.out.split())
 
 
-def test_the_records_are_the_past_of_the_pool(run: Run, state: Path, ask: Run) -> None:
+def test_the_records_are_the_past_of_the_pool(run, state, ask):
     """93 jobs completed, 8 were cancelled while they ran; a second import takes none of them again."""
     imported(run, state, ARCHIVE)
     imported(run, state, ARCHIVE)
@@ -180,7 +180,7 @@ def test_the_records_are_the_past_of_the_pool(run: Run, state: Path, ask: Run) -
     assert ended.out.startswith("101 jobs of 4 users")
 
 
-def test_simulate_reads_the_records_of_sacct(run: Run, state: Path, ask: Run, site: Path) -> None:
+def test_simulate_reads_the_records_of_sacct(run, state, ask, site):
     imported(run, state, ARCHIVE)
     found = ask("simulate", str(site / "sacct.txt"), "--slots", "5x8c16g", "--every", "60")
     assert found["jobs"] == 101
@@ -189,9 +189,7 @@ def test_simulate_reads_the_records_of_sacct(run: Run, state: Path, ask: Run, si
     assert groups["chemistry_md"]["policies"][0]["delivered"] > 0
 
 
-def test_scontrol_gives_the_same_jobs_where_squeue_prints_no_json(
-    run: Run, tmp_path: Path, site: Path, state: Path
-) -> None:
+def test_scontrol_gives_the_same_jobs_where_squeue_prints_no_json(run, tmp_path, site, state):
     (site / "queue.json").unlink()
     other = tmp_path / "other.db"
     imported(run, state, ARCHIVE)
@@ -200,7 +198,7 @@ def test_scontrol_gives_the_same_jobs_where_squeue_prints_no_json(
     assert queues[0] == queues[1]
 
 
-def test_newer_forms_of_the_json_give_the_same_jobs(run: Run, tmp_path: Path, site: Path, state: Path) -> None:
+def test_newer_forms_of_the_json_give_the_same_jobs(run, tmp_path, site, state):
     """From 23.02 on, numbers are objects, and from 23.11 on, the state is a list."""
     imported(run, state, ARCHIVE)
     document = json.loads((site / "queue.json").read_text())
@@ -215,9 +213,7 @@ def test_newer_forms_of_the_json_give_the_same_jobs(run: Run, tmp_path: Path, si
     assert queues[0] == queues[1]
 
 
-def test_local_times_are_recognised_by_the_time_of_the_script(
-    run: Run, tmp_path: Path, site: Path, state: Path
-) -> None:
+def test_local_times_are_recognised_by_the_time_of_the_script(run, tmp_path, site, state):
     """The script writes UTC; who collects by hand in a zone of two hours gets the same pool."""
     imported(run, state, ARCHIVE)
     (site / "queue.json").unlink()
@@ -242,9 +238,7 @@ MISSING = [
 
 @pytest.mark.parametrize(("name", "command", "purpose"), MISSING)
 @pytest.mark.parametrize("is_empty", [False, True])
-def test_a_missing_file_is_named_with_what_it_is_for(
-    run: Run, state: Path, site: Path, name: str, command: str, purpose: str, is_empty: bool
-) -> None:
+def test_a_missing_file_is_named_with_what_it_is_for(run, state, site, name, command, purpose, is_empty):
     (site / name).unlink()
     if is_empty:
         (site / name).touch()
@@ -253,12 +247,12 @@ def test_a_missing_file_is_named_with_what_it_is_for(
     assert f"not imported: {site} {has} {name} ({command}), needed for {purpose}" in ended.err
 
 
-def cut(site: Path, name: str, size: int | None = None) -> None:
+def cut(site, name, size=None):
     content = (site / name).read_bytes()
     (site / name).write_bytes(content[: size or len(content) * 2 // 3])
 
 
-def changed(site: Path, name: str, old: str, new: str) -> None:
+def changed(site, name, old, new):
     text = (site / name).read_text()
     assert old in text
     (site / name).write_text(text.replace(old, new))
@@ -304,9 +298,7 @@ WRONG: list[tuple[str, Callable[[Path], None], int, str]] = [
 
 
 @pytest.mark.parametrize(("spoil", "code", "message"), [case[1:] for case in WRONG], ids=[case[0] for case in WRONG])
-def test_what_is_wrong_or_cut_off_is_one_line_and_changes_nothing(
-    run: Run, state: Path, site: Path, spoil: Callable[[Path], None], code: int, message: str
-) -> None:
+def test_what_is_wrong_or_cut_off_is_one_line_and_changes_nothing(run, state, site, spoil, code, message):
     imported(run, state, ARCHIVE)
     before = state.read_bytes(), state.with_name(f"{state.name}.toml").read_bytes()
     spoil(site)
@@ -317,7 +309,7 @@ def test_what_is_wrong_or_cut_off_is_one_line_and_changes_nothing(
     assert (state.read_bytes(), state.with_name(f"{state.name}.toml").read_bytes()) == before
 
 
-def test_an_archive_that_is_cut_off_or_no_site_changes_nothing(run: Run, state: Path, tmp_path: Path) -> None:
+def test_an_archive_that_is_cut_off_or_no_site_changes_nothing(run, state, tmp_path):
     cut_off = tmp_path / "cut.tar.gz"
     cut_off.write_bytes(ARCHIVE.read_bytes()[:-2000])
     other = tmp_path / "other"
@@ -330,18 +322,18 @@ def test_an_archive_that_is_cut_off_or_no_site_changes_nothing(run: Run, state: 
         assert not state.exists()
 
 
-def test_slurm_is_an_import_of_its_own(run: Run, state: Path) -> None:
+def test_slurm_is_an_import_of_its_own(run, state):
     assert run("--state", state, "import", "--slurm", ARCHIVE, "--live").code == 2
     assert run("--state", state, "import", "--slurm", ARCHIVE, "--jobs", "x").code == 2
 
 
-def test_a_dry_run_imports_nothing(run: Run, state: Path) -> None:
+def test_a_dry_run_imports_nothing(run, state):
     ended = run("--state", state, "import", "--slurm", ARCHIVE, "--dry-run")
     assert (ended.code, "would import 25 slots" in ended.out) == (0, True)
     assert not state.exists()
 
 
-def test_the_script_asks_slurm_and_its_archive_is_imported(run: Run, state: Path, tmp_path: Path, site: Path) -> None:
+def test_the_script_asks_slurm_and_its_archive_is_imported(run, state, tmp_path, site):
     """Programs in the place of Slurm's, which print what Slurm printed."""
     folder = tmp_path / "bin"
     folder.mkdir()

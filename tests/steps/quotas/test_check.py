@@ -1,9 +1,6 @@
 """``fairq quotas check``: every oddity of a configuration of groups, one line each with its cure."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,10 +13,10 @@ LONG = "a" * 41
 
 
 @pytest.fixture
-def check(run, state: Path, tmp_path: Path) -> Callable[..., list[tuple[str, str]]]:
+def check(run, state, tmp_path):
     """Check a configuration; return group and kind of each oddity."""
 
-    def check(text: str, name: str = "groups.toml") -> list[tuple[str, str]]:
+    def check(text, name="groups.toml"):
         file = tmp_path / name
         file.write_text(text)
         ended = run("--state", state, "quotas", "check", file, "--json")
@@ -31,16 +28,16 @@ def check(run, state: Path, tmp_path: Path) -> Callable[..., list[tuple[str, str
 
 
 @pytest.fixture
-def slots(run, state: Path) -> Callable[[int], None]:
-    def add(count: int) -> None:
+def slots(run, state):
+    def add(count):
         assert run("--state", state, "slots", "add", "node", "--count", count, "--memory", "1GB").code == 0
 
     return add
 
 
 @pytest.fixture
-def submit(run, state: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    def submit(*words: str) -> None:
+def submit(run, state, monkeypatch):
+    def submit(*words):
         monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "test")
         ended = run("--state", state, "submit", *words, "--now", NOW, "--", "/bin/true")
         assert ended.code == 0, ended.err
@@ -48,7 +45,7 @@ def submit(run, state: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., N
     return submit
 
 
-def table(**groups: str) -> str:
+def table(**groups):
     """Return tables of groups; the dots of a name are written as two underscores."""
     return "".join(f'[groups."{name.replace("__", ".")}"]\n{keys}\n' for name, keys in groups.items())
 
@@ -147,11 +144,11 @@ class TestBesideTheUsers:
         quotas = table(a="quota = 9", a__b="quota = 2", a__c="quota = 2", d="quota = 1")
         assert check(quotas) == [("a.c", "unused"), ("d", "unused")]
 
-    def test_a_group_used_in_the_past_is_used(self, run, check, state: Path):
+    def test_a_group_used_in_the_past_is_used(self, run, check, state):
         run("--state", state, "userprio", "-setaccum", "a.ann@test", "60")
         assert check(table(a="quota = 9")) == []
 
-    def test_a_group_named_like_a_user(self, run, check, state: Path, tmp_path: Path):
+    def test_a_group_named_like_a_user(self, run, check, state, tmp_path):
         """The jobs of ann.lee, who asks for no group, count for the group ann all the same."""
         job = {"ClusterId": 1, "ProcId": 0, "JobStatus": 1, "Owner": "ann.lee", "User": "ann.lee@test"}
         (tmp_path / "jobs.json").write_text(json.dumps([job]))
@@ -163,7 +160,7 @@ class TestBesideTheUsers:
         submit("--accounting-group-user", "bob")
         assert check(table(Bob="quota = 9")) == [("Bob", "named like a user")]
 
-    def test_a_group_that_jobs_ask_for_and_that_is_not_there(self, run, check, state: Path, tmp_path: Path):
+    def test_a_group_that_jobs_ask_for_and_that_is_not_there(self, run, check, state, tmp_path):
         job = {"ClusterId": 1, "ProcId": 0, "JobStatus": 1, "Owner": "ann", "User": "ann@test"}
         jobs = [{**job, "AccountingGroup": "a.x.ann"}, {**job, "ProcId": 1, "AccountingGroup": "A.ann"}]
         (tmp_path / "jobs.json").write_text(json.dumps(jobs))
@@ -182,7 +179,7 @@ GROUP_ACCEPT_SURPLUS_physics.hep = True
 """
 
 
-def test_htcondors_configuration_is_checked_in_its_own_words(run, state: Path, tmp_path: Path):
+def test_htcondors_configuration_is_checked_in_its_own_words(run, state, tmp_path):
     """What HTCondor leaves out with a line in its log is odd, too; cures name the macros."""
     file = tmp_path / "condor_config.local"
     file.write_text(MACROS)
@@ -200,7 +197,7 @@ def test_htcondors_configuration_is_checked_in_its_own_words(run, state: Path, t
     assert not state.exists()
 
 
-def test_each_line_says_what_is_odd_and_how_to_mend_it(run, state: Path, tmp_path: Path, slots):
+def test_each_line_says_what_is_odd_and_how_to_mend_it(run, state, tmp_path, slots):
     slots(15)
     file = tmp_path / "groups.toml"
     file.write_text(table(physics="quota = 20", physics__hep="quota = 15", physics__lep="quota = 8",
@@ -216,7 +213,7 @@ def test_each_line_says_what_is_odd_and_how_to_mend_it(run, state: Path, tmp_pat
     )
 
 
-def test_the_settings_in_force_are_checked_without_a_file(run, state: Path):
+def test_the_settings_in_force_are_checked_without_a_file(run, state):
     Path(f"{state}.toml").write_text(table(a="quota = 2", a__b="quota = 3"))
     ended = run("--state", state, "quotas", "check")
     assert (ended.code, ended.out[:28]) == (1, "a: the static quotas of a.b ")
@@ -227,7 +224,7 @@ def test_the_settings_in_force_are_checked_without_a_file(run, state: Path):
     assert run("--state", state, "-q", "quotas", "check").err == ""
 
 
-def test_errors_of_settings_keep_their_codes_and_the_rest_is_checked(run, state: Path, tmp_path: Path):
+def test_errors_of_settings_keep_their_codes_and_the_rest_is_checked(run, state, tmp_path):
     """All of them are told, the exit code is that of the last."""
     file = tmp_path / "groups.toml"
     file.write_text(table(a="quota = -2", b__c="quota = 3", d="quota = 1\nquota_dynamic = 1"))
@@ -249,7 +246,7 @@ def test_errors_of_settings_keep_their_codes_and_the_rest_is_checked(run, state:
         ("GROUP_NAMES = a\nGROUP_QUOTA_a = -3\n", 16, "GROUP_QUOTA_a"),
     ],
 )
-def test_what_is_no_configuration_is_an_error(run, state: Path, tmp_path: Path, text, code, message):
+def test_what_is_no_configuration_is_an_error(run, state, tmp_path, text, code, message):
     file = tmp_path / ("groups.toml" if text.startswith("[") else "groups.conf")
     file.write_text(text)
     ended = run("--state", state, "quotas", "check", file)
@@ -257,7 +254,7 @@ def test_what_is_no_configuration_is_an_error(run, state: Path, tmp_path: Path, 
     assert message in ended.err
 
 
-def test_standard_input_is_a_file_too(fairq, state: Path):
+def test_standard_input_is_a_file_too(fairq, state):
     ended = fairq("--state", state, "quotas", "check", "-", stdin="GROUP_NAMES = a\nGROUP_QUOTA_b = 3\n")
     assert ended.code == 1
     assert ended.out.splitlines()[0].startswith("b: GROUP_QUOTA_b is set (stdin:2)")

@@ -25,7 +25,7 @@ EVERY = 60
 class Pool:
     """A pool whose jobs run exactly as long as they declare."""
 
-    def __init__(self, run, state: Path, seed: int) -> None:
+    def __init__(self, run, state, seed):
         draw = random.Random(seed)
         self.path = state
         self.seconds: dict[int, int] = {}
@@ -53,7 +53,7 @@ class Pool:
         self.settings = load(None, state, {})
         self.starts: dict[JobKey, int] = {}
 
-    def collect(self, now: int) -> None:
+    def collect(self, now):
         """Report the jobs that have ended by *now*, in the order of their ends."""
         with reading(self.path) as state:
             held = claims.load_all(state)
@@ -62,14 +62,14 @@ class Pool:
             selection = Selection(parse_targets([f"{claim.cluster}.{claim.proc}"]), None)
             finish(self.path, self.settings, selection, Actor("test", "finish", now), end=end)
 
-    def cycle(self, now: int) -> None:
+    def cycle(self, now):
         self.collect(now)
         for match in negotiate(self.path, self.settings, Actor("test", "negotiate", now)).decision.matches:
             self.starts[JobKey(match.schedd, match.cluster, match.proc)] = now
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_jobs_start_when_they_were_forecast_to(run, state: Path, seed: int):
+def test_jobs_start_when_they_were_forecast_to(run, state, seed):
     pool = Pool(run, state, seed)
     now = NOW
     for _ in range(2):
@@ -93,7 +93,7 @@ def test_jobs_start_when_they_were_forecast_to(run, state: Path, seed: int):
     assert [start.place for start in in_order] == list(range(1, len(in_order) + 1))
 
 
-def test_the_latest_start_allows_for_submissions_like_those_of_the_last_day(run, state: Path):
+def test_the_latest_start_allows_for_submissions_like_those_of_the_last_day(run, state):
     """One slot, jobs of 12 h: bob's next job of tomorrow may come before alice's last one."""
     assert run("--state", state, "slots", "add", "node", "--now", NOW).code == 0
     for user, count in (("alice", 3), ("bob", 1)):
@@ -118,7 +118,7 @@ def test_the_latest_start_allows_for_submissions_like_those_of_the_last_day(run,
     assert all(start.earliest == start.likely for start in starts)
 
 
-def test_a_forecast_goes_beyond_days_in_which_jobs_could_be_preempted_and_are_not(run, state: Path):
+def test_a_forecast_goes_beyond_days_in_which_jobs_could_be_preempted_and_are_not(run, state):
     """One slot, in use for ten days; in each cycle until then, jobs of a high priority would take it."""
     Path(f"{state}.toml").write_text('[negotiator]\npreemption_requirements = "TARGET.JobPrio > 100"\n')
     assert run("--state", state, "slots", "add", "node", "--now", NOW).code == 0
@@ -140,11 +140,11 @@ def test_a_forecast_goes_beyond_days_in_which_jobs_could_be_preempted_and_are_no
     assert forecast.until == NOW + 14 * 86400
 
 
-def test_jobs_of_the_submitter_with_the_same_limit_tell_more_than_its_other_jobs(run, state: Path):
+def test_jobs_of_the_submitter_with_the_same_limit_tell_more_than_its_other_jobs(run, state):
     assert run("--state", state, "slots", "add", "node", "--count", "8", "--now", NOW).code == 0
     file = state.with_name("job.sub")
 
-    def submit(limit: int, count: int, now: int) -> None:
+    def submit(limit, count, now):
         file.write_text(f"executable = /bin/true\nallowed_execute_duration = {limit}\nqueue {count}\n")
         assert run("--state", state, "submit", file, "--now", now).code == 0
 

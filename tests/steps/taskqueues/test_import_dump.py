@@ -1,9 +1,6 @@
 """An import of task queues leaves them formed in the state, and numbers no others."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -20,9 +17,7 @@ ACTOR = Actor("ann", "fairq taskqueues import", 1_795_210_080)
 
 
 @pytest.mark.parametrize("own, is_kept", [(0, True), (2, True), (9, False)])
-def test_formed_queues_are_kept_unless_most_jobs_are_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: int, is_kept: bool
-) -> None:
+def test_formed_queues_are_kept_unless_most_jobs_are_others(tmp_path, monkeypatch, own, is_kept):
     """A queue of fairq's own jobs gets its number when a pilot is matched, as before."""
     monkeypatch.setattr(needs_copy, "WORTHWHILE", 1)
     path = tmp_path / "state.db"

@@ -1,9 +1,5 @@
 """Which rules of DIRAC's scheme hold: by name, and point by point."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from fairq.engine.shares.rules import Rules
@@ -18,19 +14,19 @@ NAMES = [key.name for key in POINTS]
 KEYS_OF_POINTS = {key.name: key for key in KEYS if key.section == "shares" and key.point}
 
 
-def test_every_field_of_the_rules_is_a_rule_point_and_every_rule_point_a_field() -> None:
+def test_every_field_of_the_rules_is_a_rule_point_and_every_rule_point_a_field():
     assert set(Rules.__struct_fields__) == {"name", *NAMES}
     assert set(KEYS_OF_POINTS) == {*NAMES, CORRECTIONS_STARTED}
 
 
 @pytest.mark.parametrize("key", KEYS_OF_POINTS.values(), ids=lambda key: key.name)
-def test_every_rule_point_says_what_text_and_program_do(key) -> None:
+def test_every_rule_point_says_what_text_and_program_do(key):
     assert key.difference is not None and all(key.difference)
     assert key.default != key.real
 
 
 @pytest.mark.parametrize("chosen", DIRAC.choices)
-def test_the_rules_hold_that_are_named_here_or_in_the_settings(chosen: str, tmp_path: Path) -> None:
+def test_the_rules_hold_that_are_named_here_or_in_the_settings(chosen, tmp_path):
     file = tmp_path / "fairq.toml"
     file.write_text(f'[shares]\nrules = "{chosen}"\n')
     settings = load(file, None, {})
@@ -40,7 +36,7 @@ def test_the_rules_hold_that_are_named_here_or_in_the_settings(chosen: str, tmp_
 
 
 @pytest.mark.parametrize("point", NAMES)
-def test_every_rule_point_can_be_switched_alone(point: str, tmp_path: Path) -> None:
+def test_every_rule_point_can_be_switched_alone(point, tmp_path):
     """Under the one set of rules the value of the other, given by itself, wins; nothing else changes."""
     from fairq.settings.values import to_text
 
@@ -54,7 +50,7 @@ def test_every_rule_point_can_be_switched_alone(point: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("spelling", ["JobSharing", "JOB_SHARING"])
-def test_what_the_settings_say_of_job_sharing_wins_over_the_import(spelling: str, tmp_path: Path) -> None:
+def test_what_the_settings_say_of_job_sharing_wins_over_the_import(spelling, tmp_path):
     file = tmp_path / "fairq.toml"
     file.write_text("[shares.groups.a]\njob_sharing = false\n[shares.groups.b]\njob_sharing = true\n")
     imported = {"a": {"Properties": f"X, {spelling}"}, "b": {}}
@@ -63,7 +59,7 @@ def test_what_the_settings_say_of_job_sharing_wins_over_the_import(spelling: str
         assert (groups["a"].job_sharing, groups["b"].job_sharing) == (False, True)
 
 
-def test_a_preview_under_other_rules_corrects_only_where_those_do(tmp_path: Path) -> None:
+def test_a_preview_under_other_rules_corrects_only_where_those_do(tmp_path):
     """Under DIRAC's rules nothing is corrected unless EnableSharesCorrection is set."""
     file = tmp_path / "fairq.toml"
     file.write_text("[shares.ShareCorrections]\nShareCorrectorsToStart = 'WMSHistory'\n")

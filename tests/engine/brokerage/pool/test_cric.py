@@ -1,7 +1,5 @@
 """Queues as CRIC publishes them: everything readable is read, everything else is named."""
 
-from __future__ import annotations
-
 import json
 import lzma
 from pathlib import Path
@@ -17,7 +15,7 @@ from fairq.engine.brokerage.pool.world import ATLAS_RESOURCE_TYPES
 CERN = json.loads(lzma.decompress((Path(__file__).parent.parent / "data" / "cric-queue-cern.json.xz").read_bytes()))
 
 
-def test_a_real_queue_is_read_whole() -> None:
+def test_a_real_queue_is_read_whole():
     """CERN's queue: unified, eight cores, 32 GB; nothing in it is complained about."""
     queue, complaints = read_queue("CERN", CERN)
     assert not complaints
@@ -50,25 +48,25 @@ def test_a_real_queue_is_read_whole() -> None:
         ("maxwdir", "lots", 102000),
     ],
 )
-def test_what_cannot_be_understood_is_named_and_replaced(field: str, value: object, taken: object) -> None:
+def test_what_cannot_be_understood_is_named_and_replaced(field, value, taken):
     queue, complaints = read_queue("Q", {"status": "online", "maxinputsize": 100000, field: value})
     assert [(each.field, each.value, each.taken) for each in complaints] == [(field, value, taken)]
     assert queue.name == "Q"
 
 
-def test_numbers_may_be_text() -> None:
+def test_numbers_may_be_text():
     queue, complaints = read_queue("Q", {"status": "online", "corecount": "4", "maxrss": "8000.0", "corepower": "9.5"})
     assert not complaints
     assert (queue.corecount, queue.maxrss, queue.corepower) == (4, 8000, 9.5)
 
 
-def test_memory_and_scratch_may_be_given_per_core() -> None:
+def test_memory_and_scratch_may_be_given_per_core():
     fields = {"status": "online", "corecount": 8, "maxrss": 2000, "minrss": 100, "maxwdir": 10000}
     queue, _ = read_queue("Q", {**fields, "catchall": "per_core_attr"})
     assert (queue.maxrss, queue.minrss, queue.maxwdir) == (16000, 800, 80000)
 
 
-def test_a_unified_queue_without_limits_is_split_all_the_same() -> None:
+def test_a_unified_queue_without_limits_is_split_all_the_same():
     """PanDA gives up on such a queue and on all unified ones behind it."""
     queue, _ = read_queue("U", {"status": "online", "capability": "ucore", "corecount": 8, "maxrss": None})
     limits = {each.resource_type: (each.minrss, each.maxrss) for each in split_queue(queue, ATLAS_RESOURCE_TYPES)}
@@ -88,7 +86,7 @@ VALUES = st.one_of(
 
 
 @given(st.dictionaries(st.sampled_from(FIELDS), VALUES, max_size=12))
-def test_no_field_of_any_value_is_a_crash(fields: dict[str, object]) -> None:
+def test_no_field_of_any_value_is_a_crash(fields):
     """Whatever CRIC publishes, the queue and its pseudo queues come out with numbers that can be compared."""
     queue, complaints = read_queue("Q", {**CERN, **fields})
     assert {each.field for each in complaints} <= set(fields) | {"status"}
