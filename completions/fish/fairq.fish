@@ -339,6 +339,7 @@ complete -c fairq -n '__fairq_at slots add' -l gpus -x -d 'GPUs per slot. [at le
 complete -c fairq -n '__fairq_at slots add' -l partitionable -d 'Divide each slot as jobs request.'
 complete -c fairq -n '__fairq_at slots add' -l attribute -x -d 'Additional slot attribute; repeatable.'
 complete -c fairq -n '__fairq_at slots add' -l file -rF -d 'Slot ads from condor_status -json or -long; - is stdin.'
+complete -c fairq -n '__fairq_at slots add' -l until -x -d 'When they leave the pool again.'
 complete -c fairq -n '__fairq_at slots add' -l reason -x -d 'Reason to store in the history.'
 complete -c fairq -n '__fairq_at slots add' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at slots add' -l dry-run -d 'Show the result without storing it.'

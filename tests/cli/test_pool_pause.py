@@ -129,3 +129,12 @@ def test_pool_check_finds_no_fault_in_a_pause(pool):
     shown = json.loads(pool("pool", "check", "--json", "--now", T + 86400).out)
     (last,) = (one for one in shown["checks"] if one["check"] == "last cycle")
     assert last["status"] == "good" and "paused" in last["detail"]
+
+
+def test_a_forecast_begins_when_the_pause_ends(pool):
+    pool("pool", "pause", "--until", T + 500, "--now", T + 10)
+    shown = pool("queue", "--start", "--json", "--now", T + 20)
+    assert [job["EstimatedStart"] for job in json.loads(shown.out)] == [T + 500]
+    assert "the pool is resumed 2026-11-18" in shown.err
+    pool("pool", "pause", "--now", T + 30)
+    assert "the pool is resumed now" in pool("queue", "--start", "--now", T + 40).err

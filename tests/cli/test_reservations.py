@@ -165,3 +165,66 @@ def test_reservations_are_exported_and_imported(pool, run, state: Path, tmp_path
     other = tmp_path / "other.db"
     assert run("--state", other, "import", tmp_path / "pool.json").code == 0
     assert len(json.loads(run("--state", other, "slots", "reservations", "--json", "--now", T).out)) == 1
+
+
+def test_the_time_that_a_job_may_take_to_vacate_is_part_of_its_limit(pool):
+    pool("slots", "add", "n", "--count", 2, "--now", T)
+    pool("slots", "reserve", "n", "--from", T + HOUR, "--for", "ann", "--now", T)
+    submit(pool, "slow", "--time", HOUR - 60, "--attribute", "JobMaxVacateTime=120")
+    submit(pool, "quick", "--time", HOUR - 60)
+    assert running(pool, T) == ["quick slot1@n"]
+
+
+def test_slots_that_leave_take_jobs_until_their_time_and_leave_when_they_are_free(pool):
+    pool("slots", "add", "home", "--now", T)
+    added = pool("slots", "add", "cloud", "--count", 2, "--until", T + HOUR, "--reason", "lent", "--now", T)
+    assert added.out.startswith("2 slots added until ")
+    submit(pool, "bob", count=2)
+    assert running(pool, T) == ["bob home", "bob slot1@cloud"]
+    submit(pool, "ann", count=2)
+    assert running(pool, T + HOUR - 1) == ["ann slot2@cloud", "bob home", "bob slot1@cloud"]
+    pool("finish", "1.1", "--now", T + HOUR)
+    # slot1@cloud is free and leaves; slot2@cloud has a job.
+    assert running(pool, T + HOUR) == ["ann slot2@cloud", "bob home"]
+    names = [slot["Name"] for slot in json.loads(pool("slots", "--json", "--now", T + HOUR).out)]
+    assert names == ["home", "slot2@cloud"]
+    assert "leaves the pool" in pool("why", "2.1", "--now", T + HOUR).out
+    assert "they leave" in pool("slots", "reservations", "--now", T + HOUR).out
+    pool("finish", "2.0", "--now", T + HOUR + 5)
+    assert running(pool, T + HOUR + 6) == ["bob home"]
+    assert [slot["Name"] for slot in json.loads(pool("slots", "--json", "--now", T + HOUR + 6).out)] == ["home"]
+    assert pool("slots", "reservations", "--json", "--now", T + HOUR + 6).out == "[]\n"
+    assert "its time in the pool is over" in pool("state", "history").out
+
+
+def test_a_slot_stays_if_its_end_is_cancelled_and_a_later_one_of_its_name_is_another_one(pool):
+    pool("slots", "add", "a", "--until", T + HOUR, "--now", T)
+    pool("slots", "add", "b", "--until", T + HOUR, "--now", T)
+    pool("slots", "reserve", "--cancel", 1, "--now", T)
+    pool("slots", "remove", "b", "--now", T)
+    pool("slots", "add", "b", "--now", T)
+    running(pool, T + HOUR)
+    assert [slot["Name"] for slot in json.loads(pool("slots", "--json", "--now", T + HOUR).out)] == ["a", "b"]
+
+
+def test_a_forecast_knows_when_slots_leave(pool):
+    pool("slots", "add", "home", "--now", T)
+    pool("slots", "add", "cloud", "--until", T + 30, "--now", T)
+    submit(pool, "bob", "--time", 600, count=3)
+    assert running(pool, T) == ["bob cloud", "bob home"]
+    (start,) = json.loads(pool("queue", "--start", "--now", T, "--json").out)
+    assert start["EstimatedStart"] == T + 600
+
+
+@pytest.mark.parametrize("rules", ["documented", "htcondor"])
+def test_reserved_slots_are_in_the_pie_of_those_who_may_use_them_alone(pool, state: Path, rules: str):
+    """Twelve slots, eight of them for ann: two of four are hers, as of bob, beside the eight."""
+    Path(f"{state}.toml").write_text(f'[negotiator]\nrules = "{rules}"\nlast_dealing = false\n')
+    pool("slots", "add", "n", "--count", 12, "--now", T)
+    pool("slots", "reserve", *(f"slot{number}@n" for number in range(5, 13)), "--for", "ann", "--now", T)
+    submit(pool, "ann", count=2)
+    submit(pool, "bob", count=12)
+    record = json.loads(pool("negotiate", "--dry-run", "--now", T, "--json").out)
+    limits = {one["submitter"].partition("@")[0]: one["limit"] for one in record["submitters"]}
+    assert limits["bob"] == 2.0, limits
+    assert limits["ann"] > 2.0

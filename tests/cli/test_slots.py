@@ -255,6 +255,7 @@ def test_machines_in_one_line_each_with_what_is_free(run, state, slots):
     run("submit", "--state", state, "--request-cpus", 3, "--request-gpus", 1, "--now", T, "--", "/bin/sh")
     run("negotiate", "--state", state, "--now", T)
     node, other = json.loads(slots("--compact", "--json").out)
+    assert "GPUs" in slots("list", "--now", T + 1).out.splitlines()[0]
     assert [node[name] for name in ("machine", "cpus", "free_cpus", "gpus", "free_gpus", "jobs")] == [
         "node", 8, 5, 2, 1, 1
     ]  # fmt: skip

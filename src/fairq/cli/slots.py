@@ -8,7 +8,7 @@ from typer import Argument, Option
 
 from fairq.cli.command import App, Context
 from fairq.cli.figures import counted, moment
-from fairq.cli.options import DryRun, Now, Reason
+from fairq.cli.options import DryRun, Now, Reason, time_of
 from fairq.cli.output import Column, Output, Record, Table, View, emit
 from fairq.cli.output.long import long_texts
 from fairq.cli.slots_drain import add_drain, add_removal, slots_report
@@ -37,6 +37,7 @@ _LARGEST_COUNT = 1_000_000
         fairq slots add node1 --cpus 8 --memory 32GB                  # one slot called node1
         fairq slots add node2 --count 4 --attribute 'Site="CERN"'     # slot1@node2 to slot4@node2
         fairq slots add node3 --partitionable --cpus 64 --gpus 4      # slot1@node3; jobs take what they request
+        fairq slots add cloud --count 8 --until +7d                   # they leave by themselves in a week
         condor_status -json | fairq slots add --file -                # slots of a live pool
     """,
 )
@@ -66,6 +67,10 @@ def add(
         str | None,
         Option("--file", metavar="ADS", help="Slot ads from condor_status -json or -long; - is stdin."),
     ] = None,
+    until: Annotated[
+        int | None,
+        Option("--until", metavar="TIME", parser=time_of("--until"), help="When they leave the pool again."),
+    ] = None,
     reason: Reason = None,
     now: Now = None,
     dry_run: DryRun = False,
@@ -78,6 +83,9 @@ def add(
 
     A job takes a whole slot. Out of a partitionable slot, it takes only the resources that it requests: fairq carves a
     dynamic slot such as slot1_1@node3 and merges it back when the job ends.
+
+    With --until, the slots take jobs until that time. From then on, each cycle removes those that are free; a job that
+    still runs keeps its slot until it ends. slots reservations lists them.
     """
     from fairq.common.hardware import architecture, operating_system
     from fairq.host.client.changes import add_slots
@@ -107,13 +115,16 @@ def add(
         new = step.records(
             [slot_ad(one, i, shape, platform, time, partitionable=partitionable) for i, one in enumerate(names, 1)]
         )
+    if until is not None and until <= time:
+        raise UsageError(message="--until is not later than now; give a later time")
     actor = invocation.actor(time, reason)
     door = None if dry_run else invocation.by_program(actor, now)
     if door is None:
-        step.add(invocation.state_path, invocation.settings, new, actor, dry_run=dry_run)
+        step.add(invocation.state_path, invocation.settings, new, actor, until, dry_run=dry_run)
     else:
-        add_slots(door, new)
+        add_slots(door, new, until)
     said = f"{counted(len(new), 'slot')} {'would be ' if dry_run else ''}added"
+    said += "" if until is None else f" until {moment(until)}"
     emit(slots_report("added", [slot.name for slot in new], said, dry_run), output)
 
 
@@ -238,24 +249,24 @@ def list_(
         elif total:
             emit(View(tables=[_counts(totals_of_ads(ads))]), output)
         else:
-            emit(_view(ads[:limit], totals_of_ads(ads), output, drained=_tells_drains(ads[:limit])), output)
+            emit(_view_of(ads, totals_of_ads(ads), output, limit), output)
         return
     if limit is not None and not names and output.constraint is None:
         from fairq.steps.pool.first_slots import look_first
 
         ads, counts = look_first(state, limit, time)
-        emit(_view(ads, counts, output, drained=_tells_drains(ads)), output)
+        emit(_view_of(ads, counts, output), output)
         return
     if not names and output.constraint is None and output.format == "table":
         from fairq.steps.pool.slot_pages import slot_pages
 
         with slot_pages(state, time) as pages:
-            view = _view(pages.ads(), pages.totals(), output, drained=pages.has_drained)
+            view = _view(pages.ads(), pages.totals(), output, drained=pages.has_drained, gpus=pages.has_gpus)
             view.tables[0].widest, view.tables[0].release = pages.widest(), pages.release
             emit(view, output)
         return
     ads = _selected(state, names or [], output, time)
-    emit(_view(ads[:limit], totals_of_ads(ads), output, drained=_tells_drains(ads[:limit])), output)
+    emit(_view_of(ads, totals_of_ads(ads), output, limit), output)
 
 
 def _selected(state: Path, names: list[str], output: Output, time: int, *, available: bool = False) -> list[Ad]:
@@ -298,8 +309,17 @@ def _compact_view(ads: list[Ad], limit: int | None) -> View:
     return View(tables=[Table(columns=columns, records=records, empty="no slots")], fields=fields)
 
 
-def _view(ads: Iterable[Ad], counts: Iterable[Ad], output: Output, *, drained: bool = False) -> View:
-    """Return the table of slots, with the reasons of drains if some are *drained*, and their numbers."""
+def _view_of(ads: list[Ad], counts: Iterable[Ad], output: Output, limit: int | None = None) -> View:
+    """Return the table of the first slots, at most *limit*, and the numbers of all."""
+    from fairq.steps.pool.slot_pages import has_gpus
+
+    shown = ads[:limit]
+    drained = any("LastDrainStartTime" in ad for ad in shown)
+    return _view(shown, counts, output, drained=drained, gpus=has_gpus(shown))
+
+
+def _view(ads: Iterable[Ad], counts: Iterable[Ad], output: Output, *, drained: bool, gpus: bool) -> View:
+    """Return the table of slots, with the reasons of drains and with GPUs if there are some, and their numbers."""
     empty = "no slots; add some with fairq slots add" if output.constraint is None else "no slot matches the constraint"
     columns = [
         Column("Name", "Name"),
@@ -312,6 +332,7 @@ def _view(ads: Iterable[Ad], counts: Iterable[Ad], output: Output, *, drained: b
         ),
         Column("Cpus", "Cpus", level=1),
         Column("Mem", "Memory", level=2),
+        *([Column("GPUs", "GPUs", align="right", level=2)] if gpus else []),
         Column("User", "RemoteUser"),
         Column("Job", "JobId", level=1),
     ]
@@ -333,10 +354,6 @@ def _counts(counts: Iterable[Ad]) -> Table:
     names = [column.attribute for column in counted[1:]]
     rows = ({**dict.fromkeys(names, 0), **row} for row in counts)
     return Table(columns=counted, records=rows, constrained=True)
-
-
-def _tells_drains(ads: Iterable[Ad]) -> bool:
-    return any("LastDrainStartTime" in ad for ad in ads)
 
 
 def _moment(time: Any) -> str:

@@ -125,9 +125,9 @@ def add_reservations(app: App) -> None:
             Column("By", "by", level=3),
             Column("Reason", "reason", lambda reason: reason or "", level=2),
         ]
-        records = [{**one, "for": ", ".join([*one["users"], *one["groups"]]) or "nobody"} for one in records]
-        fields = ("number", "begin_time", "end_time", "users", "groups", "slots", "status", "jobs_of_others", "by",
-                  "reason")  # fmt: skip
+        records = [{**one, "for": _names(one)} for one in records]
+        fields = ("number", "begin_time", "end_time", "users", "groups", "slots", "status", "leaves", "jobs_of_others",
+                  "by", "reason")  # fmt: skip
         emit(View(tables=[Table(columns, records, empty="no reservations")], fields=fields), output)
 
 
@@ -143,4 +143,9 @@ def _when(document: Mapping[str, Any]) -> str:
 
 
 def _whom(document: Mapping[str, Any]) -> str:
-    return f"for {', '.join([*document['users'], *document['groups']]) or 'nobody'}"
+    return f"for {_names(document)}"
+
+
+def _names(document: Mapping[str, Any]) -> str:
+    names = ", ".join([*document["users"], *document["groups"]])
+    return names or ("nobody; they leave" if document["leaves"] else "nobody")

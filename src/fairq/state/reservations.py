@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fairq.state import meta
 from fairq.state.connection import State
@@ -22,6 +23,7 @@ class Reservation(Struct, frozen=True):
         slots: names of the slots.
         users, groups: who may use them; if both are empty, nobody may.
         by: who made the reservation, at *time*, for this *reason*.
+        leaves: the slots take jobs until *begin*; from then on, each leaves the pool as soon as it is free.
     """
 
     number: int
@@ -33,6 +35,7 @@ class Reservation(Struct, frozen=True):
     users: list[str] = field(default_factory=list)
     groups: list[str] = field(default_factory=list)
     reason: str | None = None
+    leaves: bool = False
 
     def is_over(self, now: int) -> bool:
         """Return whether the reservation has ended."""
@@ -63,6 +66,20 @@ def stored(state: State) -> list[Reservation]:
 def store(state: State, reservations: Sequence[Reservation]) -> None:
     """Store *reservations* in the place of all others."""
     meta.set(state, KEY, msgspec.json.encode(reservations).decode())
+
+
+def keep_in_pool(state: State, names: Collection[str]) -> None:
+    """Strike the slots of these *names* from the reservations with which slots leave the pool."""
+    found = stored(state)
+    left = [
+        replace(one, slots=[name for name in one.slots if name not in names]) if one.leaves else one for one in found
+    ]
+    if left != found:
+        store(state, [one for one in left if one.slots])
+
+
+def _without(one: Reservation, names: Collection[str]) -> Reservation:
+    return replace(one, slots=[name for name in one.slots if name not in names])
 
 
 def next_number(state: State) -> int:

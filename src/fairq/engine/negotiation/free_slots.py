@@ -65,6 +65,7 @@ class FreeWeight:
     def __init__(
         self, weights: NDArray[np.float64], free: NDArray[np.bool_], reserved: Sequence[ReservedSlots] = ()
     ) -> None:
+        self._weights = weights
         left = np.where(free, weights, 0.0)
         self._left: list[float] = left.tolist()
         self.total = float(left.sum())
@@ -73,6 +74,10 @@ class FreeWeight:
     def reserved(self) -> list[tuple[float, Callable[[str], bool]]]:
         """Return for each reservation the weight of its slots that is still free, and who may use it."""
         return [(sum(self._left[row] for row in one.rows), one.admits) for one in self._reserved]
+
+    def all_reserved(self) -> list[tuple[float, Callable[[str], bool]]]:
+        """Return for each reservation the weight of all its slots in the pie, and who may use them."""
+        return [(float(self._weights[list(one.rows)].sum()), one.admits) for one in self._reserved]
 
     def take_all(self, slots: Iterable[int]) -> None:
         """Take all the rest of each of these slots, in their order."""

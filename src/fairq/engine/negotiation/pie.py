@@ -70,6 +70,8 @@ class Pie:
         self._free_first = self._max_min and rules.last_dealing and rules.preempt_only_to_share
         self._shares: dict[str, float] = {}
         """Everybody's share of the pie, in inverse ratio of effective priorities; each name counts once."""
+        self._parts: dict[str, float] = {}
+        """The weight of that share; of reserved slots, only those who may use them have one."""
         self._entitled: dict[str, float] = {}
         """What each submitter is entitled to, as of the first spin; it may preempt for that."""
         self._slices: dict[str, Slice] = {}
@@ -146,7 +148,7 @@ class Pie:
         used = self._ledger.weighted_used(submitter.name)
         if rules.quota.caps_preemption:
             group_used = self._group_used()
-        limit, unclaimed = self._limit(self._shares[submitter.name], used, group_used)
+        limit, unclaimed = self._limit(self._parts[submitter.name], used, group_used)
         if rules.floor_round:
             limit = min(self._below_floor(decision, used), limit)
         missing, limit = limit, min(limit, self._left)
@@ -204,6 +206,7 @@ class Pie:
         worst = max(priorities.values())
         normal = sum(worst / priority for priority in priorities.values())
         self._shares = {name: worst / (priority * normal) for name, priority in priorities.items()}
+        self._parts = self._parts_of(priorities)
         if self._max_min:
             names = {one.name: one.effective_priority for one in self.submitters if one.queue.jobs_left}
             self._used_before = {name: self._ledger.weighted_used(name) for name in names}
@@ -226,10 +229,21 @@ class Pie:
                 found[name] = Slice(own.share, own.slice + more.slice, own.part + more.slice)
         return found
 
-    def _limit(self, share: float, used: float, group_used: float) -> tuple[float, float]:
+    def _parts_of(self, priorities: Mapping[str, float]) -> dict[str, float]:
+        """Return each submitter's part of the whole pie, and of the reserved slots that it may use."""
+        size, reserved = self._rules.size, self._ledger.free_weight.all_reserved()
+        common = min(size, self._rules.total - sum(weight for weight, _ in reserved)) if reserved else size
+        parts = {name: share * common for name, share in self._shares.items()}
+        for weight, admits in reserved:
+            admitted = {name: 1 / priority for name, priority in priorities.items() if admits(name)}
+            for name, inverse in admitted.items():
+                parts[name] += min(weight, size) * inverse / sum(admitted.values())
+        return parts
+
+    def _limit(self, part: float, used: float, group_used: float) -> tuple[float, float]:
         """A submitter's limit, and the limit for slots that nobody has to leave."""
         rules = self._rules
-        limit = UNLIMITED if rules.ignore_user_priorities else max(0.0, share * rules.size - used)
+        limit = UNLIMITED if rules.ignore_user_priorities else max(0.0, part - used)
         quota = rules.charged_limit
         unclaimed = limit if quota is None else min(limit, max(0.0, quota - group_used))
         binds_all = rules.quota.caps_preemption or not rules.consider_preemption
@@ -267,7 +281,7 @@ class Pie:
             if self._max_min:
                 limit = self._slice(submitter, used)
             else:
-                limit, _ = self._limit(self._shares[submitter.name], used, group_used)
+                limit, _ = self._limit(self._parts[submitter.name], used, group_used)
             submitter.starvation = used / (used + limit) if used + limit > 0 else UNLIMITED
             total += limit
         return UNLIMITED if self._max_min else total
@@ -279,8 +293,7 @@ class Pie:
             decision.share, decision.limit = found.share, found.part
             decision.slices.append(found.slice)
         elif self.spins == 1 and not self._max_min:
-            share = self._shares[submitter.name]
-            decision.share, decision.limit = share, share * self._rules.size
+            decision.share, decision.limit = self._shares[submitter.name], self._parts[submitter.name]
         else:
             return
         self._ledger.publish_share(submitter.name, decision.share, decision.limit)

@@ -30,10 +30,19 @@ if TYPE_CHECKING:
 
 
 class ReservedSlots(Struct, frozen=True):
-    """Slots (*rows*) that only some submitters may use now; *admits* tells whether a submitter, by name, is one."""
+    """Slots (*rows*) that only some submitters may use; *admits* tells whether a submitter, by name, is one.
+
+    It lasts from *begin* to *end*, in seconds since 1970 (None: without end).
+    """
 
     rows: Sequence[int]
     admits: Callable[[str], bool]
+    begin: int
+    end: int | None = None
+
+    def lasts(self, now: int) -> bool:
+        """Return whether it has begun and has not ended."""
+        return self.begin <= now and (self.end is None or now < self.end)
 
 
 class PoolSlots(Struct, frozen=True):
@@ -45,7 +54,7 @@ class PoolSlots(Struct, frozen=True):
         ads: the slots' ads as columns, with the claims that fairq has made.
         draining: indices of slots that get no more jobs.
         carved: the dynamic slots that fairq made itself, by index.
-        reserved: slots that are in the pie of some submitters only; their Requirements keep others out.
+        reserved: slots that are in the pie of some submitters only now; their Requirements keep others out.
     """
 
     names: Sequence[str]

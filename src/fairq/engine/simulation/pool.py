@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fairq.engine.classad import AdColumns
 from fairq.engine.classad.column import ABSENT
 from fairq.engine.negotiation.pieces import Carved, Carving
-from fairq.engine.negotiation.pool import PoolSlots
+from fairq.engine.negotiation.pool import PoolSlots, ReservedSlots
 
 _TEXTS = ("State", "Activity", "RemoteUser")
 _CLAIMED = {"State": "Claimed", "Activity": "Busy"}
@@ -46,6 +46,7 @@ class SimulatedPool:
             them: they are pieces with a tenant (`claim` with a carving).
         draining: indices of slots that get no new jobs.
         shows_draining: the ads tell it, as a draining startd does.
+        reserved: the slots that are reserved, or will be.
     """
 
     def __init__(
@@ -55,10 +56,12 @@ class SimulatedPool:
         draining: frozenset[int] = frozenset(),
         *,
         shows_draining: bool = False,
+        reserved: Sequence[ReservedSlots] = (),
     ) -> None:
         self._names = tuple(names)
         self._ads = ads
         self._draining = draining
+        self._reserved = reserved
         self._size = len(names)
         self._tenants: list[Tenant | None] = [None] * self._size
         self._pieces: list[Tenant] = []
@@ -160,9 +163,10 @@ class SimulatedPool:
     def snapshot(self, now: int) -> PoolSlots:
         """Return the slots as a cycle at *now* reads them."""
         ads = self._ads.at(now)
+        reserved = [one for one in self._reserved if one.lasts(now)]
         if not self._pieces:
             self._lay_claims(ads, now, [])
-            return PoolSlots(self._names, range(self._size), ads, self._draining)
+            return PoolSlots(self._names, range(self._size), ads, self._draining, reserved=reserved)
         pieces = self._pieces
         rows = np.array([*range(self._size), *(piece.row for piece in pieces)], np.intp)
         ads = ads.of_rows(rows)
@@ -178,7 +182,7 @@ class SimulatedPool:
         draining = self._draining
         if draining:
             draining |= {self._size + place for place, piece in enumerate(pieces) if piece.row in self._draining}
-        return PoolSlots(names, keys, ads, draining, carved)
+        return PoolSlots(names, keys, ads, draining, carved, reserved)
 
     def _lay_claims(self, ads: AdColumns, now: int, pieces: list[Tenant]) -> None:
         """Add the attributes of the claims to the ads."""

@@ -225,6 +225,7 @@ class RecordedEdits(Struct):
         return Edited(answer["message"], changes, answer["notes"], answer["strangers"])
 
 
-def add_slots(door: Door, new: Sequence[SlotRecord]) -> None:
-    """Ask for slots to be added."""
-    door.ask("slots add", {"slots": [{"name": one.name, "ad": one.ad, "address": one.address} for one in new]})
+def add_slots(door: Door, new: Sequence[SlotRecord], until: int | None = None) -> None:
+    """Ask for slots to be added; they leave the pool *until* then."""
+    made = [{"name": one.name, "ad": one.ad, "address": one.address} for one in new]
+    door.ask("slots add", {"slots": made, "until": until})

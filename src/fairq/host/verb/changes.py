@@ -195,8 +195,9 @@ def _slots_add(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
     from fairq.host.verb.submission import slots_of
     from fairq.steps.pool.slots import add
 
-    new = slots_of(_exactly(arguments, {"slots"})["slots"])
-    add(pool.state, pool.settings, new, actor)
+    given = _exactly(arguments, {"slots", "until"})
+    new = slots_of(given["slots"])
+    add(pool.state, pool.settings, new, actor, None if given["until"] is None else _whole(given["until"]))
     return {"slots": [slot.name for slot in new]}
 
 

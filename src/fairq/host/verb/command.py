@@ -82,7 +82,8 @@ def _pause(arguments: Mapping[str, Any]) -> list[Any]:
 
 
 def _add(arguments: Mapping[str, Any]) -> list[Any]:
-    return _some([slot["name"] for slot in arguments["slots"]])
+    until = [] if arguments["until"] is None else ["--until", arguments["until"]]
+    return [*_some([slot["name"] for slot in arguments["slots"]]), *until]
 
 
 _WAYS = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import compress
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -20,9 +20,9 @@ from fairq.engine.accounting.leases import ExpiredLease, expire_leases
 from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.pieces import Carved
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.pool import PoolSlots, ReservedSlots
+from fairq.engine.negotiation.pool import PoolSlots
 from fairq.engine.negotiation.queue import Jobs, SubmitterQueue
-from fairq.state import claim_columns, idle_columns, job_ads, jobs, meta, reservations, schedds, slots
+from fairq.state import claim_columns, idle_columns, job_ads, jobs, meta, schedds
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import load_accountant, settings_of_pool
@@ -31,6 +31,7 @@ from fairq.steps.evaluation.budget import evaluation_budget
 from fairq.steps.pool.claimed_columns import ClaimedAds
 from fairq.steps.pool.current_slots import load_standing
 from fairq.steps.pool.imported_parts import imported_parts
+from fairq.steps.pool.reservation_clause import reserved_rows
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -145,20 +146,10 @@ def load_without_jobs(state: State, settings: Settings, now: int) -> LoadedPool:
     if settings["negotiator.allow_pslot_preemption"]:
         parts = imported_parts(stored.names, ads, carved)
     columns = AdColumns(ads, now, evaluation_budget(settings))
-    pool = PoolSlots(stored.names, keys, columns, draining, {**carved, **parts}, _reserved(state, keys, now))
+    places = {number: row for row, number in enumerate(keys)}
+    reserved = [one for one in reserved_rows(state, places, now) if one.lasts(now)]
+    pool = PoolSlots(stored.names, keys, columns, draining, {**carved, **parts}, reserved)
     return LoadedPool(pool, keys, ads, Jobs((), {}), held, charged, accountant, expired, parts, standing)
-
-
-def _reserved(state: State, keys: Sequence[int], now: int) -> list[ReservedSlots]:
-    """Return the reservations that have begun, with the rows of their slots."""
-    places = None
-    found = []
-    for one in reservations.load(state, now):
-        if one.begin <= now:
-            places = places or {number: row for row, number in enumerate(keys)}
-            numbers = (slot.id for name in one.slots for slot in slots.load(state, name))
-            found.append(ReservedSlots([places[number] for number in numbers], one.admits))
-    return found
 
 
 def _read_jobs(state: State, held: ClaimTable) -> Callable[[], Jobs]:

@@ -31,6 +31,7 @@ from fairq.steps.launch.clock import Clock
 from fairq.steps.launch.launchers import is_launching
 from fairq.steps.pool.assumptions import missing_accounting
 from fairq.steps.pool.dynamic_slots import carved_slots, inherited_by
+from fairq.steps.pool.slots import leaving, let_leave
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -88,13 +89,13 @@ def hold_cycle(
     if first is not None:
         with writing(path) as state:
             first(state)
-            let_begin(state, actor.time)
+            _let_begin(state, actor)
     with reading(path) as state:
         is_untracked = idle_columns.is_to_be_tracked(state)
-        begins = first is None and is_due(state, actor.time)
+        begins = first is None and (is_due(state, actor.time) or leaving(state, actor.time))
     if begins:
         with writing(path) as state:
-            let_begin(state, actor.time)
+            _let_begin(state, actor)
     if is_untracked:
         with writing(path) as state:
             idle_columns.track(state)
@@ -136,6 +137,12 @@ def hold_cycle(
         if is_outdated:
             _renew_copy(path, learned)
         return cycle
+
+
+def _let_begin(state: State, actor: Actor) -> None:
+    """Let jobs begin to wait for a slot, and slots leave the pool, whose time has come."""
+    let_begin(state, actor.time)
+    let_leave(state, actor)
 
 
 class _Snapshot(Struct, frozen=True):

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from fairq.common.expression_form import as_expression, attribute, expression_text
 from fairq.common.quantities import shown_time
 from fairq.common.records import Ad
+from fairq.engine.negotiation.pool import ReservedSlots
 from fairq.state import dynamic_slots, reservations, slots
 from fairq.state.connection import State
 from fairq.state.reservations import Reservation
@@ -21,6 +22,8 @@ CLAUSE = "ReservationPermits"
 """The attribute of a reserved slot's ad that is true of the jobs that may start there."""
 
 _LIMITS = ("AllowedExecuteDuration", "AllowedJobDuration")
+_VACATES = "(TARGET.JobMaxVacateTime ?: 0)"
+"""How long a job may still run after its limit."""
 
 
 class Reserved(NamedTuple):
@@ -43,6 +46,19 @@ def reserved_slots(state: State, now: int) -> Reserved:
     return Reserved(found)
 
 
+def reserved_rows(state: State, places: Mapping[int, int], now: int) -> list[ReservedSlots]:
+    """Return the reservations that are not over at *now*, with the rows of their slots; *places*: row by number."""
+    return [
+        ReservedSlots(
+            [places[slot.id] for name in one.slots for slot in slots.load(state, name) if slot.id in places],
+            one.admits,
+            one.begin,
+            one.end,
+        )
+        for one in reservations.load(state, now)
+    ]
+
+
 def with_reservations(ad: Ad, found: Iterable[Reservation]) -> Ad:
     """Return the *ad* of a slot with the clause of its reservations in its Requirements."""
     own = attribute(ad, "requirements")
@@ -58,8 +74,10 @@ def with_reservations(ad: Ad, found: Iterable[Reservation]) -> Ad:
 
 
 def _clause(of: Reservation) -> str:
+    if of.leaves:
+        return f"time() < {of.begin}"
     ways = [_user(name) for name in of.users] + [_group(name) for name in of.groups]
-    ends = " || ".join(f"((time() + TARGET.{limit} <= {of.begin}) is true)" for limit in _LIMITS)
+    ends = " || ".join(f"((time() + TARGET.{limit} + {_VACATES} <= {of.begin}) is true)" for limit in _LIMITS)
     ways.append(f"(time() < {of.begin} && ({ends}))")
     if of.end is not None:
         ways.append(f"time() >= {of.end}")
@@ -83,6 +101,8 @@ def _renamed(value: Any, words: Mapping[str, str]) -> Any:
 
 
 def _words(of: Reservation, now: int) -> str:
+    if of.leaves:
+        return f"the slot takes jobs until {shown_time(of.begin)}, when it leaves the pool"
     whom = ", ".join([*of.users, *of.groups]) or "nobody"
     until = "" if of.end is None else f" until {shown_time(of.end)}"
     before = "; before it begins, a job starts there if its --time limit ends it by then" if now < of.begin else ""

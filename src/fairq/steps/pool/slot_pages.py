@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,9 @@ class SlotPages:
             "State": "Unclaimed",
             "RemoteUser": "x" * claims.longest_submitter(state),
         }
+        self._first = self._page(_PAGES[0])
+        self.has_gpus = has_gpus(self._first)
+        """Whether a slot of the first page has GPUs."""
 
     def widest(self) -> list[Ad]:
         """Return an ad as wide as any, where a query tells the width."""
@@ -68,18 +71,27 @@ class SlotPages:
         self._close()
 
     def _ads(self) -> Iterator[Ad]:
-        for size in _PAGES:
-            if self._state is None:
-                break
-            page = slots.load_first(self._state, size, self._last)
-            ads = part_ads(self._state, page, self._now)
-            self._read += len(page)
-            self._last = page[-1].id if page else self._last
-            if len(page) < size:
-                self.release()
-            yield from ads
+        yield from self._first
+        for size in _PAGES[1:]:
+            yield from self._page(size)
         self.release()
         yield from self._rest
+
+    def _page(self, size: int) -> list[Ad]:
+        if self._state is None:
+            return []
+        page = slots.load_first(self._state, size, self._last)
+        ads = part_ads(self._state, page, self._now)
+        self._read += len(page)
+        self._last = page[-1].id if page else self._last
+        if len(page) < size:
+            self.release()
+        return ads
+
+
+def has_gpus(ads: Iterable[Ad]) -> bool:
+    """Return whether one of the slots has GPUs."""
+    return any(ad.get("GPUs") for ad in ads)
 
 
 @contextmanager

@@ -17,9 +17,10 @@ from fairq.errors.pool import DuplicateSlotError, SlotInUseError, UnknownSlotErr
 from fairq.formats.slots import read_slots
 from fairq.formats.source import opened
 from fairq.launch.discovery import NONE
-from fairq.state import claims, dynamic_slots, history, jobs, slot_columns, slots, undo
+from fairq.state import claims, dynamic_slots, history, jobs, reservations, slot_columns, slots, undo
 from fairq.state.connection import State, reading, writing
 from fairq.state.location import exists
+from fairq.state.reservations import Reservation
 from fairq.steps.jobs.end import end_runs
 from fairq.steps.launch.launchers import ATTRIBUTE, LOCAL
 from fairq.steps.pool.devices import numbered
@@ -46,8 +47,18 @@ def with_launcher(ads: Sequence[Ad], launcher: str) -> list[Ad]:
     return [{**ad, "Launch": check(launcher)} for ad in ads]
 
 
-def add(path: Path, settings: Settings, new: Sequence[SlotRecord], actor: Actor, *, dry_run: bool = False) -> None:
+def add(
+    path: Path,
+    settings: Settings,
+    new: Sequence[SlotRecord],
+    actor: Actor,
+    until: int | None = None,
+    *,
+    dry_run: bool = False,
+) -> None:
     """Append slots to the pool; GPUs without names get numbers that are free on their machine.
+
+    They leave the pool *until* then (seconds since 1970; None: they stay), as soon as no job runs on them.
 
     Raises DuplicateSlotError if a slot exists already.
     """
@@ -65,8 +76,17 @@ def add(path: Path, settings: Settings, new: Sequence[SlotRecord], actor: Actor,
             slots.add(state, new)
             if len(new) >= slot_columns.WORTHWHILE:
                 slot_columns.keep(state)
-            entries = history.record(state, actor, [Change(f"slot {slot.name}", None, _size(slot)) for slot in new])
-            undo.record(state, actor, entries, "slots add", {"names": [slot.name for slot in new]}, None)
+            names = [slot.name for slot in new]
+            leaving = {} if until is None else {"Until": until}
+            entries = history.record(
+                state, actor, [Change(f"slot {slot.name}", None, _size(slot) | leaving) for slot in new]
+            )
+            undo.record(state, actor, entries, "slots add", {"names": names}, None)
+            reservations.keep_in_pool(state, names)
+            if until is not None:
+                number = reservations.next_number(state)
+                end = Reservation(number, names, until, None, actor.user, actor.time, reason=actor.reason, leaves=True)
+                reservations.store(state, [*reservations.stored(state), end])
 
 
 def _machine(settings: Settings, ad: Ad) -> str | None:
@@ -110,6 +130,26 @@ def remove(
             former = [asdict(slot) for slot in found if slot.id not in carved]
             undo.record(state, actor, entries, "slots remove", {"slots": former}, settings["pool.undo_kept"])
     return [slot.name for slot in found]
+
+
+def leaving(state: State, now: int) -> list[SlotRecord]:
+    """Return the slots that leave the pool at *now*: their time has come, and no job runs on them."""
+    names = [name for one in reservations.stored(state) if one.leaves and one.begin <= now for name in one.slots]
+    if not names:
+        return []
+    used = {one.parent_id for one in dynamic_slots.load_all(state)}
+    found = [slot for name in names for slot in slots.load(state, name) if slot.id not in used]
+    used = {claim.slot_id for claim in claims.of_slots(state, (slot.id for slot in found))}
+    return [slot for slot in found if slot.id not in used]
+
+
+def let_leave(state: State, actor: Actor) -> None:
+    """Remove the slots that leave the pool."""
+    found = leaving(state, actor.time)
+    slots.remove(state, [slot.id for slot in found])
+    reservations.keep_in_pool(state, {slot.name for slot in found})
+    actor = replace(actor, reason="its time in the pool is over")
+    history.record(state, actor, [Change(f"slot {slot.name}", _size(slot), None) for slot in found])
 
 
 def _size(slot: SlotRecord) -> Ad:

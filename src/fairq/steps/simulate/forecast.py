@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fairq.common.quantities import counted
+from fairq.common.quantities import counted, shown_time
 from fairq.common.records import Ad, JobRange, JobStatus
 from fairq.engine.accounting.identity import assigned_group
 from fairq.engine.negotiation.decision import CycleDecision, Match
@@ -24,6 +24,7 @@ from fairq.engine.simulation.runtimes import PastRun, RunTimes
 from fairq.engine.simulation.simulation import Arrival, Simulation, Witness
 from fairq.state import cycles, ended_jobs, job_ads, runs
 from fairq.state.connection import State
+from fairq.state.pause import Pause
 from fairq.steps.launch.values import read_if_usable
 from fairq.steps.simulate.world import World, load_world
 
@@ -85,7 +86,7 @@ class Forecast(Struct, frozen=True):
 
     *sources* counts the estimated run times by their source. *every* is the time between cycles in seconds, *until*
     the end of the passes. *foreign* is the number of slots with jobs from outside the queue, assumed to stay there.
-    *again*: the latest starts assume that users submit as they did lately.
+    *again*: the latest starts assume that users submit as they did lately. *pause*: the pool is paused.
     """
 
     starts: dict[JobKey, Start]
@@ -94,6 +95,7 @@ class Forecast(Struct, frozen=True):
     until: int
     foreign: int
     again: bool = False
+    pause: Pause | None = None
 
     def start_of(self, schedd: str, cluster: int, proc: int) -> Start | None:
         """Return the start of one job; None if the forecast does not contain it."""
@@ -122,6 +124,8 @@ class Forecast(Struct, frozen=True):
             found.append(f"run times: {', '.join(parts)}")
         if self.again and (start is None or start.earliest != start.latest):
             found.append("for the latest start, the jobs of the last 24 h come again each day")
+        if self.pause is not None:
+            found.append(f"the pool is resumed {'now' if self.pause.until is None else shown_time(self.pause.until)}")
         if self.foreign:
             found.append(f"jobs that are not in the queue keep {counted(self.foreign, 'slot')}")
         return found
@@ -211,7 +215,7 @@ class Forecaster:
         # Keep a likely start inside its range after rounding to whole cycles.
         until = min(one.until for one in passes)
         again = bool(self._recent) and any(assumed.again for assumed in self._passes)
-        return Forecast(starts, sources, self._every, until, self._world.foreign, again)
+        return Forecast(starts, sources, self._every, until, self._world.foreign, again, self._world.pause)
 
     def _run(self, assumed: Assumed, wanted: Collection[JobKey] | None, work: int | None) -> _Pass:
         self._sources.clear()

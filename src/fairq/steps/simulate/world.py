@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,12 +17,14 @@ from fairq.engine.accounting.leases import expire_leases
 from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.pieces import Carving
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.pool import PoolSlots
+from fairq.engine.negotiation.pool import PoolSlots, ReservedSlots
 from fairq.engine.simulation.pool import SimulatedPool, Tenant
 from fairq.engine.simulation.queues import JobKey, Queues
 from fairq.engine.simulation.simulation import Arrival, Running, Simulation, Witness
 from fairq.state import claims, dynamic_slots, job_ads, jobs, slots
+from fairq.state import pause as pauses
 from fairq.state.connection import State
+from fairq.state.pause import Pause
 from fairq.state.slots import StoredSlots
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import load_accountant, settings_of_pool
@@ -31,7 +33,7 @@ from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.evaluation.budget import evaluation_budget
 from fairq.steps.pool.claimed_ads import without_claim
 from fairq.steps.pool.imported_parts import merged, parts_of
-from fairq.steps.pool.reservation_clause import reserved_slots, with_reservations
+from fairq.steps.pool.reservation_clause import reserved_rows, reserved_slots, with_reservations
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -43,8 +45,8 @@ RunTime = Callable[[JobKey, JobRange, int], int]
 class World(Struct, frozen=True):
     """The start of a simulation, loaded once for several passes.
 
-    *foreign* counts the slots with jobs from outside the queue, whose ends are unknown; *moments* are the begins and
-    ends of reservations.
+    *foreign* counts the slots with jobs from outside the queue, whose ends are unknown. Without an end, the *pause* is
+    taken to end now.
     """
 
     names: list[str]
@@ -61,14 +63,17 @@ class World(Struct, frozen=True):
     round_robin_times: Mapping[str, int]
     now: int
     foreign: int
-    moments: tuple[int, ...] = ()
+    reserved: Sequence[ReservedSlots] = ()
+    pause: Pause | None = None
 
     def simulation(
         self, run_time: RunTime, witness: Witness, every: int, arrivals: Iterable[Arrival] = ()
     ) -> Simulation:
-        """Return a simulation that begins with this world; its first cycle is at `now`."""
+        """Return a simulation that begins with this world; its first cycle is at `now`, or when the pause ends."""
         shows_draining = not self.policy.count_unusable_slots
-        pool = SimulatedPool(self.names, self.columns, self.draining, shows_draining=shows_draining)
+        pool = SimulatedPool(
+            self.names, self.columns, self.draining, shows_draining=shows_draining, reserved=self.reserved
+        )
         accountant, running = self._start(pool, run_time)
         return Simulation(
             pool,
@@ -78,7 +83,7 @@ class World(Struct, frozen=True):
             self.policy,
             lambda job, queued: run_time(job, queued, 0),
             arrivals,
-            self.now,
+            self.now if self.pause is None else self.pause.until or self.now,
             every,
             witness,
             self.round_robin_times,
@@ -86,7 +91,7 @@ class World(Struct, frozen=True):
             clock=time.monotonic,
             charge_each_end=True,
             is_patient=True,
-            moments=self.moments,
+            moments=[time for one in self.reserved for time in (one.begin, one.end or 0)],
         )
 
     def _start(self, pool: SimulatedPool, run_time: RunTime) -> tuple[Accountant, list[Running]]:
@@ -154,11 +159,12 @@ def load_world(state: State, settings: Settings, now: int) -> World:
         for proc in range(one.first_proc, one.last_proc + 1)
     }
     ads = job_ads.ads(state, {one.ad_id for one in (*idle, *running.values())})
+    place_of = {stored.ids[row]: place[row] for row in kept}
     return World(
         names=[stored.names[row] for row in kept],
         columns=columns,
         draining=frozenset(place[row] for row in kept if stored.draining[row]),
-        rows={stored.ids[row]: place[row] for row in kept},
+        rows=place_of,
         claims=held,
         dynamic=dynamic,
         idle=idle,
@@ -169,7 +175,8 @@ def load_world(state: State, settings: Settings, now: int) -> World:
         round_robin_times=load_round_robin_times(state),
         now=now,
         foreign=sum(claim.cluster is None for claim in held.values()),
-        moments=tuple({time for found in reserved.values() for one in found for time in (one.begin, one.end or 0)}),
+        reserved=reserved_rows(state, place_of, now),
+        pause=pauses.load(state, now),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairq.common.records import SlotRecord
-from fairq.state import claims, dynamic_slots, slots
+from fairq.state import claims, dynamic_slots, reservations, slots
 from fairq.state.connection import State
 from fairq.steps.undo.jobs import Problem
 
@@ -23,6 +23,7 @@ def undo_add(state: State, data: Mapping[str, Any]) -> Problem:
     if len(found) != len(data["names"]):
         return "slots were removed since"
     slots.remove(state, [slot.id for slot in found])
+    reservations.keep_in_pool(state, data["names"])
     return None
 
 
