@@ -133,7 +133,7 @@ def test_a_line_is_understood_or_refused_in_one_line(words, capsys, monkeypatch)
         ("plot foo", "plot: 'foo' is not known; give one of usage, shares, priority, queue"),
         ("plot shares --by pool", "plot shares --by: 'pool' is not known; give one of submitter, group"),
         ("undo x", "invalid value for N: 'x' is not a whole number; try 'fairq undo --help'"),
-        ("submit --mem=4G ./a", "--request-memory is only for -- PROGRAM"),
+        ("submit --mem=4G ./a", "--mem is only for -- PROGRAM"),
         ("submit --job-name a ./a", "fairq submit has no --job-name: use --name"),
         ("submit -i", "fairq submit has no -interactive: fairq starts no shell in a slot; give -- PROGRAM ARGS..."),
         ("submit a -spool", "fairq submit has no -spool: jobs use the files of the submitting machine where they are"),

@@ -102,7 +102,10 @@ def test_a_whole_dag_is_undone(fairq: Run) -> None:
     [
         ("JOB A node.sub\nJOB B node.sub\nPARENT A CHILD B\nPARENT B CHILD A\n", "wait for each other: A -> B -> A"),
         ("JOB A node.sub\nSCRIPT PRE A x\n", "test.dag, line 2: fairq does not have SCRIPT"),
-        ("JOB A node.sub\nMAXJOBS x 2\n", "line 2: fairq does not have MAXJOBS"),
+        ("JOB A node.sub\nMAXJOBS x\n", "line 2: write MAXJOBS CATEGORY N"),
+        ("JOB A node.sub\nMAXJOBS\n", "line 2: MAXJOBS names no category"),
+        ("JOB A node.sub\nCATEGORY A\n", "line 2: write CATEGORY NAME CATEGORY"),
+        ("JOB A node.sub\nCATEGORY B big\n", "line 2: there is no node B above"),
         ("JOB A node.sub\nFLY A\n", "line 2: 'FLY' is no command of a DAG file"),
         ("JOB A node.sub\nPARENT A CHILD B\n", "line 2: there is no node B above"),
         ("JOB A node.sub\nJOB A node.sub\n", "line 2: there is another node A"),
@@ -114,6 +117,42 @@ def test_a_whole_dag_is_undone(fairq: Run) -> None:
 def test_what_is_refused(fairq: Run, text: str, problem: str) -> None:
     assert problem in submit(fairq, text, code=31).err
     assert waits(fairq) == {}
+
+
+def test_nodes_of_a_category_are_limited_together(fairq: Run) -> None:
+    nodes = [f"JOB {name} node.sub" for name in "ABCDE"]
+    lines = [*nodes, "PARENT A CHILD E", "CATEGORY ALL_NODES big", "CATEGORY E free", "MAXJOBS big 2", "PRIORITY D 5"]
+    submit(fairq, "\n".join(lines))
+    full = "the limit of 2 nodes of category big"
+    assert waits(fairq) == {"A0": "", "B0": "", "C0": full, "D0": full, "E0": "after_ok 1"}
+    fairq("hold", "2")
+    fairq("negotiate")
+    fairq("finish", "1")
+    assert waits(fairq) == {"B0": "held", "C0": full, "D0": full, "E0": ""}
+    fairq("negotiate")
+    assert waits(fairq) == {"B0": "held", "C0": full, "D0": "runs", "E0": "runs"}
+    fairq("remove", "2", "4")
+    fairq("negotiate")
+    assert waits(fairq) == {"C0": "runs", "E0": "runs"}
+
+
+def test_alike_nodes_are_made_as_each_alone(fairq: Run) -> None:
+    """Nodes share what their descriptions have in common, but for macros that decide which lines count."""
+    Path("node.sub").write_text(
+        "if $(BIG)\n request_memory = 2048\nendif\nexecutable = /bin/true\n"
+        'arguments = "$(JOB) $(Cluster).$(Process) $(X) $(Y)"\nY = own\nqueue $(N)\n'
+    )
+    nodes = {"A": "false 1 plain", "B": "true 2 plain", "C": "false 2 $(JOB)$(Process)", "D": "false 1 other"}
+    lines = [f"JOB {name} node.sub" for name in nodes]
+    for name, values in nodes.items():
+        big, count, x = values.split()
+        lines.append(f'VARS {name} BIG="{big}" N="{count}" X="{x}" Y="not seen"')
+    assert submit(fairq, "\n".join(lines)).out.startswith("6 job(s) of 4 nodes")
+    found = json.loads(fairq("queue", "--json").out)
+    assert [(ad["RequestMemory"], ad.get("Arguments", ad.get("Args"))) for ad in found] == [
+        (128, "A 1.0 plain own"), (2048, "B 2.0 plain own"), (2048, "B 2.1 plain own"), (128, "C 3.0 C0 own"),
+        (128, "C 3.1 C1 own"), (128, "D 4.0 other own"),
+    ]  # fmt: skip
 
 
 def test_a_dry_run_queues_nothing(fairq: Run) -> None:

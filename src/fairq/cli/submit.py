@@ -25,6 +25,8 @@ from fairq.errors.base import UsageError
 from fairq.errors.pool import UnreadableDescriptionError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fairq.steps.jobs.submit import Description, Program, Submitted
 
 _LARGEST_COUNT = 2**31 - 1
@@ -33,8 +35,11 @@ _MACRO = re.compile(r"([A-Za-z_]\w*)=([^\n]*)", re.ASCII)
 _LINE = re.compile(r"\s*\+?[A-Za-z_][\w.]*\s*=[^\n]*", re.ASCII)
 
 
-_OPTIONS = {"allowed_execute_duration": "time", "max_retries": "retries", "notification": "mail"}
-"""Options that have another name than their submit command."""
+_OPTIONS = {
+    "allowed_execute_duration": "time", "max_retries": "retries", "notification": "mail", "request_cpus": "cpus",
+    "request_memory": "mem", "request_gpus": "gpus",
+}  # fmt: skip
+"""Options that have another name than their submit command, or a second one."""
 
 
 def _program_as_option(words: list[str]) -> list[str]:
@@ -253,7 +258,7 @@ def submit(
         only = {"env": env, "each": each, "each-line": each_line, "verbatim": verbatim, "count": count}
         name = next((name for name in (*given, *only) if only.get(name, True)), None)
         source: Description | Program = _description(
-            file, name, timeout, {**time_macros(actor.time), **macros}, lines, queue
+            file, _typed(name, invocation.arguments), timeout, {**time_macros(actor.time), **macros}, lines, queue
         )
     else:
         for name, value in (("NAME=VALUE", macros), ("--append", append), ("--queue", queue)):
@@ -306,6 +311,15 @@ def _note(invocation: Invocation, submitted: Submitted) -> None:
         )
 
 
+def _typed(command: str | None, words: Sequence[str]) -> str | None:
+    """Return the option among *words* that gives a submit *command*, or has its name; None for None."""
+    if command is None:
+        return None
+    names = ["attribute"] if command.startswith("MY.") else [command, _OPTIONS.get(command, command)]
+    options = [f"--{name.replace('_', '-')}" for name in names]
+    return next((one for one in options for word in words if word.partition("=")[0] == one), options[-1])
+
+
 def _file_and_macros(words: list[str]) -> tuple[str | None, dict[str, str]]:
     """Return the description and the macros among *words*; raises UsageError if there are other words."""
     macros = {found[1]: found[2] for word in words if (found := _MACRO.fullmatch(word))}
@@ -333,8 +347,7 @@ def _description(
     if not file:
         raise UsageError(message="nothing to submit; name a submit description, or give -- PROGRAM ARGS...")
     if option is not None:
-        name = _OPTIONS.get(option, option).replace("_", "-")
-        raise UsageError(message=f"--{name} is only for -- PROGRAM; set it in the submit description instead")
+        raise UsageError(message=f"{option} is only for -- PROGRAM; set it in the submit description instead")
     for line in lines:
         if not _LINE.fullmatch(line):
             raise UsageError(message=f"--append: {line!r} is no line NAME = VALUE; give one, as 'priority = 5'")

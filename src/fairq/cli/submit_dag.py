@@ -24,7 +24,7 @@ def submit_dag(
     """Queue the nodes of the DAG in *file* as a batch of this *name*, and return what to show."""
     from fairq.common.hardware import host_name
     from fairq.formats.dag import read_dag
-    from fairq.steps.jobs.dag import SubmittedDag, made_nodes, next_cluster, queue_dag
+    from fairq.steps.jobs.dag import SubmittedDag, check_nodes, made_nodes, next_cluster, queue_dag
     from fairq.steps.jobs.submit import time_macros
 
     try:
@@ -37,19 +37,20 @@ def submit_dag(
     first = next_cluster(path)
     timeout = settings["submit.command_timeout"]
     nodes = list(made_nodes(dag, first, context, name or Path(file).name, time_macros(actor.time), timeout))
+    whole = check_nodes(nodes, settings)
     door = None if dry_run else invocation.by_program(actor, now)
     if dry_run or not nodes:
-        done = SubmittedDag(list(range(first, first + len(nodes))), sum(len(node.made) for node in nodes))
+        done = SubmittedDag(range(first, first + len(nodes)), sum(len(node.made) for node in nodes))
     elif door is None:
         done = queue_dag(path, settings, nodes, first, context.owner, actor, host=host_name())
     else:
         from fairq.host.client.changes import submit_dag as ask
 
         done = ask(door, nodes, first)
-    inert = [*dag.without_effect, *dict.fromkeys(one for node in nodes for one in node.made.without_effect)]
+    inert = [*dag.without_effect, *whole.without_effect]
     if inert:
         invocation.note(f"without effect here: {', '.join(inert)}")
-    for warning in done.warnings:
+    for warning in dict.fromkeys([*whole.warnings, *done.warnings]):
         invocation.note(f"WARNING: {warning.removeprefix('WARNING: ')}")
     if not nodes:
         return View(document={"nodes": 0, "jobs": 0}, text="All nodes are done; nothing was submitted.")

@@ -69,9 +69,22 @@ class JobCap(Struct):
     """The most jobs of a *cluster* that may be running, idle, or in the queue at the same time; None: no limit.
 
     Those beyond wait. *running* also counts the idle ones, *queued* the held ones and those that stay completed.
+    Of the clusters of the same *category*, at most *clusters* have jobs in the queue that do not wait.
     """
 
     cluster: int
     running: int | None = None
     idle: int | None = None
     queued: int | None = None
+    category: str | None = None
+    clusters: int | None = None
+
+
+def category_of(first_cluster: int, name: str) -> str:
+    """Return the category *name* of a DAG, whose first node is *first_cluster*, as it is stored."""
+    return f"{first_cluster}/{name}"
+
+
+def category_name(category: str) -> str:
+    """Return the name of a stored *category*."""
+    return category.partition("/")[2]

@@ -16,7 +16,7 @@ _NOTED = frozenset({"DOT", "NODE_STATUS_FILE", "JOBSTATE_LOG", "CONFIG"})
 _REFUSED = frozenset(
     {
         "SCRIPT", "SUBDAG", "SPLICE", "FINAL", "PROVISIONER", "SERVICE", "PRE_SKIP", "ABORT-DAG-ON", "INCLUDE", "ENV",
-        "SET_JOB_ATTR", "CATEGORY", "MAXJOBS", "CONNECT", "PIN_IN", "PIN_OUT", "SUBMIT-DESCRIPTION", "REJECT",
+        "SET_JOB_ATTR", "CONNECT", "PIN_IN", "PIN_OUT", "SUBMIT-DESCRIPTION", "REJECT",
     }
 )  # fmt: skip
 _VARIABLE = re.compile(r'([A-Za-z_]\w*)="((?:[^"\\]|\\.)*)"\s*', re.ASCII)
@@ -25,7 +25,8 @@ _VARIABLE = re.compile(r'([A-Za-z_]\w*)="((?:[^"\\]|\\.)*)"\s*', re.ASCII)
 class Node(Struct):
     """A node: the *file* of its submit description, read in *directory*, with *variables* as macros above it.
 
-    Its jobs run after those of *parents* have succeeded. A node that is *done* is not submitted.
+    Its jobs run after those of *parents* have succeeded. A node that is *done* is not submitted. Of the nodes of a
+    *category*, at most *most* are in the queue without waiting; 0: there is no limit.
     """
 
     name: str
@@ -36,6 +37,8 @@ class Node(Struct):
     priority: int | None = None
     done: bool = False
     parents: list[str] = field(default_factory=list)
+    category: str | None = None
+    most: int = 0
 
 
 class Dag(Struct):
@@ -63,6 +66,7 @@ class _Reader:
         self._source = source
         self._nodes: dict[str, Node] = {}
         self._noted: list[str] = []
+        self._limits: dict[str, int] = {}
 
     def read(self, words: list[str], line: str, where: str) -> None:
         """Read one *line*, which begins with a command."""
@@ -73,14 +77,15 @@ class _Reader:
             return
         ways = {
             "JOB": self._job, "PARENT": self._parent, "RETRY": self._number, "PRIORITY": self._number,
-            "DONE": self._done, "VARS": self._vars,
+            "DONE": self._done, "VARS": self._vars, "CATEGORY": self._category, "MAXJOBS": self._maxjobs,
         }  # fmt: skip
         if kind in _REFUSED:
             raise SubmitDescriptionError(where=where, problem=f"fairq does not have {kind}; remove the line")
         if kind not in ways:
             raise SubmitDescriptionError(where=where, problem=f"{command!r} is no command of a DAG file")
         if not rest:
-            raise SubmitDescriptionError(where=where, problem=f"{kind} names no node")
+            what = "category" if kind == "MAXJOBS" else "node"
+            raise SubmitDescriptionError(where=where, problem=f"{kind} names no {what}")
         ways[kind](kind, rest, line, where)
 
     def _job(self, kind: str, words: list[str], line: str, where: str) -> None:
@@ -131,6 +136,17 @@ class _Reader:
         for node in self._named(words[0], where):
             node.variables |= found
 
+    def _category(self, kind: str, words: list[str], line: str, where: str) -> None:
+        if len(words) != 2:
+            raise SubmitDescriptionError(where=where, problem="write CATEGORY NAME CATEGORY")
+        for node in self._named(words[0], where):
+            node.category = words[1]
+
+    def _maxjobs(self, kind: str, words: list[str], line: str, where: str) -> None:
+        if len(words) != 2 or not re.fullmatch(r"\d{1,9}", words[1], re.ASCII):
+            raise SubmitDescriptionError(where=where, problem="write MAXJOBS CATEGORY N")
+        self._limits[words[0]] = int(words[1])
+
     def _named(self, name: str, where: str) -> list[Node]:
         return list(self._nodes.values()) if name.upper() == "ALL_NODES" else [self._node(name, where)]
 
@@ -152,5 +168,6 @@ class _Reader:
         nodes = [self._nodes[name] for name in order if not self._nodes[name].done]
         left = {node.name for node in nodes}
         for node in nodes:
+            node.most = 0 if node.category is None else self._limits.get(node.category, 0)
             node.parents = [name for name in dict.fromkeys(node.parents) if name in left]
         return Dag(nodes, self._noted)

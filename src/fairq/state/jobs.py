@@ -63,12 +63,12 @@ _MOST_DIGITS = 18
 """Of a number that SQLite can hold."""
 
 
-def next_cluster(state: State) -> int:
-    """Reserve a cluster number that no job had before, and return it; the first one is 1."""
+def next_cluster(state: State, count: int = 1) -> int:
+    """Reserve *count* numbers of clusters that no job had before, and return the first; the first one of all is 1."""
     row = state.connection.execute("SELECT value FROM meta WHERE key = 'next_cluster'").fetchone()
     highest = int(state.connection.execute("SELECT coalesce(max(cluster), 0) FROM job").fetchone()[0])
     number = max(int(row[0]) if row else 1, highest + 1)
-    state.connection.execute("INSERT OR REPLACE INTO meta VALUES ('next_cluster', ?)", (str(number + 1),))
+    state.connection.execute("INSERT OR REPLACE INTO meta VALUES ('next_cluster', ?)", (str(number + count),))
     return number
 
 

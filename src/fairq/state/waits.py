@@ -25,7 +25,7 @@ def add(state: State, waits: Iterable[JobWait], afters: Iterable[JobAfter], caps
     many = state.connection.executemany
     many(f"INSERT INTO job_wait ({_WAIT}) VALUES (?, ?, ?, ?, ?, ?, ?)", map(astuple, waits))
     many(f"INSERT INTO job_after ({_AFTER}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", map(astuple, afters))
-    many(f"INSERT INTO job_cap ({_CAP}) VALUES (?, ?, ?, ?)", map(astuple, caps))
+    many(f"INSERT INTO job_cap ({_CAP}) VALUES (?, ?, ?, ?, ?, ?)", map(astuple, caps))
 
 
 def load(state: State) -> list[JobWait]:
@@ -144,12 +144,41 @@ def deadline_of(state: State, cluster: int, proc: int) -> int | None:
 
 
 def capped(state: State) -> list[int]:
-    """Return the clusters with a cap of which jobs wait."""
+    """Return the clusters with a cap of their own of which jobs wait."""
     query = (
-        "SELECT cluster FROM job_cap WHERE EXISTS "
+        "SELECT cluster FROM job_cap WHERE coalesce(running, idle, queued) IS NOT NULL AND EXISTS "
         "(SELECT 1 FROM job WHERE job.cluster = job_cap.cluster AND schedd = '' AND status = ?) ORDER BY cluster"
     )
     return [cluster for (cluster,) in state.connection.execute(query, (JobStatus.WAITING,))]
+
+
+_IN_USE = (
+    "EXISTS (SELECT 1 FROM job WHERE job.cluster = job_cap.cluster AND job.schedd = '' "
+    f"AND job.status <> {int(JobStatus.WAITING)})"
+)
+
+
+def in_use(state: State, category: str) -> int:
+    """Return how many clusters of a *category* have jobs in the queue that do not wait."""
+    query = f"SELECT count(*) FROM job_cap WHERE category = ? AND {_IN_USE}"
+    return int(state.connection.execute(query, (category,)).fetchone()[0])
+
+
+def admitted(state: State) -> list[int]:
+    """Return the clusters that wait only for their categories, as far as these have room; high priorities first."""
+    query = "SELECT category, max(clusters) FROM job_cap WHERE category IS NOT NULL GROUP BY category"
+    ready = (
+        "SELECT cluster, max(job.priority) AS priority FROM job_cap JOIN job USING (cluster) "
+        f"WHERE category = ? AND job.schedd = '' AND job.status = ? AND NOT {_IN_USE} AND NOT EXISTS (SELECT 1 "
+        "FROM job_wait WHERE job_wait.cluster = job_cap.cluster AND job_wait.first_proc <= job.last_proc "
+        "AND job_wait.last_proc >= job.first_proc AND NOT waived AND (open > 0 OR begin IS NOT NULL)) "
+        "GROUP BY cluster ORDER BY priority DESC, cluster LIMIT ?"
+    )
+    found: list[int] = []
+    for category, most in state.connection.execute(query).fetchall():
+        room = max(0, most - in_use(state, category))
+        found += (row[0] for row in state.connection.execute(ready, (category, JobStatus.WAITING, room)))
+    return found
 
 
 def next_begin(state: State) -> int | None:

@@ -84,7 +84,8 @@ def test_times_and_limits(host):
 
 def test_the_nodes_of_a_dag(host):
     ad = {"Cmd": "/bin/true", "Iwd": "/", "Requirements": "/Expr(true)/"}
-    nodes = [{"ads": [dict(ad)], "groups": [GROUP], "parents": parents} for parents in ([], [0], [0, 1])]
+    nodes = [{"ads": [dict(ad)], "groups": [GROUP], "parents": parents, "category": "big", "most": 1}
+             for parents in ([], [], [0, 1])]  # fmt: skip
     answer = host.ask("ann", "submit dag", nodes=nodes, cluster=1)
     assert (answer["clusters"], answer["jobs"]) == ([1, 2, 3], 3)
     assert host.statuses() == {1: JobStatus.IDLE, 2: JobStatus.WAITING, 3: JobStatus.WAITING}
@@ -95,6 +96,8 @@ def test_the_nodes_of_a_dag(host):
         {"nodes": nodes, "cluster": None},
         {"nodes": [], "cluster": None},
         {"nodes": nodes[:1], "cluster": 99},
+        {"nodes": [{**nodes[1], "most": 0}], "cluster": None},
+        {"nodes": [{**nodes[1], "category": 3}], "cluster": None},
     ):
         with pytest.raises(RequestError):
             host.ask("ann", "submit dag", **wrong)

@@ -6,8 +6,11 @@ Therefore this package builds the ads, by ``condor_submit``'s rules (its manual 
 
 from fairq.formats.submitfile.description import Description, time_macros
 from fairq.formats.submitfile.external import External
-from fairq.formats.submitfile.jobs import JobGroup, Submission, submission
+from fairq.formats.submitfile.jobs import JobGroup, Submission, Submissions, submission
 from fairq.formats.submitfile.program import Program
 from fairq.formats.submitfile.rules import Context
 
-__all__ = ["Context", "Description", "External", "JobGroup", "Program", "Submission", "submission", "time_macros"]
+__all__ = [
+    "Context", "Description", "External", "JobGroup", "Program", "Submission", "Submissions", "submission",
+    "time_macros",
+]  # fmt: skip

@@ -214,6 +214,17 @@ class Description:
                 raise SubmitDescriptionError(where=self._place(line.first), problem=problem)
         self._refuse_open_conditions()
 
+    def is_plain(self, name: str) -> bool:
+        """Return whether the macro *name*, given above the text, counts only where the value of a command has it."""
+        lower = name.lower()
+        for line in self._lines:
+            if (line.assigned or "").lower() == lower:
+                return False
+            listed = " ".join(line.listed or ()) if isinstance(line, QueueLine) else ""
+            if (line.is_directive or isinstance(line, QueueLine)) and lower in f"{line.text} {listed}".lower():
+                return False
+        return True
+
     def _add_queue(self, arguments: str) -> None:
         """Add a queue statement, which the text must not have (manual of condor_submit, ``-queue``)."""
         if any(isinstance(line, QueueLine) for line in self._lines):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct, field
@@ -78,34 +80,57 @@ def submission(source: Description | Program, cluster: int, context: Context) ->
 
     Raises SubmitDescriptionError or InvalidSubmitValueError for the first error.
     """
-    result = Submission()
-    for statement in source.statements():
-        for name in ("Cluster", "ClusterId"):
-            statement.set(name, str(cluster))
-        builder = _Builder(statement, context, len(result))
-        result.groups += builder.groups()
-        result.uses_cluster |= builder.uses_cluster
-        warnings = [*builder.commands.warnings, *statement.unused(standing_of)]
-        result.warnings += [text for text in warnings if text not in result.warnings]
-        inert = without_effect(builder.commands)
-        result.without_effect += [name for name in inert if name not in result.without_effect]
-    result.warnings[:0] = source.warnings
-    if not result.groups:
-        raise SubmitDescriptionError(where=source.source, problem="its queue statements queue no jobs")
-    return result
+    return Submissions(source, context).made(cluster)
+
+
+class Submissions:
+    """The jobs of *source* for several clusters, which may differ in the values of the macros *varying*.
+
+    What depends on none of them is made once; the clusters share it.
+    """
+
+    def __init__(self, source: Description | Program, context: Context, varying: Sequence[str] = ()) -> None:
+        """Take the arguments; each queue statement is read when it is first needed."""
+        self._source = source
+        self._unread = (_Builder(statement, context, varying) for statement in source.statements())
+        self._read: list[_Builder] = []
+
+    def made(self, cluster: int, values: Mapping[str, str] = MappingProxyType({})) -> Submission:
+        """Return the jobs of *cluster*, with the *values* of the varying macros; raises as `submission`."""
+        result = Submission()
+        for builder in self._builders():
+            for name, value in {"Cluster": str(cluster), "ClusterId": str(cluster), **values}.items():
+                builder.statement.set(name, value)
+            result.groups += builder.groups(len(result))
+            result.uses_cluster |= builder.uses_cluster
+            warnings = [*builder.commands.warnings, *builder.unused]
+            result.warnings += [text for text in warnings if text not in result.warnings]
+            result.without_effect += [name for name in builder.without_effect if name not in result.without_effect]
+        result.warnings[:0] = self._source.warnings
+        if not result.groups:
+            raise SubmitDescriptionError(where=self._source.source, problem="its queue statements queue no jobs")
+        return result
+
+    def _builders(self) -> Iterator[_Builder]:
+        yield from self._read
+        for builder in self._unread:
+            self._read.append(builder)
+            yield builder
 
 
 class _Builder:
-    """Makes the jobs of one queue statement, from the number *first_proc* on."""
+    """Makes the jobs of one queue statement."""
 
-    def __init__(self, statement: Statement, context: Context, first_proc: int) -> None:
-        self._statement = statement
-        self._next = first_proc
+    def __init__(self, statement: Statement, context: Context, varying: Sequence[str]) -> None:
+        self.statement = statement
+        self._next = 0
+        self._shared: tuple[Ad, dict[str, Any]] | None = None
         self.commands = Commands(statement, context)
         queue = statement.queue
         self._variables = queue.variables if queue.mode is not None else ()
-        statement.declare(self._variables)
-        items = {name.lower() for name in self._variables} | {"row", "itemindex"}
+        statement.declare([*self._variables, *varying])
+        items = {name.lower() for name in (*self._variables, *varying)} | {"row", "itemindex"}
+        items |= CLUSTER_NAMES if varying else frozenset()
         rules = [
             *refusals(),
             *program_rules.RULES,
@@ -133,18 +158,29 @@ class _Builder:
             self.uses_cluster |= any(graph.reaches(name, CLUSTER_NAMES.__contains__) for name in names)
         self._fixed = fixed
 
-    def groups(self) -> Iterator[JobGroup]:
-        """Yield the jobs, with identical ones in one group."""
-        count = self._statement.count()
-        items = self._statement.items()
+    @cached_property
+    def unused(self) -> list[str]:
+        """The warnings about lines that are no commands."""
+        return list(self.statement.unused(standing_of))
+
+    @cached_property
+    def without_effect(self) -> list[str]:
+        """The commands that have no effect here."""
+        return list(without_effect(self.commands))
+
+    def groups(self, first_proc: int) -> Iterator[JobGroup]:
+        """Yield the jobs, from the number *first_proc* on, with identical ones in one group."""
+        self._next = first_proc
+        count = self.statement.count()
+        items = self.statement.items()
         if not count or items == []:
             return
-        shared: Ad | None = None
         for row, values in items or [(0, ())]:
             self._set_item(row, values)
-            if shared is None:
-                shared = {**_BASE, **self._build(self._fixed)}
-                columns = _columns(shared)
+            if self._shared is None:
+                ad = {**_BASE, **self._build(self._fixed)}
+                self._shared = ad, _columns(ad)
+            shared, columns = self._shared
             for group in self._of_item(shared, count):
                 for name, value in columns.items():
                     setattr(group, name, value)
@@ -156,9 +192,9 @@ class _Builder:
 
     def _set_item(self, row: int, values: tuple[str, ...]) -> None:
         for name in ("Row", "ItemIndex"):
-            self._statement.set(name, str(row))
+            self.statement.set(name, str(row))
         for name, value in zip(self._variables, values, strict=False):
-            self._statement.set(name, value)
+            self.statement.set(name, value)
             if not value:
                 self.commands.warn(f"Empty value(s) for {name} at ItemIndex={row}!")
 
@@ -194,8 +230,8 @@ class _Builder:
 
     def _set_proc(self, proc: int | str, step: int | str) -> None:
         for name in ("Process", "ProcId"):
-            self._statement.set(name, str(proc))
-        self._statement.set("Step", str(step))
+            self.statement.set(name, str(proc))
+        self.statement.set("Step", str(step))
 
     def _build(self, rules: list[Rule]) -> Ad:
         ad: Ad = {}

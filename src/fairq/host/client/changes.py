@@ -136,7 +136,10 @@ def submit_jobs(
 
 def submit_dag(door: Door, nodes: Sequence[MadeNode], first: int) -> SubmittedDag:
     """Ask for the nodes of a DAG to be queued, which were made as clusters from *first* on."""
-    documents = [{**_jobs_document(node.made), "parents": node.parents} for node in nodes]
+    documents = [
+        {**_jobs_document(node.made), "parents": node.parents, "category": node.category, "most": node.most}
+        for node in nodes
+    ]
     uses_cluster = any(node.made.uses_cluster for node in nodes)
     answer = door.ask("submit dag", {"nodes": documents, "cluster": first if uses_cluster else None})
     return SubmittedDag(answer["clusters"], answer["jobs"], answer["warnings"])

@@ -158,7 +158,7 @@ def _submit(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
 def _submit_dag(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
     """Queue the nodes of a DAG as the asker; raises RequestError if they name other clusters than the next ones."""
     from fairq.host.verb.submission import submission_of
-    from fairq.steps.jobs.dag import MadeNode, next_cluster, queue_dag
+    from fairq.steps.jobs.dag import MadeNode, check_nodes, next_cluster, queue_dag
 
     given = _exactly(arguments, {"nodes", "cluster"})
     expected = None if given["cluster"] is None else _whole(given["cluster"])
@@ -166,18 +166,23 @@ def _submit_dag(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
         raise RequestError(problem=f"nodes is not a list of 1 to {MOST_NAMES}")
     nodes = []
     for number, one in enumerate(given["nodes"]):
-        node = _exactly(members(one, "a node"), {"ads", "groups", "parents"})
+        node = _exactly(members(one, "a node"), {"ads", "groups", "parents", "category", "most"})
         parents = node["parents"]
         if not isinstance(parents, list) or not all(type(place) is int and 0 <= place < number for place in parents):
             raise RequestError(problem="the parents of a node are not nodes before it")
-        nodes.append(MadeNode(submission_of(node), parents))
+        category, most = node["category"], _whole(node["most"])
+        if category is not None and (not text(category, "category") or most < 1):
+            raise RequestError(problem="the category of a node has no limit")
+        nodes.append(MadeNode(submission_of(node), parents, None, category, most))
+    whole = check_nodes(nodes, pool.settings)
     first = next_cluster(pool.state)
     if expected not in (None, first):
         raise RequestError(problem=f"the next cluster is {first}, not {expected}; make the jobs again")
     done = queue_dag(pool.state, pool.settings, nodes, first, actor.user, actor, host=pool.host)
     if expected is not None and done.clusters[0] != expected:
         raise RequestError(problem="another process has taken the cluster; submit again")
-    return {"clusters": done.clusters, "jobs": done.jobs, "warnings": done.warnings}
+    warnings = list(dict.fromkeys([*whole.warnings, *done.warnings]))
+    return {"clusters": list(done.clusters), "jobs": done.jobs, "warnings": warnings}
 
 
 def _finish(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:

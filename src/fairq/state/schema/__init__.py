@@ -7,7 +7,7 @@ from fairq.state.schema import waits
 BASELINE = 23
 """The number of the schema in `baseline`. Older ones were never released, and are refused."""
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (waits.STATEMENTS,)
+MIGRATIONS: tuple[tuple[str, ...], ...] = (waits.STATEMENTS, waits.CATEGORIES)
 """The statements of each step in order: the first leads from the baseline to the next number. Never edit a step that
 was released."""
 

@@ -46,3 +46,12 @@ STATEMENTS = (
     """,
     guard("job_cap", "cluster running idle queued"),
 )
+
+CATEGORIES = (
+    "ALTER TABLE job_cap ADD COLUMN category TEXT",
+    "ALTER TABLE job_cap ADD COLUMN clusters INTEGER",
+    "CREATE INDEX job_cap_category ON job_cap (category) WHERE category IS NOT NULL",
+    "DROP INDEX guard_job_cap",
+    guard("job_cap", "cluster running idle queued clusters", "category?"),
+)
+"""The categories of nodes of DAGs."""

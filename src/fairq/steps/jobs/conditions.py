@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -27,6 +27,9 @@ _CAPS = ("MaxRunning", "JobMaterializeMaxIdle", "JobMaterializeLimit")
 CONDITIONS = frozenset(name.lower() for name in (*_AFTERS, "BeginTime", "DeferralTime", *FIELDS, *_CAPS))
 """The attributes, in lower case, without which a job waits for nothing but a slot."""
 
+_SCHEDULE = frozenset(map(str.lower, FIELDS))
+_TIMES = CONDITIONS - {name.lower() for name in (*_AFTERS, *_CAPS)}
+
 _DEFERRAL, _WINDOW, _PREPARATION = "DeferralTime", "DeferralWindow", "DeferralPrepTime"
 _USUAL_PREPARATION = 300
 """Seconds before its time at which a job may be matched; HTCondor's default."""
@@ -36,13 +39,15 @@ _MOST = 10_000
 """Ended jobs of a cluster that are read at once."""
 
 
-def wait_of(state: State, settings: Settings, actor: Actor, ranges: Sequence[JobRange], ads: Mapping[int, Ad]) -> Waits:
-    """Return what new jobs wait for; *ads* are their shared ads by number.
+def wait_of(
+    others: Others, ranges: Sequence[JobRange], ads: Mapping[int, Ad], category: tuple[str, int] | None = None
+) -> Waits:
+    """Return what the new jobs of one cluster wait for; *ads* are their shared ads by number.
 
     Raises UnknownJobError, NoMatchingJobError: there are no such jobs, or none that the actor may see;
     JobAttributeError: the value of an attribute cannot be used.
     """
-    found = Waits(state, settings, actor)
+    found = Waits(others, category)
     try:
         for job in ranges:
             found.add_range(job, ads[job.ad_id])
@@ -51,9 +56,19 @@ def wait_of(state: State, settings: Settings, actor: Actor, ranges: Sequence[Job
     return found
 
 
+def store(state: State, found: Collection[Waits]) -> None:
+    """Store what the jobs of several clusters wait for."""
+    waits.add(
+        state,
+        [wait for one in found for wait in one.waits],
+        [after for one in found for after in one.afters],
+        [cap for one in found if (cap := one.cap) is not None],
+    )
+
+
 def is_cron(ad: Ad) -> bool:
     """Tell whether a job starts at times of cron."""
-    return any(is_given(ad, name) for name in FIELDS)
+    return not _SCHEDULE.isdisjoint(map(str.lower, ad)) and any(is_given(ad, name) for name in FIELDS)
 
 
 def times_of(ad: Ad, now: int) -> tuple[int | None, int | None]:
@@ -77,18 +92,31 @@ def deferral_window(ad: Ad, now: int) -> int:
 class Waits:
     """What jobs of one cluster wait for."""
 
-    def __init__(self, state: State, settings: Settings, actor: Actor) -> None:
-        self._others = _Others(state, settings, actor)
-        self._now = actor.time
-        self._state = state
+    def __init__(self, others: Others, category: tuple[str, int] | None) -> None:
+        self._others = others
+        self._now = others.now
         self.waits: list[JobWait] = []
         self.afters: list[JobAfter] = []
         self._caps: list[int | None] = [None] * len(_CAPS)
+        self._category = category
         self._cluster = 0
         self._last: tuple[Sequence[JobAfter], int | None, int | None] = ((), None, None)
 
     def __bool__(self) -> bool:
-        return bool(self.waits) or any(self._caps)
+        return bool(self.waits) or self.cap is not None
+
+    @property
+    def cap(self) -> JobCap | None:
+        """The caps of the cluster; None if it has none."""
+        if not any(self._caps) and self._category is None:
+            return None
+        running, idle, queued = self._caps
+        return JobCap(self._cluster, running, idle, queued, *(self._category or ()))
+
+    def all_wait(self, count: int) -> bool:
+        """Tell whether all jobs of the cluster, *count* ones, wait for others that may still let them start."""
+        waiting = sum(one.last_proc - one.first_proc + 1 for one in self.waits if one.open)
+        return waiting == count and all(one.is_met is not False for one in self.afters)
 
     def add_range(self, job: JobRange, shared: Ad) -> None:
         """Add jobs with this *shared* ad; raises UnusableValueError."""
@@ -101,15 +129,20 @@ class Waits:
 
     def _add(self, ad: Ad, job: JobRange) -> None:
         self._cluster = job.cluster
+        given = CONDITIONS.intersection(map(str.lower, ad))
+
+        def value(name: str) -> Any:
+            return read(ad, name, self._now) if name.lower() in given else None
+
         named = [
             (how, word.strip())
             for name, how in _AFTERS.items()
-            for word in (read(ad, name, self._now) or "").split(",")
+            for word in (value(name) or "").split(",")
             if word.strip()
         ]
         afters = [one for how, word in named for one in self._others.conditions(how, word)]
-        self._caps = [_least(most, read(ad, name, self._now)) for most, name in zip(self._caps, _CAPS, strict=True)]
-        begin, deadline = times_of(ad, self._now)
+        self._caps = [_least(most, value(name)) for most, name in zip(self._caps, _CAPS, strict=True)]
+        begin, deadline = (None, None) if given.isdisjoint(_TIMES) else times_of(ad, self._now)
         if not afters and begin is None and deadline is None:
             return
         former, self._last = self._last, (afters, begin, deadline)
@@ -120,20 +153,18 @@ class Waits:
         self.waits.append(JobWait(job.cluster, job.first_proc, job.last_proc, still_open, begin, deadline))
         self.afters += [replace(one, cluster=job.cluster, first_proc=job.first_proc) for one in afters]
 
-    def store(self) -> None:
-        """Store all of it."""
-        caps = [JobCap(self._cluster, *self._caps)] if any(self._caps) else []
-        waits.add(self._state, self.waits, self.afters, caps)
-
 
 def _least(one: int | None, other: int | None) -> int | None:
     return min((most for most in (one, other) if most is not None), default=None)
 
 
-class _Others:
-    """Finds the jobs that conditions name; many jobs name the same ones."""
+class Others:
+    """Finds the jobs that conditions name; many jobs name the same ones. *queued* are new jobs by cluster."""
 
     def __init__(self, state: State, settings: Settings, actor: Actor) -> None:
+        """Store the arguments: the *actor* may name what they may see."""
+        self.queued: dict[int, list[JobRange]] = {}
+        self.now = actor.time
         self._state = state
         self._actor = actor
         self._is_private = settings["pool.private_jobs"] and not actor.administrator
@@ -163,7 +194,8 @@ class _Others:
 
     def _condition(self, how: str, word: str, cluster: int, first: int, last: int) -> JobAfter:
         left = failed = known = 0
-        for job in jobs.select(self._state, cluster=cluster, schedd=""):
+        is_new = cluster in self.queued
+        for job in self.queued[cluster] if is_new else jobs.select(self._state, cluster=cluster, schedd=""):
             count = min(job.last_proc, last) - max(job.first_proc, first) + 1
             if count <= 0 or self._is_hidden(job.owner):
                 continue
@@ -172,7 +204,7 @@ class _Others:
                 left += count
             else:
                 failed += sum(self._failed_in_queue(job, proc) for proc in _procs(job, first, last))
-        for count, did_fail in self._ended(cluster, first, last):
+        for count, did_fail in () if is_new else self._ended(cluster, first, last):
             known += count
             failed += count if did_fail else 0
         if not known or (last != WHOLE and known < last - first + 1):
@@ -187,7 +219,7 @@ class _Others:
         ad = job.ad_of(job_ads.ads(self._state, [job.ad_id])[job.ad_id], proc)
         facts = [launch.ended or {} for launch in launches.of_job(self._state, job.cluster, proc)]
         last = facts[-1] if facts else {}
-        return not is_success(ad, last.get("exit_code"), last.get("signal"), self._actor.time)
+        return not is_success(ad, last.get("exit_code"), last.get("signal"), self.now)
 
     def _ended(self, cluster: int, first: int, last: int) -> Iterator[tuple[int, bool]]:
         """Yield how many jobs have left the queue, and whether they failed."""
@@ -199,7 +231,7 @@ class _Others:
                 before = one.end_time, number
                 count = min(one.last_proc, last) - max(one.first_proc, first) + 1
                 if not self._is_hidden(one.owner):
-                    yield count, has_failed(one, ads[one.ad_id], self._actor.time)
+                    yield count, has_failed(one, ads[one.ad_id], self.now)
 
 
 def _procs(job: JobRange, first: int, last: int) -> Iterable[int]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -27,7 +28,7 @@ from fairq.formats.submitfile.standings import TABLE, Command, Standing, is_of_t
 from fairq.state import history, jobs, meta, undo
 from fairq.state.connection import State, reading, writing
 from fairq.state.location import resolve
-from fairq.steps.jobs.conditions import CONDITIONS, wait_of
+from fairq.steps.jobs.conditions import CONDITIONS, Others, Waits, store, wait_of
 from fairq.steps.jobs.groups import unknown_group
 from fairq.steps.jobs.name import job_name
 from fairq.steps.jobs.waits import settle
@@ -149,7 +150,7 @@ def queue(
         warnings, made = made.warnings, remade(cluster)
         made.warnings = warnings
         is_launched = is_launching(state, settings)
-        ranges = put(state, settings, made, cluster, domain, owner, actor, host, is_launched=is_launched)
+        ranges = put(state, settings, {cluster: made}, domain, owner, actor, host, is_launched=is_launched)[cluster]
         entries = history.record(state, actor, [change_of(cluster, made, ranges)], own=True)
         undo.record(state, actor, entries, "submit", {"cluster": cluster}, settings["pool.undo_kept"])
         is_first = not is_launched and meta.get(state, _TOLD) is None
@@ -163,33 +164,44 @@ def queue(
 def put(
     state: State,
     settings: Settings,
-    made: Submission,
-    cluster: int,
+    made: Mapping[int, Submission],
     domain: str,
     owner: str,
     actor: Actor,
     host: str,
     *,
     is_launched: bool,
-) -> list[JobRange]:
-    """Put the jobs *made* into the queue as *cluster*, in the caller's transaction, without its history."""
-    ranges = _ranges(made, cluster, domain, owner, actor, _ad_numbers(state))
-    check_submitters(settings, actor, {job.submitter for job in ranges}, owner, domain)
-    _check_limits(state, settings, owner, made)
-    conditions = None
-    if _has_conditions(made):
-        conditions = wait_of(state, settings, actor, ranges, jobs.ads(state, {job.ad_id for job in ranges}))
-        for job in ranges if conditions else ():
+    categories: Mapping[int, tuple[str, int]] = MappingProxyType({}),
+) -> dict[int, list[JobRange]]:
+    """Put the jobs *made*, by their cluster, into the queue, in the caller's transaction, without their history.
+
+    *categories* has the clusters that are limited together: the category, and how many may be in the queue.
+    """
+    number = _ad_numbers(state)
+    ranges = {cluster: _ranges(one, cluster, domain, owner, actor, number) for cluster, one in made.items()}
+    jobs_of_all = [job for found in ranges.values() for job in found]
+    check_submitters(settings, actor, {job.submitter for job in jobs_of_all}, owner, domain)
+    _check_limits(state, settings, owner, list(made.values()))
+    others = Others(state, settings, actor)
+    ads = {job.ad_id: group.shared for one in ranges for job, group in zip(ranges[one], made[one].groups, strict=True)}
+    waiting: dict[int, Waits] = {}
+    for cluster, found in ranges.items():
+        if cluster in categories or _has_conditions(made[cluster]):
+            conditions = wait_of(others, found, ads, categories.get(cluster))
+            if conditions:
+                waiting[cluster] = conditions
+        for job in found if cluster in waiting else ():
             job.status = int(JobStatus.WAITING) if job.status == JobStatus.IDLE else job.status
-    jobs.add(state, ranges)
-    events.record(state, ranges, events.SUBMITTED, {"host": host}, actor.time, always=is_launched)
-    if conditions:
-        conditions.store()
-        settle(state, [cluster], actor.time)
-        held = jobs.select(state, cluster=cluster, schedd="", statuses=[JobStatus.HELD])
-        made.warnings += [
+        others.queued[cluster] = found
+    jobs.add(state, jobs_of_all)
+    events.record(state, jobs_of_all, events.SUBMITTED, {"host": host}, actor.time, always=is_launched)
+    store(state, waiting.values())
+    unsettled = [cluster for cluster, conditions in waiting.items() if not conditions.all_wait(len(made[cluster]))]
+    settle(state, unsettled, actor.time)
+    for cluster in unsettled:
+        made[cluster].warnings += [
             f"job {job_name(cluster, job.first_proc, job.last_proc)} is held: {job.reason}"
-            for job in held
+            for job in jobs.select(state, cluster=cluster, schedd="", statuses=[JobStatus.HELD])
             if job.hold_code == UNMET
         ]
     return ranges
@@ -234,14 +246,17 @@ def _is_skipped_together(settings: Settings) -> bool:
 
 
 def _differ_in_needs(made: Submission) -> bool:
-    """Say whether the jobs differ in their Requirements or in what they request: one may match where another does not.
+    """Say whether jobs of a cluster differ in their Requirements or in what they request: one may match where another
+    does not.
 
     Statements and items make jobs that differ, with the number of the job in a request as well.
     """
     first: Ad | None = None
     for group in made.groups:
         if any(map(_is_need, group.template or ())):
-            return len(made) > 1
+            return True
+        if not group.first_proc:
+            first = None
         needs = {name.lower(): value for name, value in {**group.shared, **(group.own or {})}.items() if _is_need(name)}
         if first is None:
             first = needs
@@ -270,7 +285,7 @@ _DEFAULTS_OF_HOST = {"max_jobs_per_owner": 100_000, "max_jobs_per_submission": 2
 """HTCondor's defaults (manual, MAX_JOBS_PER_OWNER and MAX_JOBS_PER_SUBMISSION), where people share a pool."""
 
 
-def _check_limits(state: State, settings: Settings, owner: str, made: Submission) -> None:
+def _check_limits(state: State, settings: Settings, owner: str, made: Sequence[Submission]) -> None:
     """Raise TooManyJobsError if the queue would have too many jobs; a range of alike jobs costs what one costs."""
     is_shared = settings["pool.state"] is not None and resolve(Path(settings["pool.state"])) == resolve(state.path)
 
@@ -281,10 +296,10 @@ def _check_limits(state: State, settings: Settings, owner: str, made: Submission
         if most is not None and there + new > most:
             raise TooManyJobsError(new=new, who=who, there=there, most=most, name=name)
 
-    ranges = len(made.groups)
-    check("max_jobs_per_submission", "a submission has", 0, ranges)
-    check("max_jobs_per_owner", f"{owner} has", jobs.count_ranges(state, owner), ranges)
-    check("max_jobs_submitted", "the queue has", jobs.count(state), len(made))
+    ranges = [len(one.groups) for one in made]
+    check("max_jobs_per_submission", "a submission has", 0, max(ranges))
+    check("max_jobs_per_owner", f"{owner} has", jobs.count_ranges(state, owner), sum(ranges))
+    check("max_jobs_submitted", "the queue has", jobs.count(state), sum(map(len, made)))
 
 
 def _unknown_groups(made: Submission, settings: Settings) -> list[str]:

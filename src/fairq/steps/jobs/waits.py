@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from fairq.common.quantities import shown_time
+from fairq.common.quantities import counted, shown_time
 from fairq.common.records import UNUSABLE, JobRange, JobStatus
-from fairq.common.waits import AFTER_FAILED, UNMET, JobAfter, JobCap, JobWait
+from fairq.common.waits import AFTER_FAILED, UNMET, JobAfter, JobCap, JobWait, category_name
 from fairq.state import jobs, runs, waits
 from fairq.state.connection import State
 from fairq.state.job_ranges import Procs
@@ -111,7 +111,7 @@ def _started(state: State, wait: JobWait, since: int) -> str | None:
 
 def is_due(state: State, now: int) -> bool:
     """Tell whether `let_begin` may have something to do."""
-    return bool(waits.begun(state, now) or waits.missed(state, now) or waits.capped(state))
+    return bool(waits.begun(state, now) or waits.missed(state, now) or waits.capped(state) or waits.admitted(state))
 
 
 def let_begin(state: State, now: int) -> None:
@@ -119,6 +119,7 @@ def let_begin(state: State, now: int) -> None:
     clusters = {*waits.begun(state, now), *waits.capped(state)}
     waits.forget_begun(state, now)
     settle(state, clusters, now)
+    settle(state, waits.admitted(state), now)
     for wait in waits.missed(state, now):
         late = list(_within(state, wait, (JobStatus.IDLE, JobStatus.WAITING)))
         _hold(state, late, LATE, MISSED, now)
@@ -191,6 +192,9 @@ def _room(state: State, cap: JobCap | None) -> float:
     counts = jobs.counts_of(state, cap.cluster)
     running, held = counts.get(JobStatus.RUNNING, 0), counts.get(JobStatus.HELD, 0)
     in_queue = running + held + counts.get(JobStatus.COMPLETED, 0)
+    is_first = not (in_queue or counts.get(JobStatus.IDLE))
+    if cap.category is not None and is_first and waits.in_use(state, cap.category) >= (cap.clusters or 0):
+        return 0
     limits = ((cap.running, running), (cap.idle, 0), (cap.queued, in_queue))
     return min((most - used for most, used in limits if most is not None), default=inf)
 
@@ -272,8 +276,13 @@ class Reasons:
             return texts[wait.first_proc]
         if wait is not None and wait.begin is not None and not wait.waived:
             return shown_time(wait.begin)
-        limits = (("running", cap.running), ("idle", cap.idle), ("queued", cap.queued)) if cap is not None else ()
-        return ", ".join(f"its limit of {most} {what}" for what, most in limits if most is not None)
+        if cap is None:
+            return ""
+        limits = (("running", cap.running), ("idle", cap.idle), ("queued", cap.queued))
+        found = [f"its limit of {most} {what}" for what, most in limits if most is not None]
+        if cap.category is not None:
+            found.append(f"the limit of {counted(cap.clusters or 0, 'node')} of category {category_name(cap.category)}")
+        return ", ".join(found)
 
     def _conditions(self, wait: JobWait) -> str:
         found = waits.open_conditions(self._state, wait, _SHOWN)
