@@ -21,6 +21,7 @@ REGISTRY: dict[str, Listing] = {
     "status": Listing("fairq.cli.status", "Show the pool at a glance."),
     "negotiate": Listing("fairq.cli.negotiate", "Run one negotiation cycle."),
     "run": Listing("fairq.cli.run", "Run jobs: negotiate whenever something has changed."),
+    "shell": Listing("fairq.cli.shell", "Open a terminal in a slot of this machine."),
     "wait": Listing("fairq.cli.wait", "Wait until jobs have ended."),
     "tail": Listing("fairq.cli.tail", "Print the end of the output of a job."),
     "log": Listing("fairq.cli.log", "Show what happened to a job."),

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
 from fairq.cli.command import App, Context
-from fairq.cli.invocation import Invocation, operating_system_user
+from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now, parse_duration
 from fairq.cli.output import Column, Output, Table, View, emit
 from fairq.cli.pool_pause import note_pause
 from fairq.cli.single_dash import SEPARATOR
+from fairq.cli.submission import queued, submitter_here
 from fairq.cli.submit_dag import SUFFIX, submit_dag
 from fairq.cli.submit_program import attribute_of, items_of, notification_of, program_of
 from fairq.cli.submit_script import script_as_options
@@ -202,9 +201,6 @@ def submit(
 
     Identical jobs are stored once: a million cost no more than one.
     """
-    from fairq.common.hardware import architecture, host_name, operating_system
-    from fairq.steps.jobs.submit import Context as JobContext
-    from fairq.steps.jobs.submit import submit as step
     from fairq.steps.jobs.submit import time_macros
 
     invocation, output = context.obj, context.obj.output
@@ -240,14 +236,7 @@ def submit(
     waits = {name: ",".join(listed) for name, listed in afters.items() if listed}
     limits = {"begin": begin, "max_running": max_running}
     waits |= {name: str(value) for name, value in limits.items() if value is not None}
-    user = JobContext(
-        owner=operating_system_user(),
-        directory=Path.cwd(),
-        machine=architecture(),
-        system=operating_system(),
-        environment=os.environ,
-        now=actor.time,
-    )
+    user = submitter_here(actor)
     if program is None and file is not None and file.endswith(SUFFIX):
         emit(submit_dag(invocation, file, batch_name, user, actor, now, dry_run), output)
         return
@@ -281,18 +270,11 @@ def submit(
             macros_of_script=variable,
             verbatim=verbatim,
         )
-    path, settings, host = invocation.state_path, invocation.settings, host_name()
-    door = None if dry_run else invocation.by_program(actor, now)
-    if door is None:
-        submitted = step(path, settings, source, user, actor, host=host, dry_run=dry_run)
-    else:
-        from fairq.host.client.changes import submit_jobs
-
-        submitted = submit_jobs(door, path, settings, source, user, actor, host)
+    submitted = queued(invocation, source, user, actor, now, dry_run=dry_run)
     if noted:
         invocation.note(f"without effect here: {', '.join(noted)}")
     _note(invocation, submitted)
-    note_pause(invocation, path, actor.time)
+    note_pause(invocation, invocation.state_path, actor.time)
     emit(_view(submitted, output, dry_run, terse), output)
 
 

@@ -221,7 +221,7 @@ SUBMIT = Dialect(
         Spelling("spool", cure=_FILES),
         Spelling("file", 2, values=1, bare=True),
         Spelling("unused", effect=False),
-        Spelling("interactive", cure="fairq starts no shell in a slot; give -- PROGRAM ARGS..."),
+        Spelling("interactive", cure="use fairq shell"),
         Spelling("maxjobs", 4, cure="set schedd.max_jobs_per_submission"),
         Spelling("single-cluster", 3, effect=False),
         Spelling("factory", 4, effect=False),

@@ -1,4 +1,4 @@
-"""What can go wrong with jobs that run: exit codes 88 to 95, and 119 to 121 with engines that run them."""
+"""What can go wrong with jobs that run: exit codes 58, 63, 88 to 95, and 119 to 121 with engines that run them."""
 
 from __future__ import annotations
 
@@ -45,6 +45,20 @@ class WaitTimeoutError(FairqError):
 
     exit_code = 93
     summary = "Jobs have not ended within the time of 'fairq wait --timeout'"
+
+
+class NoShellError(FairqError):
+    """no slot of this pool is one of this machine that fairq starts jobs in; {cure}"""
+
+    exit_code = 58
+    summary = "There is no slot for 'fairq shell'"
+
+
+class ShellEndedError(FairqError):
+    """job {job} has ended: {reason}"""
+
+    exit_code = 63
+    summary = "The job of 'fairq shell' was preempted, removed or held"
 
 
 class StarterError(FairqError):

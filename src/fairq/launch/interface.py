@@ -64,6 +64,7 @@ class Assignment(Struct, frozen=True):
     what the slot has for the run, and *place* has the attributes ``Engine...`` of the slot, as the engine wrote them.
     *transfer* has the attributes ``Transfer...`` of the job's ad.
 
+    An interactive job gets a terminal instead of files; *terminal* is the address of the command that waits for it.
     The program starts at *start_time* (seconds since 1970; None: at once), at most *start_window* seconds later.
     """
 
@@ -96,6 +97,7 @@ class Assignment(Struct, frozen=True):
     transfer: Mapping[str, Any] = field(default_factory=dict)
     start_time: float | None = None
     start_window: float = 0.0
+    terminal: str | None = None
 
 
 class Started(Struct, frozen=True):

@@ -10,6 +10,8 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
+from fairq.launch.supervisor.terminal import ADDRESS
+
 LARGEST = 64 << 20
 """Bytes of the largest document."""
 
@@ -97,6 +99,10 @@ def _is_seconds(value: Any) -> bool:
     return type(value) in (int, float) and math.isfinite(value) and 0 <= value < 1e12
 
 
+def _is_terminal(value: Any) -> bool:
+    return _is_text(value) and ADDRESS.fullmatch(value) is not None
+
+
 def _whole(least: int, most: int) -> Callable[[Any], bool]:
     return lambda value: type(value) is int and least <= value <= most
 
@@ -134,6 +140,7 @@ FIELDS: dict[str, Callable[[Any], bool]] = {
     "job_seconds": _or_none(_is_seconds),
     "start_time": _or_none(_is_seconds),
     "start_window": _is_seconds,
+    "terminal": _or_none(_is_terminal),
     "kill_signal": _is_signal,
     "signals": lambda value: (
         isinstance(value, dict) and value.keys() <= _ORDERS and all(map(_is_signal, value.values()))

@@ -144,7 +144,7 @@ def _specification(policy: Policy, directory: int, run: dict[str, Any], base: st
 def _refused(policy: Policy, run: str, place: str, refusal: object) -> dict[str, Any]:
     return {
         "run": run, "run_directory": place, "cgroup": None, "memory": None, "cores": [], "output": "", "error": "",
-        "output_files": [],
+        "output_files": [], "terminal": None,
         "keep_output": 0, "owner": None, "orders": f"{policy.state}.runs/{run}", "refusal": refusal,
     }  # fmt: skip
 

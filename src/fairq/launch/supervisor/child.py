@@ -8,10 +8,11 @@ import json
 import os
 import resource
 import signal
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from fairq.launch import processes
-from fairq.launch.supervisor import cgroup, record
+from fairq.launch.supervisor import cgroup, record, terminal
 from fairq.launch.supervisor.executable import fault_of
 from fairq.launch.supervisor.identity import become
 
@@ -22,17 +23,20 @@ _OUT_OF_MEMORY_SCORE = "500"
 """The oom_score_adj of jobs: out of memory, the kernel kills jobs before supervisors and other people's programs."""
 
 
-def become_job(spec: dict[str, Any], directory: int, group: str | None, report: int) -> NoReturn:
-    """Turn this process into the job; on a failure, report (step, errno, text) as JSON and exit."""
+def become_job(
+    spec: dict[str, Any], directory: int, group: str | None, report: int, pair: tuple[int, int] | None
+) -> NoReturn:
+    """Turn this process into the job; on a failure, report (step, errno, text) as JSON and exit.
+
+    *pair* are the sides of the terminal of an interactive job.
+    """
     step = "session"
     try:
         os.setsid()
         # This process has the supervisor's lock until it can be found: nobody takes the run for lost before.
         record.note_job(directory, {"pid": os.getpid(), "start": processes.start_of(os.getpid())})
         # Before any file is opened: a job that waits for one must not keep the lock.
-        os.dup2(report, 3, inheritable=False)
-        os.closerange(4, 1 << 20)
-        report = 3
+        _close_all_but(report, *(pair or ()))
         step = "limits"
         for name, value in spec["limits"].items():
             kind = getattr(resource, name)
@@ -59,15 +63,8 @@ def become_job(spec: dict[str, Any], directory: int, group: str | None, report: 
             os.close(_opened(spec["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND))
         step = "directory"
         os.chdir(spec["directory"])
-        step = "input"
-        _become(0, _opened(spec["input"] or os.devnull, os.O_RDONLY))
-        step = "output"
-        _become(1, _output(spec, "output"))
-        step = "error"
-        if spec["error"] == spec["output"]:
-            os.dup2(1, 2)
-        else:
-            _become(2, _output(spec, "error"))
+        for opening in _open_files(spec, pair):
+            step = opening
         step = "program"
         _default_signals()
         _execute(spec["program"], spec["environment"])
@@ -78,6 +75,34 @@ def become_job(spec: dict[str, Any], directory: int, group: str | None, report: 
             step, text = fault_of(error.filename, number) or (step, text)
         os.write(report, json.dumps([step, number, text]).encode())
     os._exit(127)
+
+
+def _open_files(spec: dict[str, Any], pair: tuple[int, int] | None) -> Iterator[str]:
+    """Open the standard files of the job; yield each step before it is made."""
+    if pair is not None:
+        master, slave = pair
+        yield "terminal"
+        terminal.hand_over(spec["terminal"], master)
+        terminal.become_controlling(slave)
+        return
+    yield "input"
+    _become(0, _opened(spec["input"] or os.devnull, os.O_RDONLY))
+    yield "output"
+    _become(1, _output(spec, "output"))
+    yield "error"
+    if spec["error"] == spec["output"]:
+        os.dup2(1, 2)
+    else:
+        _become(2, _output(spec, "error"))
+
+
+def _close_all_but(*kept: int) -> None:
+    """Close all files but the standard ones and those *kept*, which end with the execution of the program."""
+    first = 3
+    for descriptor in sorted(kept):
+        os.closerange(first, descriptor)
+        first = descriptor + 1
+    os.closerange(first, 1 << 20)
 
 
 def _score() -> None:

@@ -12,7 +12,7 @@ import time
 from typing import Any, NoReturn
 
 from fairq.launch import processes
-from fairq.launch.supervisor import cgroup, record
+from fairq.launch.supervisor import cgroup, record, terminal
 from fairq.launch.supervisor.child import IGNORED, become_job
 from fairq.launch.supervisor.identity import work_apart
 
@@ -22,6 +22,8 @@ _LIBRARY = ctypes.CDLL(None, use_errno=True)
 _LOOK = 1.0
 """Seconds between two checks of a job's memory and kept output."""
 _CLOSE_LOOK = 0.2
+_HANG_UP = 2.0
+"""Seconds for which an interactive job may continue without its terminal."""
 _LONGEST_SLEEP = 60.0
 """Seconds between two looks at the clock before a start: it may be set meanwhile."""
 _LONGEST_MOVE = 600.0
@@ -69,6 +71,7 @@ class Supervisor:
         self.reason = "exit"
         self.kill_at: float | None = None
         self.killed_for_memory = False
+        self.terminal: int | None = None
 
     def run(self) -> None:
         """Start the job, watch it, kill its process tree, record the end."""
@@ -189,14 +192,23 @@ class Supervisor:
 
     def _start_job(self) -> list[Any] | None:
         """Fork the job; return (step, errno, text) if its program could not be executed."""
+        pair = None
+        if self.spec["terminal"] is not None:
+            try:
+                pair = terminal.open_pair(self.spec["owner"] and self.spec["owner"]["uid"])
+            except OSError as error:
+                return ["terminal", error.errno or 0, error.strerror or str(error)]
+            self.terminal = pair[1]
         hear, say = os.pipe()
         self.job = -1 if self.group is None else cgroup.fork(self.group)
         is_inside = self.job >= 0
         if not is_inside:
             self.job = os.fork()
         if self.job == 0:
-            become_job(self.spec, self.directory, None if is_inside else self.group, say)
+            become_job(self.spec, self.directory, None if is_inside else self.group, say, pair)
         os.close(say)
+        if pair is not None:
+            os.close(pair[0])
         text = self._hear(hear)
         os.close(hear)
         return json.loads(text) if text else None
@@ -222,8 +234,13 @@ class Supervisor:
                 if due:
                     self._stop(due[0])
             elif self.kill_at <= now:
+                if self.reason == "exit":
+                    self.reason = "hangup"
                 return
             if look_at <= now:
+                if self.kill_at is None and self.terminal is not None and terminal.is_hung_up(self.terminal):
+                    # The kernel has sent SIGHUP; a program that ignores it is killed.
+                    self.kill_at = now + _HANG_UP
                 used = self._sample(memory is not None)
                 flooded = [_trim(path, self.spec["keep_output"]) for path in self._kept()]
                 if memory is not None and used > memory * 1024:

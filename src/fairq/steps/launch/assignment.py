@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairq.common.cron import FIELDS
 from fairq.common.expression_form import is_expression
+from fairq.common.interactive import TERMINAL
 from fairq.common.records import Ad, Launch
 from fairq.formats.submitfile.standings import refused_attributes
 from fairq.launch.interface import Assignment
@@ -121,6 +122,7 @@ def assignment(
         transfer=transfers_of(ad, now),
         start_time=read(ad, "DeferralTime", now),
         start_window=_positive(read(ad, "DeferralWindow", now)) or 0.0,
+        terminal=read(ad, TERMINAL, now),
     )
 
 

@@ -31,6 +31,8 @@ SUBMITTED_ON_HOLD = 15
 LOST = 26
 """HTCondor's hold codes (condor_holdcodes.h); a job lost too often is held with the code of the pool's policy."""
 
+NO_TERMINAL = "its terminal is gone, or on another machine"
+
 LATE = "it could not start within deferral_window of its deferral_time"
 
 _STEPS = {
@@ -94,12 +96,8 @@ def outcome(
 
 def _cut_short(ad: Ad, facts: dict[str, Any], former: Sequence[Launch], settings: Settings, now: int) -> Outcome:
     ended = facts["reason"]
-    if ended == "start":
-        what = _WHAT.get(facts["step"], f"it cannot be started ({facts['step']})")
-        names = {name: read_if_usable(ad, name, now) for name in ("Iwd", "In", "Out", "Err", "Cmd", "UserLog", "Owner")}
-        # The detail may quote the first line of a script.
-        reason = one_line(f"{what.format(**names)}: {facts['detail']}")
-        return Outcome(JobStatus.HELD, "held", reason, _STEPS.get(facts["step"], NOT_STARTED), facts["errno"])
+    if ended in ("start", "hangup"):
+        return _not_begun(ad, facts, now)
     if ended == "memory":
         limit, by = facts["memory_limit_mb"], facts["memory_limit_held_by"]
         used = max(facts["peak_memory_kb"] // 1024, limit or 0)
@@ -115,6 +113,17 @@ def _cut_short(ad: Ad, facts: dict[str, Any], former: Sequence[Launch], settings
     if ended == "engine":
         return Outcome(JobStatus.HELD, "held", one_line(facts["detail"]), facts["code"], facts.get("subcode", 0))
     return _lost(ad, facts, former, settings, now)
+
+
+def _not_begun(ad: Ad, facts: dict[str, Any], now: int) -> Outcome:
+    """Return the outcome of a job whose program did not begin, or has lost its terminal."""
+    if facts["reason"] == "hangup" or facts["step"] == "terminal":
+        return Outcome(JobStatus.REMOVED, "removed", NO_TERMINAL)
+    what = _WHAT.get(facts["step"], f"it cannot be started ({facts['step']})")
+    names = {name: read_if_usable(ad, name, now) for name in ("Iwd", "In", "Out", "Err", "Cmd", "UserLog", "Owner")}
+    # The detail may quote the first line of a script.
+    reason = one_line(f"{what.format(**names)}: {facts['detail']}")
+    return Outcome(JobStatus.HELD, "held", reason, _STEPS.get(facts["step"], NOT_STARTED), facts["errno"])
 
 
 def _seconds(ad: Ad, name: str, now: int) -> str:

@@ -1,5 +1,7 @@
 """periodic_hold, periodic_release, periodic_remove and leave_in_queue, evaluated once in each turn.
 
+An interactive job that does not run is removed once the command has ended that waits for it.
+
 Source: the manual of condor_submit; the order of ``UserPolicy::AnalyzePolicy``.
 """
 
@@ -12,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fairq.common.interactive import INTERACTIVE, TERMINAL
 from fairq.common.records import UNFORESEEN, UNUSABLE, Actor, Ad, Change, JobRange, JobStatus, Launch
 from fairq.common.waits import UNMET
+from fairq.launch.supervisor.terminal import is_heard
 from fairq.state import claims, history, jobs, launches
 from fairq.state.connection import State, reading, writing
 from fairq.steps.jobs.end import end_runs
@@ -23,7 +27,7 @@ from fairq.steps.launch import events
 from fairq.steps.launch.faults import Faults
 from fairq.steps.launch.holds import hold, job_range, procs_of
 from fairq.steps.launch.order import order_ends
-from fairq.steps.launch.outcome import BY_POLICY, BY_USER, at_exit
+from fairq.steps.launch.outcome import BY_POLICY, BY_USER, NO_TERMINAL, at_exit
 from fairq.steps.launch.values import read
 
 if TYPE_CHECKING:
@@ -60,7 +64,7 @@ def store_periodic(state: State, settings: Settings, actor: Actor, faults: Fault
 
 
 def _due(state: State, now: int, faults: Faults) -> Iterator[Due]:
-    found = jobs.with_policies(state, POLICIES)
+    found = jobs.with_policies(state, (*POLICIES, INTERACTIVE))
     shared = jobs.ads(state, {job.ad_id for job in found})
     faulty = {
         jobs.Procs(*one.key, one.proc) for one in launches.live(state) if (one.ordered or {}).get("code") == UNFORESEEN
@@ -118,6 +122,8 @@ def _of_job(job: JobRange, ad: Ad, now: int) -> Due | None:
     # Only the user may release a hold that the user requested, or a job that would be held again at its next start.
     if job.status == JobStatus.HELD and job.hold_code not in (BY_USER, UNUSABLE, UNMET) and read(ad, _RELEASE, now):
         return Due(job, _RELEASE, "periodic_release is true")
+    if job.status != JobStatus.RUNNING and (address := read(ad, TERMINAL, now)) and not is_heard(address):
+        return Due(job, _REMOVE, NO_TERMINAL)
     if read(ad, _REMOVE, now):
         return Due(job, _REMOVE, "periodic_remove is true")
     return None

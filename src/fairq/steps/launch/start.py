@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct, field
 
+from fairq.common.interactive import TERMINAL
 from fairq.common.quantities import counted
 from fairq.common.records import Actor, Ad, Launch, LaunchPhase
 from fairq.launch.cores import allot
@@ -182,6 +183,8 @@ def plan(
             ad |= _start_time(state, launch, ad, clock.now)
             if launch.launcher in engines and is_given(ad, "DeferralTime"):
                 raise UnusableValueError("DeferralTime", f"{launch.launcher} starts no job at a set time; use begin")
+            if launch.launcher in engines and is_given(ad, TERMINAL):
+                raise UnusableValueError(TERMINAL, f"{launch.launcher} starts jobs elsewhere")
             made = assignment(launch, ad, slot, settings, clock.now, cores, job.submitter, as_owner)
             wait = unready.get(launch.name) or (None if launch.launcher in engines else lacking(ad, slot, clock.now))
             if wait is None:

@@ -16,7 +16,9 @@ from typing import Any
 from fairq.common.arguments import split_arguments, split_environment, split_quoted
 from fairq.common.cron import FIELDS, numbers
 from fairq.common.expression_form import attribute, expression_text, is_expression
+from fairq.common.interactive import TERMINAL
 from fairq.common.records import PROC_PLACEHOLDER
+from fairq.launch.supervisor.terminal import ADDRESS
 from fairq.steps.mail import is_address
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -211,6 +213,13 @@ def _file(value: Any) -> str:
     return text
 
 
+def _terminal(value: Any) -> str:
+    text = _text(value)
+    if not ADDRESS.fullmatch(text):
+        raise ValueError("it is no address of a terminal; run fairq shell")
+    return text
+
+
 def _address(value: Any) -> str:
     text = _text(value)
     if text and not is_address(text):
@@ -324,6 +333,7 @@ KINDS: Mapping[str, Callable[[Any], Any]] = {
     "OutputDirectory": _file,
     "AppendFiles": _text,
     "UserLog": _file,
+    TERMINAL: _terminal,
     "Arguments": lambda value: _new_arguments(_string(value)),
     "Args": lambda value: _old_arguments(_string(value)),
     "Environment": lambda value: _variables(_in_quotes(_string(value))),
