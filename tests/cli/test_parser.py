@@ -135,7 +135,7 @@ def test_a_line_is_understood_or_refused_in_one_line(words, capsys, monkeypatch)
         ("undo x", "invalid value for N: 'x' is not a whole number; try 'fairq undo --help'"),
         ("submit --mem=4G ./a", "--mem is only for -- PROGRAM"),
         ("submit --job-name a ./a", "fairq submit has no --job-name: use --name"),
-        ("submit -i", "fairq submit has no -interactive: fairq starts no shell in a slot; give -- PROGRAM ARGS..."),
+        ("submit -i", "fairq submit has no -interactive: use fairq shell"),
         ("submit a -spool", "fairq submit has no -spool: jobs use the files of the submitting machine where they are"),
         ("submit ./a -n 3", "fairq submit has no -name: a pool is one state file: choose it with --state FILE; a"),
         ("why -rev 7", "fairq why has no -reverse-analyze: name the slot with --slot NAME"),

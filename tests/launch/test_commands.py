@@ -132,6 +132,26 @@ def test_tail_follows_until_the_job_ends(pool, fairq):
     assert fairq("tail", "--state", pool.state, "1.0", "-f").out == "1\n2\n3\n"
 
 
+def test_tail_shows_several_jobs_below_their_names(pool, fairq):
+    pool.slots(1)
+    pool.done("submit", "--each", "red", "--each", "blue", "--", "/bin/echo", "{}")
+    pool.submit("printf 'no end of line'")
+    pool.submit("echo late")
+    tail = ("tail", "--state", pool.state)
+    pool.done("hold", "3")
+    pool.done("run", "--until-idle")
+    shown = fairq(*tail, "1.0-1", "2", "3")
+    assert shown.out == "==> 1.0 <==\nred\n\n==> 1.1 <==\nblue\n\n==> 2.0 <==\nno end of line"
+    assert "job 3.0 has not run yet" in shown.err
+    following = subprocess.Popen(
+        [sys.executable, "-m", "fairq", *map(str, tail), "2", "3", "-f"], stdout=subprocess.PIPE, text=True
+    )
+    pool.done("release", "3")
+    pool.done("run", "--until-idle")
+    assert following.communicate()[0] == "==> 2.0 <==\nno end of line\n\n==> 3.0 <==\nlate\n"
+    assert pool("tail", "1.0-100").code == 2
+
+
 def test_nothing_in_the_output_of_a_job_steers_the_terminal(pool):
     pool.slots(1)
     pool.submit(r"printf '\033[2Jred\a\377 caf\303\251\n'")

@@ -23,7 +23,7 @@ REGISTRY: dict[str, Listing] = {
     "run": Listing("fairq.cli.run", "Run jobs: negotiate whenever something has changed."),
     "shell": Listing("fairq.cli.shell", "Open a terminal in a slot of this machine."),
     "wait": Listing("fairq.cli.wait", "Wait until jobs have ended."),
-    "tail": Listing("fairq.cli.tail", "Print the end of the output of a job."),
+    "tail": Listing("fairq.cli.tail", "Print the end of the output of jobs."),
     "log": Listing("fairq.cli.log", "Show what happened to a job."),
     "history": Listing("fairq.cli.history", "Show jobs that have ended."),
     "why": Listing("fairq.cli.why", "Explain why a job is idle, or what a submitter or group gets."),

@@ -1,19 +1,27 @@
-"""``fairq tail``: the output of a job."""
+"""``fairq tail``: the output of jobs."""
 
 from __future__ import annotations
 
 import os
 import sys
 import time
-from typing import Annotated
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import IO, Annotated
 
+from msgspec import Struct
 from typer import Argument, Option
 
 from fairq.cli.command import App, Context
 from fairq.cli.tools import TAIL
+from fairq.errors.base import UsageError
+from fairq.errors.launch import NoOutputError, NoRunError
 from fairq.errors.pool import InvalidJobIdError
 
 app = App()
+
+_MOST_JOBS = 100
 
 _NAP = 0.25
 _MOST = 1 << 20
@@ -25,51 +33,131 @@ _MOST = 1 << 20
     examples="""
         fairq tail 7.3             # the last lines of its output
         fairq tail 7.3 -f          # continue to print until the job ends
+        fairq tail 7.0-9 8 -f      # several jobs, each part below the name of its job
         fairq tail 7.3 --err       # the last lines of its standard error
     """,
 )
 def tail(
     context: Context,
-    job: Annotated[str, Argument(metavar="JOB", help="Job (7.0); a cluster (7) means job 7.0.")],
-    follow: Annotated[bool, Option("-f", "--follow", help="Continue to print until the job ends.")] = False,
+    jobs: Annotated[
+        list[str], Argument(metavar="JOB...", help="Job (7.0) or jobs (7.0-99); a cluster (7) means job 7.0.")
+    ],
+    follow: Annotated[bool, Option("-f", "--follow", help="Continue to print until the jobs end.")] = False,
     error: Annotated[bool, Option("--err", help="Print standard error, not standard output.")] = False,
     lines: Annotated[int, Option("-n", "--lines", metavar="N", min=0, help="Number of lines.")] = 10,
 ) -> None:
-    """Print the end of the output of a job's last run.
+    """Print the end of the output of a job's last run, or of several jobs' runs.
+
+    With several jobs, a line with the name of the job is above each part. Jobs that have not run yet are left out; with
+    -f, their output follows when they run.
 
     On a terminal, control characters are printed as escapes. A pipe gets the bytes as they are.
     """
-    from fairq.steps.launch.output import has_ended, open_output, output_of
-
     invocation = context.obj
-    cluster, proc = one_job(job)
-    name = f"{cluster}.{proc}"
-    place = output_of(invocation.existing_state, cluster, proc, error=error)
-    descriptor = open_output(place, name, "error output" if error else "output")
-    with os.fdopen(descriptor, "rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - _MOST))
-        write(_last_lines(file.read(size - file.tell()), lines))
-        while follow:
-            # Read before the last look at the output: output written before the end is shown.
-            is_over = has_ended(invocation.state_path, cluster, proc)
-            if os.fstat(file.fileno()).st_size < file.tell():
-                file.seek(0)
-            while part := file.read(1 << 16):
-                write(part)
-            if is_over:
-                return
-            time.sleep(_NAP)
+    chosen = _chosen(jobs)
+    outputs = [_Output(invocation.existing_state, cluster, proc, error) for cluster, proc in chosen]
+    writer = _Writer(with_names=len(outputs) > 1)
+    with ExitStack() as opened:
+        for one in outputs:
+            try:
+                one.open(opened)
+                writer.write(one.job, one.last_lines(lines))
+            except (NoRunError, NoOutputError) as problem:
+                if len(outputs) == 1 or (isinstance(problem, NoOutputError) and follow):
+                    raise
+                invocation.note(str(problem))
+        while follow and outputs:
+            outputs = [one for one in outputs if not _is_over(one, opened, writer)]
+            if outputs:
+                time.sleep(_NAP)
 
 
-def one_job(text: str) -> tuple[int, int]:
-    """Return cluster and proc of a job; a cluster is its job 0. Raises InvalidJobIdError."""
+def _chosen(words: Sequence[str]) -> list[tuple[int, int]]:
+    """Return cluster and proc of each job; a cluster is its job 0. Raises InvalidJobIdError, UsageError for many."""
     from fairq.steps.jobs.selection import parse_targets
 
-    (target,) = parse_targets([text])
-    if target.cluster is None or (target.first_proc is not None and not target.is_one_job):
-        raise InvalidJobIdError(value=text)
-    return target.cluster, target.first_proc or 0
+    chosen: dict[tuple[int, int], None] = {}
+    for target in parse_targets(words):
+        if target.cluster is None:
+            raise InvalidJobIdError(value=target.text)
+        first = target.first_proc or 0
+        last = first if target.last_proc is None else target.last_proc
+        if last - first + len(chosen) >= _MOST_JOBS:
+            raise UsageError(message=f"the output of at most {_MOST_JOBS} jobs is shown at once; name fewer")
+        chosen |= dict.fromkeys((target.cluster, proc) for proc in range(first, last + 1))
+    return list(chosen)
+
+
+def _is_over(one: _Output, opened: ExitStack, writer: _Writer) -> bool:
+    """Write what is new; return whether the job's run has ended."""
+    if one.file is None:
+        with suppress(NoRunError):
+            one.open(opened)
+        if one.file is None:
+            return False
+    # Read before the last look at the output: output written before the end is shown.
+    is_over = one.has_ended()
+    while part := one.read():
+        writer.write(one.job, part)
+    return is_over
+
+
+class _Output(Struct, dict=True):
+    """The output, or the *error* output, of a job's last run."""
+
+    state: Path
+    cluster: int
+    proc: int
+    error: bool
+    file: IO[bytes] | None = None
+
+    @property
+    def job(self) -> str:
+        return f"{self.cluster}.{self.proc}"
+
+    def open(self, opened: ExitStack) -> None:
+        """Open the file; raises NoRunError, NoOutputError."""
+        from fairq.steps.launch.output import open_output, output_of
+
+        place = output_of(self.state, self.cluster, self.proc, error=self.error)
+        descriptor = open_output(place, self.job, "error output" if self.error else "output")
+        self.file = opened.enter_context(os.fdopen(descriptor, "rb"))
+
+    def last_lines(self, count: int) -> bytes:
+        """Return the last lines, and go to the end of the file."""
+        assert self.file is not None
+        size = self.file.seek(0, os.SEEK_END)
+        self.file.seek(max(0, size - _MOST))
+        return _last_lines(self.file.read(size - self.file.tell()), count)
+
+    def read(self) -> bytes:
+        """Return what follows; begin again if the file has become shorter."""
+        assert self.file is not None
+        if os.fstat(self.file.fileno()).st_size < self.file.tell():
+            self.file.seek(0)
+        return self.file.read(1 << 16)
+
+    def has_ended(self) -> bool:
+        from fairq.steps.launch.output import has_ended
+
+        return has_ended(self.state, self.cluster, self.proc)
+
+
+class _Writer:
+    """Writes parts of outputs; with names, a line above a part names its job, unless it continues the former part."""
+
+    def __init__(self, *, with_names: bool) -> None:
+        self._with_names = with_names
+        self._job = ""
+        self._end = b""
+
+    def write(self, job: str, content: bytes) -> None:
+        if self._with_names and job != self._job:
+            gap = b"" if not self._job else b"\n" if self._end == b"\n" else b"\n\n"
+            write(gap + f"==> {job} <==\n".encode())
+            self._job, self._end = job, b"\n"
+        write(content)
+        self._end = content[-1:] or self._end
 
 
 def _last_lines(content: bytes, count: int) -> bytes:
