@@ -9,7 +9,6 @@ NAMED_BY_A_PARTICIPLE: tuple[str, ...] = ()
 KEYED_BY_ID = (
     "engine.classad.costs",
     "engine.classad.partial_evaluation",
-    "state.idle_columns",
     "host.client.changes",
     "steps.jobs.submit",
 )

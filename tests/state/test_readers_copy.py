@@ -96,7 +96,7 @@ def test_others_jobs_keep_what_matchmaking_needs(pool, tmp_path):
 
 
 HIDDEN = {
-    "job", "job_ad", "ended_job", "history", "undo", "request", "job_event", "launch", "idle_columns", "job_kind",
+    "job", "job_ad", "ended_job", "history", "undo", "request", "job_event", "launch", "job_kind",
     "kept_queues", "kept_queues_change",
 }  # fmt: skip
 """Tables with texts of users about their jobs, which `fairq.state.hidden` hides from others."""
@@ -105,7 +105,7 @@ PUBLIC = {
     "job_wait", "job_after", "job_cap",
     "meta", "submitter", "slot", "claim", "claim_terms", "run", "cycle", "match", "dynamic_slot", "task_queue",
     "share_group", "usage_report", "pilot_slot", "matching_delay", "slot_shape", "slot_columns", "usage", "usage_edit",
-    "idle_changed",
+    "job_ad_kind",
 }  # fmt: skip
 
 
@@ -125,7 +125,6 @@ def test_every_table_is_known_to_hide_or_to_show(pool):
         "history": ["user", "command", "subject", "before", "after", "reason"],
         "undo": ["user", "kind", "data"],
         "request": ["id", "attempt", "user"],
-        "idle_columns": ["schedd", "submitter"],
         "job_kind": ["content"],
         "job_event": ["schedd", "body", "log"],
         "launch": [

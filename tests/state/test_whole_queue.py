@@ -2,13 +2,13 @@
 
 import pytest
 from tests.state.pools import procs
-from tests.state.test_idle_columns import has_copy, in_order, read
-from tests.state.test_idle_columns import pool as pool  # noqa: PLC0414 - a fixture
+from tests.state.test_job_kinds import in_order, unknown
+from tests.state.test_job_kinds import pool as pool  # noqa: PLC0414 - a fixture
 from tests.state.test_kept_queues import POLICY, keep
 
 from fairq.common.past import EndedJob
 from fairq.common.records import JobStatus
-from fairq.state import check, copies, ended_jobs, job_ads, jobs, kept_queues, whole_queue
+from fairq.state import check, ended_jobs, idle_jobs, job_ads, job_kinds, jobs, kept_queues, whole_queue
 from fairq.state.connection import in_memory, reading, writing
 
 
@@ -37,17 +37,14 @@ def test_the_former_jobs_and_their_ads_go(count, kinds):
 
 
 @pytest.mark.parametrize("count", [3, 6000])
-def test_no_copy_of_the_former_queue_is_left(pool, count):
-    """And changes that follow are seen, with the next copy as without."""
+def test_no_kind_of_the_former_queue_is_left(pool, count):
+    """The new jobs' ads may have the numbers of former ones."""
     with writing(pool) as opened:
-        assert has_copy(opened)
-        jobs.remove(opened, "", 10, 0, 4)
+        assert job_kinds.load(opened)
         replace(opened, count)
-        jobs.remove(opened, "", 1, 0, 0)
     with reading(pool) as opened:
-        assert read(opened) == in_order(jobs.idle(opened))
-        assert len(read(opened)) == count - 1
-        assert list(copies.differences(opened)) == []
+        assert unknown(opened) == set(range(1, count + 1))
+        assert list(idle_jobs.load(opened)) == in_order(jobs.idle(opened))
 
 
 @pytest.mark.parametrize("count", [3, 6000])

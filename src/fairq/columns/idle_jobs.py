@@ -1,9 +1,9 @@
-"""The idle jobs of one submitter by column: ranges are read, sorted and searched without a record each."""
+"""The idle jobs by column: ranges are read, sorted and searched without a record each."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,22 +28,25 @@ NUMBERS = (
 )
 """The columns that hold numbers."""
 
-TEXTS = ("owner", "own", "template", "reason")
-"""The columns that hold texts, as numbers of the list of texts."""
+TEXTS = ("schedd", "submitter", "owner", "own", "template", "reason")
+"""The columns that hold texts, as places in the list of texts."""
+
+KIND = "kind"
+"""The column with the number of a `KnownKind`; 0 where none is known, or jobs have more than their shared ad."""
+
+NO_NUMBER = int(np.iinfo(np.int64).min)
+"""In a column of numbers: none."""
 
 _IDLE = int(JobStatus.IDLE)  # as other records have it: the representation of an ad's values tells autoclusters apart
-_NONE = np.iinfo(np.int64).min
-"""In a column of numbers: none."""
 
 
 class IdleJobs(Rows[JobRange]):
-    """Ranges of idle jobs of *submitter* at *schedd*, as rows of the columns `NUMBERS`, `TEXTS` and ``kind``.
+    """Ranges of idle jobs as rows of the columns `NUMBERS`, `TEXTS` and `KIND`. Reading a row makes a new record.
 
-    A kind is the number of a `KnownKind`, 0 if none is known. Reading a row makes a new record.
+    The first of the *texts*, in which each is once, is None.
     """
 
-    def __init__(self, schedd: str, submitter: str, columns: dict[str, Numbers], texts: Sequence[str | None]) -> None:
-        self.schedd, self.submitter = schedd, submitter
+    def __init__(self, columns: dict[str, Numbers], texts: Sequence[str | None]) -> None:
         self.columns, self.texts = columns, texts
 
     def __len__(self) -> int:
@@ -55,24 +58,24 @@ class IdleJobs(Rows[JobRange]):
 
     def _range(self, values: Sequence[int]) -> JobRange:
         cluster, first, last, ad_id, queue_date, status_date, priority, code, subcode, *texts = values
-        owner, own, template, reason = (self.texts[number] for number in texts)
+        schedd, submitter, owner, own, template, reason = (self.texts[place] for place in texts)
         return JobRange(
             cluster,
             first,
             last,
             ad_id,
-            self.submitter,
+            submitter or "",
             owner or "",
             _IDLE,
             queue_date,
             status_date,
             priority,
-            self.schedd,
+            schedd or "",
             None if own is None else json.loads(own),
             None if template is None else json.loads(template),
             reason,
-            None if code == _NONE else code,
-            None if subcode == _NONE else subcode,
+            None if code == NO_NUMBER else code,
+            None if subcode == NO_NUMBER else subcode,
         )
 
     def __iter__(self) -> Iterator[JobRange]:
@@ -87,63 +90,29 @@ class IdleJobs(Rows[JobRange]):
 
     def is_plain(self) -> NDArray[np.bool_]:
         """Return which ranges have nothing of their own beside their columns."""
-        missing = np.array([text is None for text in self.texts], np.bool_)
-        return missing[self.columns["own"]] & missing[self.columns["template"]]
+        is_plain: NDArray[np.bool_] = (self.columns["own"] == 0) & (self.columns["template"] == 0)
+        return is_plain
 
-    def without(self, clusters: Iterable[int]) -> IdleJobs:
-        """Return the ranges of all other clusters."""
-        of_these = among(self.columns["cluster"], clusters)
-        return self._rows(~of_these) if of_these.any() else self
-
-    def of_clusters(self, clusters: Iterable[int]) -> IdleJobs:
+    def of_clusters(self, clusters: Numbers) -> IdleJobs:
         """Return the ranges of these clusters."""
-        return self._rows(among(self.columns["cluster"], clusters))
+        return self._rows(np.isin(self.columns["cluster"], clusters))
 
-    def joined(self, other: IdleJobs) -> IdleJobs:
-        """Return these ranges, and *other* ones of the same submitter after them."""
-        columns = {
-            name: np.concatenate([column, other.columns[name] + (len(self.texts) if name in TEXTS else 0)])
-            for name, column in self.columns.items()
-        }
-        return IdleJobs(self.schedd, self.submitter, columns, [*self.texts, *other.texts])
+    def by_submitter(self) -> dict[tuple[str, str], IdleJobs]:
+        """Return the ranges of each submitter at each schedd, by both names, in the order that they have here."""
+        keys = self.columns["submitter"] * len(self.texts) + self.columns["schedd"]
+        order = np.argsort(keys, kind="stable")
+        bounds = np.flatnonzero(np.diff(keys[order], prepend=-1, append=-1))
+        # A column with one value for all rows, which has no strides, stays as small as it is.
+        columns = {name: column[order] if any(column.strides) else column for name, column in self.columns.items()}
+        every = IdleJobs(columns, self.texts)
+        found = (every._rows(slice(*pair)) for pair in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
+        return {(first.submitter, first.schedd): of for of in found for first in [of.at(0)]}
 
-    def _rows(self, rows: NDArray[np.bool_]) -> IdleJobs:
-        columns = {name: column[rows] for name, column in self.columns.items()}
-        return IdleJobs(self.schedd, self.submitter, columns, self.texts)
-
-
-def among(own: Numbers, clusters: Iterable[int]) -> NDArray[np.bool_]:
-    """Return which of the numbers *own* are among *clusters*."""
-    # For a hundred numbers, np.isin takes four times as long.
-    wanted = np.sort(np.fromiter(clusters, np.int64))
-    if not len(wanted):
-        return np.zeros(len(own), np.bool_)
-    found: NDArray[np.bool_] = wanted[np.minimum(np.searchsorted(wanted, own), len(wanted) - 1)] == own
-    return found
+    def _rows(self, rows: NDArray[Any] | slice) -> IdleJobs:
+        return IdleJobs({name: column[rows] for name, column in self.columns.items()}, self.texts)
 
 
-def idle_jobs(rows_of: Mapping[tuple[str, str], Sequence[Sequence[Any]]]) -> Iterator[IdleJobs]:
-    """Return rows by schedd and submitter, each with the values of `NUMBERS` and `TEXTS`; their kinds are unknown."""
-    # An array of its own for each column of each submitter would cost several times as much.
-    values: list[list[Any]] = [[] for _ in NUMBERS + TEXTS]
-    every_text: list[list[str | None]] = []
-    for rows in rows_of.values():
-        texts: dict[str | None, int] = {}
-        for name, column, of_rows in zip(NUMBERS + TEXTS, values, zip(*rows, strict=True), strict=True):
-            column.extend((texts.setdefault(text, len(texts)) for text in of_rows) if name in TEXTS else of_rows)
-        every_text.append(list(texts))
-    columns: dict[str, Numbers] = {}
-    for name, column in zip(NUMBERS + TEXTS, values, strict=True):
-        known = [_NONE if value is None else value for value in column] if name.startswith("hold") else column
-        columns[name] = np.array(known, np.int64)
-    columns["kind"] = np.zeros(len(columns["cluster"]), np.int64)
-    start = 0
-    for (schedd, submitter), texts_of_rows in zip(rows_of, every_text, strict=True):
-        here = slice(start, start := start + len(rows_of[schedd, submitter]))
-        yield IdleJobs(schedd, submitter, {name: column[here] for name, column in columns.items()}, texts_of_rows)
-
-
-class KnownKind(Struct, frozen=True):
+class KnownKind(Struct, frozen=True, eq=False):
     """What all jobs of a kind have in common: their attributes *names* (lower case) are those of *ad*."""
 
     names: frozenset[str]

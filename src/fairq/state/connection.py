@@ -352,6 +352,7 @@ def _begin_writing(path: Path, patience: Patience, open_files: ExitStack) -> tup
 
 def _memory() -> sqlite3.Connection:
     connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection.execute("PRAGMA foreign_keys = ON")
     checksums.register(connection)
     return connection
 

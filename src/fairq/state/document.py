@@ -168,9 +168,9 @@ _TABLES = (
     *broker_document.TABLES,
     *document_shares.TABLES, *document_launches.TABLES, *document_past.TABLES,
     *document_waits.TABLES,
-    "dynamic_slot", "claim", "claim_terms", "slot", "job", "job_ad", "submitter", "run", "match", "cycle",
-    "history", "undo", "request", "meta",
-    "slot_shape", "slot_columns", "idle_columns", "idle_changed", "job_kind", "kept_queues", "kept_queues_change",
+    "dynamic_slot", "claim", "claim_terms", "slot", "job", "job_ad_kind", "job_kind", "job_ad", "submitter",
+    "run", "match", "cycle", "history", "undo", "request", "meta",
+    "slot_shape", "slot_columns", "kept_queues", "kept_queues_change",
 )  # fmt: skip
 """All tables. What refers to a record goes before it. No trigger drops the copies of what is deleted."""
 

@@ -44,8 +44,8 @@ def hide(copy: sqlite3.Connection, user: str) -> None:
     _rewrite(copy, "launch", ("ended",), of_others, (), _numbers)
     _hide_changes(copy, user)
     execute("UPDATE undo SET data = '{}' WHERE user <> ?1", (user,))
-    for of_jobs in ("idle_columns", "idle_changed", "job_kind"):
-        execute(f"DELETE FROM {of_jobs}")
+    execute("DELETE FROM job_ad_kind")
+    execute("DELETE FROM job_kind")
     execute("DELETE FROM request WHERE user <> ?1", (user,))
     execute("DELETE FROM kept_queues")  # it has others' sites and tags
     execute("DELETE FROM kept_queues_change")

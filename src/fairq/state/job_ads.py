@@ -136,6 +136,13 @@ def damaged(state: State) -> list[int]:
     return [number for number, stored, text in found if digest(text) != stored]
 
 
+def unchanged(state: State, ads: Mapping[int, Ad]) -> set[int]:
+    """Return the numbers under which these *ads* are stored, of those that they had."""
+    digests = _digests(map(str.encode, ad_texts.of_ads(list(ads.values()))))
+    found = _numbers(state, digests)
+    return {number for number, digest in zip(ads, digests, strict=True) if found.get(digest) == number}
+
+
 def _insert(state: State, found: Iterable[tuple[int, bytes, str]]) -> None:
     rows.insert(state, "INSERT INTO job_ad (id, digest, ad)", found)
 

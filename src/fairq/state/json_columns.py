@@ -10,6 +10,7 @@ JSON_COLUMNS = {
     "dynamic_slot": ("slot_id", "carved"),
     "claim_terms": ("id", "advertised"),
     "job_ad": ("id", "ad"),
+    "job_kind": ("id", "content"),
     "job": ("cluster", "own", "template"),
     "cycle": ("number", "decision"),
     "match": ("cycle", "runs"),

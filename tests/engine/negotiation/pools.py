@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from msgspec.structs import replace
 from tests import policies
 
-from fairq.columns.idle_jobs import NUMBERS, TEXTS, IdleJobs, idle_jobs
+from fairq.columns.idle_jobs import KIND, NO_NUMBER, NUMBERS, TEXTS, IdleJobs
 from fairq.common.records import AccountingRecord, Ad, JobRange
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.classad import AdColumns, parse
@@ -133,8 +134,14 @@ def with_running(queues: Sequence[SubmitterQueue], pool: Sequence[Ad]) -> list[S
 
 def columns_of(idle: Sequence[JobRange]) -> IdleJobs:
     """The same jobs by column, those of one submitter."""
-    rows = [[getattr(jobs, name) for name in NUMBERS + TEXTS] for jobs in idle]
-    return next(idle_jobs({(idle[0].schedd, idle[0].submitter): rows}))
+    places: dict[str | None, int] = {None: 0}
+    columns = {}
+    for name in NUMBERS + TEXTS:
+        values = [getattr(jobs, name) for jobs in idle]
+        if name in TEXTS:
+            values = [places.setdefault(one, len(places)) for one in values]
+        columns[name] = np.array([NO_NUMBER if one is None else one for one in values], np.int64)
+    return IdleJobs(columns | {KIND: np.zeros(len(idle), np.int64)}, list(places))
 
 
 def matched(decision: CycleDecision) -> dict[str, int]:

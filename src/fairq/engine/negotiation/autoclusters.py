@@ -290,7 +290,7 @@ class KindsInCycle:
         self._layouts: dict[tuple[str, ...], _Layout] = {}
         self._by_values: dict[tuple[object, ...], tuple[int, KnownKind]] = {}
         # Kinds are numbered from 1 on. Any other number finds the first place or the last one: it is not known.
-        self._numbers = np.array([_NONE, *[_NEW] * len(kinds.known), _NONE], np.int64)
+        self._numbers = np.array([_NONE, *[_NEW] * max(kinds.known, default=0), _NONE], np.int64)
 
     def autoclusters_of(self, idle: IdleJobs) -> NDArray[np.int64] | None:
         """Return the autocluster of every range; None if a range has not just one, or a priority of its own."""

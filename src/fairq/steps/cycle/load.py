@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fairq.columns.claims import ClaimTable
+from fairq.columns.idle_jobs import Kinds
 from fairq.common.records import AccountingRecord
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.charges import Charges
@@ -22,7 +23,7 @@ from fairq.engine.negotiation.pieces import Carved
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.pool import PoolSlots
 from fairq.engine.negotiation.queue import Jobs, SubmitterQueue
-from fairq.state import claim_columns, idle_columns, job_ads, jobs, meta, schedds
+from fairq.state import claim_columns, idle_jobs, job_ads, job_kinds, jobs, meta, schedds
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import load_accountant, settings_of_pool
@@ -153,14 +154,15 @@ def load_without_jobs(state: State, settings: Settings, now: int) -> LoadedPool:
 
 
 def _read_jobs(state: State, held: ClaimTable) -> Callable[[], Jobs]:
-    stored = idle_columns.read(state)
-    texts = job_ads.texts(state, stored.ads_of_unknown())
+    stored = idle_jobs.load(state)
+    kinds = Kinds(job_kinds.load(state))
+    unknown = stored.columns["kind"] == 0
+    texts = job_ads.texts(state, stored.columns["ad_id"][unknown].tolist())
     running = jobs.running_counts(state)
     weight = held.weights_in_use()
 
     def by_column() -> Jobs:
-        found, kinds = stored.loaded()
-        idle = {(of.submitter, of.schedd): of for of in found}
+        idle = stored.by_submitter()
         queues = [
             SubmitterQueue(
                 name,
@@ -171,6 +173,6 @@ def _read_jobs(state: State, held: ClaimTable) -> Callable[[], Jobs]:
             )
             for name, schedd in sorted(idle.keys() | running.keys())
         ]
-        return Jobs(queues, SharedAds(state.path, found, texts), kinds)
+        return Jobs(queues, SharedAds(state.path, stored.columns["ad_id"], texts), kinds)
 
     return by_column

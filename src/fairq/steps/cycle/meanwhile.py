@@ -7,8 +7,9 @@ decision hangs on makes it worthless: slots, claims, priorities, and what the st
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
+import numpy as np
 from msgspec.structs import replace
 
 from fairq.columns.idle_jobs import IdleJobs
@@ -16,7 +17,7 @@ from fairq.common.records import JobRange
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.negotiation.decision import CycleDecision, Match, Matches
 from fairq.engine.quotas.record import GroupFigures
-from fairq.state import idle_columns
+from fairq.state import idle_jobs
 from fairq.state.connection import State
 from fairq.steps.cycle.load import LoadedPool
 
@@ -36,32 +37,20 @@ def still_holds(before: LoadedPool, now: LoadedPool) -> bool:
 
 def matches_lost(decision: CycleDecision, before: LoadedPool, state: State) -> list[Match]:
     """Return the matches whose jobs do not wait in the *state* as they did *before*."""
-    # Changes have been noted since before the pool was loaded: other clusters need no look.
-    changed = idle_columns.changed_clusters(state)
-    clusters: dict[str, set[int]] = defaultdict(set)
-    for match in decision.matches:
-        if changed is None or match.cluster in changed[match.schedd]:
-            clusters[match.schedd].add(match.cluster)
-    if not clusters:
-        return []
+    clusters = np.array([match.cluster for match in decision.matches], np.int64)
     queues = (queue.idle for queue in before.jobs.queues)
-    former = _Waiting((idle for idle in queues if isinstance(idle, IdleJobs)), clusters)
-    current = _Waiting(idle_columns.of_clusters(state, clusters), clusters)
-    return [
-        match
-        for match in decision.matches
-        if match.cluster in clusters.get(match.schedd, ()) and former.row_of(match) != current.row_of(match)
-    ]
+    former = _Waiting(jobs for idle in queues if isinstance(idle, IdleJobs) for jobs in idle.of_clusters(clusters))
+    current = _Waiting(idle_jobs.load(state, clusters.tolist()))
+    return [match for match in decision.matches if former.row_of(match) != current.row_of(match)]
 
 
 class _Waiting:
-    """The *idle* jobs of some *clusters*, by schedd."""
+    """Some of the *idle* jobs by schedd and cluster."""
 
-    def __init__(self, idle: Iterable[IdleJobs], clusters: Mapping[str, set[int]]) -> None:
+    def __init__(self, idle: Iterable[JobRange]) -> None:
         self._rows: dict[tuple[str, int], list[JobRange]] = defaultdict(list)
-        for of_submitter in idle:
-            for jobs in of_submitter.of_clusters(clusters.get(of_submitter.schedd, ())):
-                self._rows[jobs.schedd, jobs.cluster].append(jobs)
+        for jobs in idle:
+            self._rows[jobs.schedd, jobs.cluster].append(jobs)
 
     def row_of(self, match: Match) -> JobRange | None:
         """Return what is known of the job of a match; None if it does not wait."""

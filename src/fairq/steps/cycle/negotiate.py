@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fairq.columns.idle_jobs import KnownKind
 from fairq.common.records import Actor
 from fairq.engine.accounting.identity import assigned_group
 from fairq.engine.negotiation.cycle import negotiate as decide
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.errors.base import FairqError
-from fairq.state import cycles, idle_columns, meta, tally
+from fairq.state import cycles, job_kinds, meta, tally
 from fairq.state.connection import State, keeping_few_pages, putting_together, reading, watching, writing
 from fairq.state.cycle_lock import cycle_lock
 from fairq.steps.cycle.document import Cycle, cycle_document, shared_slots
@@ -91,14 +88,10 @@ def hold_cycle(
             first(state)
             _let_begin(state, actor)
     with reading(path) as state:
-        is_untracked = idle_columns.is_to_be_tracked(state)
         begins = first is None and (is_due(state, actor.time) or leaving(state, actor.time))
     if begins:
         with writing(path) as state:
             _let_begin(state, actor)
-    if is_untracked:
-        with writing(path) as state:
-            idle_columns.track(state)
     with putting_together(path), watching(path) as is_changed:
         snapshot = _taken(path, settings, actor.time, doing)
         doing("matching jobs with slots")
@@ -124,18 +117,13 @@ def hold_cycle(
                 intend(state, settings, _matched(cycle, snapshot.pool), clock)
             groups = snapshot.pool.accountant.policy.group_names
             tally.keep(state, tally.current(state, lambda name: assigned_group(name, groups)))
-            learned = snapshot.pool.jobs.kinds.learned
-            is_outdated = idle_columns.is_outdated(state, _ranges(snapshot.pool), len(learned))
-            if is_outdated:
-                idle_columns.track(state)
+            waiting = snapshot.pool.jobs
+            job_kinds.store(state, waiting.kinds.learned, waiting.ads if changed_meanwhile else None)
             forget_old(state, settings, actor.time)
             cycles.forget_decisions(state, keep=settings["negotiator.decisions_kept"])
             seconds = time.monotonic() - begin
             meta.set(state, CYCLE_SECONDS, f"{seconds:.3f}")
             tally.add_cycle(state, seconds)
-        del snapshot  # the copy takes as much memory once more
-        if is_outdated:
-            _renew_copy(path, learned)
         return cycle
 
 
@@ -186,18 +174,6 @@ def _read(state: State, settings: Settings, now: int) -> Callable[[], _Snapshot]
     return put_together
 
 
-def _renew_copy(path: Path, learned: Mapping[int, KnownKind]) -> None:
-    """Make the copy of the idle jobs anew, with the kinds that the cycle *learned*; nobody waits for that."""
-    # The cycle is stored: what goes wrong with the copy only makes the next cycle read the queue.
-    with suppress(FairqError):
-        with reading(path) as state:
-            stored = idle_columns.read(state)
-        with putting_together(path):
-            copy = idle_columns.packed(stored, learned)
-        with writing(path) as state:
-            idle_columns.store(state, copy)
-
-
 def _without_lost(cycle: Cycle, before: _Snapshot, state: State, settings: Settings) -> Cycle | None:
     """Return *cycle* without the matches of jobs that are not as they were *before*; None: it must be decided anew."""
     from fairq.steps.cycle.meanwhile import can_drop, drop, matches_lost, still_holds
@@ -234,10 +210,6 @@ def _matched(cycle: Cycle, pool: LoadedPool) -> Iterator[Matched]:
             ad,
             [(claim.schedd or "", claim.cluster or 0, claim.proc or 0) for claim in victims],
         )
-
-
-def _ranges(pool: LoadedPool) -> int:
-    return sum(len(queue.idle) for queue in pool.jobs.queues)
 
 
 def _decide(snapshot: _Snapshot, now: int, explain: bool) -> Cycle:

@@ -10,9 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
-
-from fairq.columns.idle_jobs import IdleJobs
+from fairq.columns.idle_jobs import Numbers
 from fairq.common.records import Ad
 from fairq.engine.distinct import distinct
 from fairq.state import job_ads
@@ -23,17 +21,17 @@ _ONE_BY_ONE, _STRETCH = 10, 2048
 
 
 class SharedAds(Mapping[int, Ad]):
-    """The shared ads of *idle* jobs by number.
+    """The shared ads of the idle jobs by number.
 
     Args:
         path: of the state.
-        idle: the jobs.
+        numbers: of the ads, with repetitions.
         texts: ads that were read already, by number.
     """
 
-    def __init__(self, path: Path, idle: Sequence[IdleJobs], texts: dict[int, str]) -> None:
+    def __init__(self, path: Path, numbers: Numbers, texts: dict[int, str]) -> None:
         self._path = path
-        self._idle = idle
+        self._every = numbers
         self._texts = texts
         self._asked = 0
 
@@ -58,8 +56,8 @@ class SharedAds(Mapping[int, Ad]):
 
     @cached_property
     def _numbers(self) -> list[int]:
-        found = [of.columns["ad_id"] for of in self._idle]
-        return distinct(np.concatenate(found)).tolist() if found else []
+        numbers: list[int] = distinct(self._every).tolist()
+        return numbers
 
     def _stretch(self, number: int) -> Sequence[int]:
         place = bisect_left(self._numbers, number)
