@@ -172,11 +172,14 @@ def _pool(sample: Sample) -> None:
     sample.show("quotas --slots", "quotas", "--slots", 9, "--now", NOW + 40)
     sample.show("quotas check", "quotas", "check", "--now", NOW + 40)
     sample.show("queue")
+    sample.show("queue --batch", "queue", "--batch")
     sample.show("slots list")
     sample.show("slots list --compact", "slots", "list", "--compact")
     for command, words in (("hold", ["4"]), ("release", ["4"]), ("prio", ["+5", "4"]), ("remove", ["4"]),
                            ("finish", ["--all"])):  # fmt: skip
         sample.show("remove, hold, release, prio, edit, finish", command, *words, "--now", NOW + 50)
+    sample.show("rerun", "rerun", "4", "--now", NOW + 50)
+    sample.do("undo", "--now", NOW + 50)
     for words in (["add", "spare"], ["drain", "spare"], ["remove", "spare"]):
         sample.show("slots add, remove, drain", "slots", *words, "--now", NOW + 60)
     sample.show("undo", "undo", "--now", NOW + 70)

@@ -334,3 +334,30 @@ def test_the_log_knows_jobs_that_ended_without_a_launcher(pool, run, state):
 def test_a_user_is_the_same_as_argument_and_as_option(pool, user):
     assert pool("queue", "--user", user, "--json").out == pool("queue", user, "--json").out
     assert pool("history", "--user", user, "--json").out == pool("history", user, "--json").out
+
+
+def test_batches_are_shown_as_condor_q_shows_them(run, state):
+    """A batch is the jobs of an owner with one name, else those of a cluster; what has left the queue is done."""
+
+    def fairq(*words, now=1_795_200_000):
+        end = list(words).index("--") if "--" in words else len(words)
+        ended = run("--state", state, *words[:end], "--now", now, *words[end:])
+        assert ended.code == 0, ended.err
+        return ended.out
+
+    fairq("slots", "add", "a")
+    fairq("submit", "--name", "sweep", "--", "/bin/true", now=1_795_100_000)
+    fairq("negotiate")
+    fairq("finish", "1")
+    fairq("submit", "--count", "3", "--name", "sweep", "--", "/bin/true")
+    fairq("submit", "--name", "sweep", "--after", "2", "--", "/bin/true")
+    fairq("submit", "--count", "2", "--", "/bin/true")
+    fairq("negotiate")
+    fairq("finish", "2.0")
+    fairq("hold", "2.1")
+    rows = [line.split() for line in fairq("queue", "--batch").splitlines()]
+    assert [row[:2] + row[4:] for row in rows[1:2]] == [
+        [rows[1][0], "sweep", "1", "0", "1", "1", "1", "4", "2.1", "...", "3.0"]
+    ]
+    assert rows[2][1:3] + rows[2][5:] == ["ID:", "4", "0", "0", "2", "0", "0", "2", "4.0-1"]
+    assert run("--state", state, "queue", "--batch", "--totals").code == 2

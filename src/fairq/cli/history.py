@@ -15,6 +15,7 @@ from fairq.cli.options import Now, parse_time
 from fairq.cli.output import Column, Output, Table, View, emit
 from fairq.cli.output.long import long_texts
 from fairq.cli.queue_options import Jobs
+from fairq.cli.selection_options import ALL, PEOPLE, selection_given
 from fairq.cli.tools import HISTORY
 from fairq.errors.base import InvalidNumberError, UsageError
 
@@ -32,6 +33,7 @@ _LINES = 1000
 
 @app.listing(
     dialect=HISTORY,
+    selection=(*ALL, *PEOPLE),
     examples="""
         fairq history                                  # the latest jobs first
         fairq history alice --since yesterday          # the jobs of an owner
@@ -49,8 +51,6 @@ def history(
     until: Annotated[
         str | None, Option("--until", metavar="TIME", help="Show jobs that ended before this time.")
     ] = None,
-    user: Annotated[str | None, Option("--user", metavar="USER", help="Show jobs of an owner or submitter.")] = None,
-    name: Annotated[str | None, Option("--name", metavar="NAME", help="Show jobs of the batch NAME.")] = None,
     group: Annotated[
         str | None, Option("--group", metavar="GROUP", help="Show jobs of an accounting group and its subgroups.")
     ] = None,
@@ -77,11 +77,11 @@ def history(
     -constraint, -af, -completedsince.
     """
     from fairq.steps.jobs.past import Past, Wanted, still_queued, wanted_jobs
-    from fairq.steps.jobs.selection import selection_of
 
     invocation, output = context.obj, context.obj.output
-    selection = selection_of(jobs or (), output.constraint, name=name)
-    output = replace(output, constraint=selection.constraint)
+    selection = selection_given(invocation, jobs, now, constraint=output.constraint)
+    output = replace(output, constraint=selection.condition)
+    user = selection.user
     if completed and removed:
         raise UsageError(message="--completed and --removed exclude each other; give only one")
     time = invocation.now(now)

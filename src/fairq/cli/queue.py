@@ -11,11 +11,12 @@ from typer import Option
 from fairq.cli.command import App, Context
 from fairq.cli.figures import counted, duration, moment
 from fairq.cli.invocation import operating_system_user
-from fairq.cli.options import Now, parse_time
+from fairq.cli.options import Now
 from fairq.cli.output import Column, Form, Output, Record, Table, View, emit, terminal
 from fairq.cli.output.long import long_texts
 from fairq.cli.pool_pause import note_pause
 from fairq.cli.queue_options import Jobs
+from fairq.cli.selection_options import ALL, PEOPLE, STATUSES, SUBMITTED, selection_given
 from fairq.cli.tools import QUEUE
 from fairq.common.expression_form import is_expression, within
 from fairq.errors.base import UsageError
@@ -36,12 +37,14 @@ _MATCHED = -1
 
 @app.listing(
     dialect=QUEUE,
+    selection=(*ALL, *STATUSES, *PEOPLE, *SUBMITTED),
     watch=True,
     examples="""
         fairq queue                                # all jobs, identical ones on one line
         fairq queue --mine --watch                 # your own, drawn anew every 5 seconds
         fairq queue alice -hold                    # the held jobs of an owner
         fairq queue --sort -JobPrio --limit 20     # the 20 lines with the highest priority
+        fairq queue --batch                        # a line for each batch
         fairq queue --start                        # when idle jobs will start
         fairq queue 7.0-99 --procs                 # each of a hundred jobs on its own line
         fairq queue --constraint 'RequestCpus > 8' --af ClusterId ProcId Owner
@@ -50,17 +53,7 @@ _MATCHED = -1
 def queue(
     context: Context,
     jobs: Jobs = None,
-    idle: Annotated[bool, Option("--idle", help="Show only idle jobs.")] = False,
-    running: Annotated[bool, Option("--running", help="Show only running jobs.")] = False,
-    held: Annotated[bool, Option("--held", help="Show only held jobs.")] = False,
     mine: Annotated[bool, Option("--mine", help="Show only your own jobs.")] = False,
-    user: Annotated[
-        str | None, Option("--user", metavar="USER", help="Show only jobs of this owner or submitter.")
-    ] = None,
-    name: Annotated[str | None, Option("--name", metavar="NAME", help="Show only jobs of the batch NAME.")] = None,
-    since: Annotated[
-        str | None, Option("--since", metavar="TIME", help="Show only jobs submitted at this time or later.")
-    ] = None,
     procs: Annotated[bool, Option("--procs", help="Show each job on its own line.")] = False,
     long: Annotated[bool, Option("--long", help="Show whole ads, attribute by attribute.")] = False,
     totals: Annotated[bool, Option("--totals", help="Show only the number of jobs.")] = False,
@@ -68,6 +61,7 @@ def queue(
         str | None, Option("--sort", metavar="ATTR", help="Sort by this attribute [-ATTR: descending].")
     ] = None,
     limit: Annotated[int | None, Option("--limit", metavar="N", min=1, help="Show at most N lines or ads.")] = None,
+    batch: Annotated[bool, Option("--batch", help="Show batches: jobs with one name, else clusters.")] = False,
     start: Annotated[bool, Option("--start", help="Show when idle jobs will start.")] = False,
     now: Now = None,
 ) -> None:
@@ -81,6 +75,9 @@ def queue(
     hold and its code. JSON, CSV, TSV, --af and --long have the complete ad of every job. The number of jobs below
     the table counts all selected jobs, whatever --limit is.
 
+    --batch shows a line for each batch, as condor_q does: the jobs of an owner with the same batch_name (--name of
+    submit), otherwise those of a cluster. DONE counts jobs of the batch that have left the queue.
+
     --start shows the idle jobs with their place in line and their start. It is estimated by running cycles ahead on a
     copy of the state. Run times come from the last jobs of the same cluster that have ended, else of the submitter, the
     group, or the pool, and are at most the declared limit. FROM is the first job of a line, TO the last one. Both
@@ -89,47 +86,43 @@ def queue(
     EstimatedStart, EarliestStart, LatestStart and PlaceInLine are those of each job.
 
     The options of condor_q also work with one dash and abbreviated: -run, -hold, -idle, -long, -constraint, -af, -json,
-    -nobatch, -totals, -submitter. -global, -allusers, -batch and -wide are accepted and change nothing.
+    -nobatch, -totals, -submitter, -batch. -global, -allusers and -wide are accepted and change nothing.
     """
     invocation, output = context.obj, context.obj.output
-    wanted = ((_IDLE, idle), (_WAITING, idle), (2, running), (_HELD_STATUS, held))
-    statuses = {status for status, is_wanted in wanted if is_wanted}
+    user = operating_system_user() if mine else None
+    selection = selection_given(invocation, jobs, now, constraint=output.constraint, mine=user)
+    statuses = selection.status_numbers or None
     state, time = invocation.existing_state, invocation.now(now)
-    reasons = held and not (idle or running)
-    submitted = None if since is None else parse_time(since, "--since", time)
-    is_selected = bool(jobs or output.constraint or mine) or any(one is not None for one in (user, name, submitted))
-    is_whole = not (is_selected or start or sort is not None)
+    reasons = list(selection.statuses) == ["held"]
+    is_whole = selection.is_by_status and not (start or batch) and sort is None
     if output.format == "table":
         note_pause(invocation, state, time)
     if is_whole and limit is None and output.format == "table" and not (long or totals):
         from fairq.steps.jobs.pages import queue_pages
 
-        with queue_pages(state, time, statuses or None) as pages:
+        with queue_pages(state, time, statuses) as pages:
             emit(_pages_view(pages, procs=procs, reasons=reasons), output)
         return
-    from fairq.steps.jobs.selection import selection_of
-    from fairq.steps.jobs.view import look, look_first, look_of
+    from fairq.steps.jobs.batches import batches
+    from fairq.steps.jobs.view import look, look_first
 
-    selection = selection_of(jobs or (), output.constraint, name=name, since=submitted)
-    people = {*([operating_system_user()] if mine else []), *([user] if user is not None else [])}
-    if people and not jobs and not selection.is_narrowed:
-        found = look_of(state, people, time, statuses or None)
-    elif totals and is_whole:
-        found = look_first(state, 1, time, statuses or None)
-    elif limit is None or not is_whole:
-        found = look(state, selection, time, statuses or None)
+    if is_whole and (totals or limit is not None):
+        found = look_first(state, 1 if totals else limit or 1, time, statuses)
     else:
-        found = look_first(state, limit, time, statuses or None)
-    if people:
-        found.keep(people)
+        found = look(state, selection, time)
     for note in found.notes:
         invocation.note(note)
     if sort is not None and not found.sort(sort.removeprefix("-"), descending=sort.startswith("-")):
         invocation.note(f"no job has the attribute {sort.removeprefix('-')}; the jobs are in the order of the queue")
+    if batch:
+        if start or procs or long or totals:
+            raise UsageError(message="--batch is a view of its own; leave out the other options of the view")
+        emit(_batches_view(batches(state, found), limit), output)
+        return
     if start:
         from fairq.cli.queue_starts import starts_view
 
-        if running or held or long or totals:
+        if statuses not in (None, {_IDLE, _WAITING}) or long or totals:
             raise UsageError(message="--start shows idle jobs in a table; leave out the other options of the view")
         emit(starts_view(invocation, found, output, limit, procs=procs), output)
         return
@@ -161,6 +154,20 @@ def _view(
             _summary(found),
         ]
     )
+
+
+def _batches_view(found: list[dict[str, Any]], limit: int | None) -> View:
+    waiting = [Column("WAIT", "Waiting")] if any(one["Waiting"] for one in found) else []
+    columns = [
+        Column("OWNER", "Owner"),
+        Column("BATCH_NAME", "JobBatchName", narrow="cut"),
+        Column("SUBMITTED", "QDate", moment, "right", level=2),
+        *(Column(*one) for one in (("DONE", "Done"), ("RUN", "Running"), ("IDLE", "Idle"))),
+        *waiting,
+        *(Column(*one) for one in (("HOLD", "Held"), ("TOTAL", "Total"))),
+        Column("JOB_IDS", "JobIds", level=1),
+    ]
+    return View(tables=[Table(columns, found[:limit], constrained=True, empty="no jobs")])
 
 
 def _pages_view(pages: QueuePages, *, procs: bool, reasons: bool) -> View:

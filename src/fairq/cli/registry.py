@@ -16,6 +16,7 @@ REGISTRY: dict[str, Listing] = {
     "release": Listing("fairq.cli.job_words", "Release held jobs.", is_one=True),
     "prio": Listing("fairq.cli.prio", "Change the priority of jobs."),
     "edit": Listing("fairq.cli.edit", "Change attributes of jobs."),
+    "rerun": Listing("fairq.cli.rerun", "Run jobs again that have ended."),
     "finish": Listing("fairq.cli.job_words", "Record that running jobs have ended.", is_one=True),
     "slots": Listing("fairq.cli.slots", "Manage slots: add, detect, list, remove, drain."),
     "status": Listing("fairq.cli.status", "Show the pool at a glance."),

@@ -19,39 +19,65 @@ def _option(name: str, text: str, **how: Any) -> TyperOption:
     return TyperOption(param_decls=[name, f"--{name}"], help=text, **how)
 
 
-SELECTION = (
-    _option("constraint", "Select only matches of this ClassAd expression; repeatable.", multiple=True, metavar="EXPR"),
-    _option("all", "Select all jobs.", is_flag=True),
-    _option("idle", "Select idle jobs, also those that wait for something.", is_flag=True),
-    _option("running", "Select running jobs.", is_flag=True),
-    _option("held", "Select held jobs.", is_flag=True),
-    _option("user", "Select jobs of this owner or submitter.", metavar="USER"),
-    _option("name", "Select jobs of the batch with this name.", metavar="NAME"),
-    _option("since", "Select jobs submitted at this time or later.", metavar="TIME"),
+def _only(name: str, text: str, metavar: str | None = None) -> TyperOption:
+    return _option(name, f"Only {text}.", metavar=metavar, is_flag=metavar is None)
+
+
+STATUSES = (
+    _only("idle", "idle jobs, also those that wait for something"),
+    _only("running", "running jobs"),
+    _only("held", "held jobs"),
 )
+PEOPLE = (
+    _only("user", "jobs of this owner or submitter", "USER"),
+    _only("name", "jobs of the batch with this name", "NAME"),
+)
+SUBMITTED = (_only("since", "jobs submitted at this time or later", "TIME"),)
+CONSTRAINT = (
+    _option("constraint", "Only matches of this ClassAd expression; repeatable.", multiple=True, metavar="EXPR"),
+)
+ALL = (_option("all", "All jobs.", is_flag=True),)
+
+SELECTION = (*CONSTRAINT, *ALL, *STATUSES, *PEOPLE, *SUBMITTED)
 """``selection=SELECTION`` of a command; without names of jobs, they select among all that the user may change."""
 
 
-def selected(invocation: Invocation, words: Sequence[str] | None, now: int | None) -> Selection:
-    """Return the jobs that *words* and the options of `SELECTION` select; *now* is the value of ``--now``.
+def selection_given(
+    invocation: Invocation,
+    words: Sequence[str] | None,
+    now: int | None,
+    *,
+    constraint: str | None = None,
+    mine: str | None = None,
+) -> Selection:
+    """Return the jobs that *words* and the options of the command select, of those above; without any, all jobs.
 
-    Raises UsageError if nothing is selected, or both all and single jobs; InvalidJobIdError, ExpressionError,
-    InvalidTimeError.
+    *now* is the value of ``--now``, *constraint* that of ``--constraint`` where it is an option of the output, *mine*
+    the user whose jobs ``--mine`` selects.
+
+    Raises UsageError for both all and single jobs; InvalidJobIdError, ExpressionError, InvalidTimeError.
     """
     from fairq.steps.jobs.selection import selection_of
 
     given = invocation.selecting
-    since = given["since"]
-    found = selection_of(
+    if words and given.get("all"):
+        raise UsageError(message="--all and single jobs exclude each other; give only one")
+    if mine is not None and given.get("user") is not None:
+        raise UsageError(message="--mine and --user exclude each other; give only one")
+    since = given.get("since")
+    return selection_of(
         words or (),
-        joined(given["constraint"]),
-        statuses=[name for name in ("idle", "running", "held") if given[name]],
-        user=given["user"],
-        name=given["name"],
+        constraint if constraint is not None else joined(given.get("constraint")),
+        statuses=[name for name in ("idle", "running", "held") if given.get(name)],
+        user=given.get("user") if mine is None else mine,
+        name=given.get("name"),
         since=None if since is None else parse_time(since, "--since", invocation.now(now)),
     )
-    if words and given["all"]:
-        raise UsageError(message="--all and single jobs exclude each other; give only one")
-    if not (found.targets or found.is_narrowed or given["all"]):
+
+
+def selected(invocation: Invocation, words: Sequence[str] | None, now: int | None) -> Selection:
+    """Return the jobs that *words* and the options of `SELECTION` select; raises UsageError if nothing is selected."""
+    found = selection_given(invocation, words, now)
+    if not (found.targets or found.is_narrowed or invocation.selecting["all"]):
         raise UsageError(message="no jobs are selected; name jobs, clusters or owners, or give --constraint or --all")
     return found

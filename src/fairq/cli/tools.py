@@ -41,7 +41,7 @@ QUEUE = Dialect(
         Spelling("better-analyze", 2, cure=_WHY),
         Spelling("reverse-analyze", 3, cure="use fairq why --slot NAME"),
         Spelling("unmatchable", 3, cure=_WHY),
-        Spelling("batch", 2, effect=False),
+        Spelling("batch", 2),
         Spelling("analyze", cure=_WHY),
         Spelling("run", meaning="running"),
         Spelling("hold", 2, "held"),

@@ -38,8 +38,15 @@ class ProtectedAttributeError(FairqError):
     summary = "An attribute of a job cannot be edited"
 
 
+class NotEndedError(FairqError):
+    """no job like this has {what}; nothing was changed; {hint}"""
+
+    exit_code = 29
+    summary = "No job that has ended matches the selection"
+
+
 class JobAttributeError(FairqError):
-    """the job's attribute {attribute} cannot be used: {problem}; correct it and submit again"""
+    """the job's attribute {attribute} cannot be used: {problem}; nothing was changed; give another value"""
 
     exit_code = 38
     summary = "An attribute of a job has a value that cannot be used"

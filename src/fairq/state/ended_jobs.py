@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from fairq.common.past import EndedJob
+from fairq.common.records import JobStatus
 from fairq.state import rows
 from fairq.state.connection import State
 from fairq.state.job_ads import delete_unused
@@ -89,6 +90,33 @@ def count(state: State, wanted: Wanted) -> int:
     condition, values = _condition(wanted)
     query = f"SELECT coalesce(sum(last_proc - first_proc + 1), 0) FROM ended_job{condition}"
     return int(state.connection.execute(query, values).fetchone()[0])
+
+
+def clusters_since(state: State, since: int) -> list[tuple[str, str, str | None, int, int, int]]:
+    """Return the clusters with ended jobs that were submitted at *since* (seconds since 1970) or later.
+
+    These are schedd, owner, name of the batch (None: none), cluster, time of submission, and number of ended jobs.
+    """
+    name = "'$.JobBatchName'"
+    return state.connection.execute(
+        f"WITH named AS MATERIALIZED (SELECT id, json_extract(ad, {name}) AS name FROM job_ad "
+        "WHERE instr(ad, '\"JobBatchName\"')) "
+        f"SELECT schedd, owner, coalesce(json_extract(own, {name}), named.name) AS batch, cluster, min(queue_date), "
+        "sum(last_proc - first_proc + 1) FROM ended_job LEFT JOIN named ON named.id = ad_id WHERE queue_date >= ? "
+        "GROUP BY schedd, owner, batch, cluster",
+        (since,),
+    ).fetchall()
+
+
+def reruns(state: State) -> list[tuple[int, str, int, int]]:
+    """Return which jobs run again, or have run and were not removed: old cluster, owner, first and last proc."""
+    again = "SELECT id, json_extract(ad, '$.RerunOf') AS old FROM job_ad WHERE instr(ad, '\"RerunOf\"')"
+    found = "SELECT old, owner, first_proc, last_proc FROM"
+    return state.connection.execute(
+        f"WITH again AS ({again}) {found} job JOIN again ON ad_id = again.id "
+        f"UNION ALL {found} ended_job JOIN again ON ad_id = again.id WHERE status = ?",
+        (JobStatus.COMPLETED,),
+    ).fetchall()
 
 
 def forget(state: State, before: int, limit: int) -> None:

@@ -44,7 +44,6 @@ __all__ = [
     "mark_running",
     "names_starting",
     "next_cluster",
-    "of_people",
     "owners_starting",
     "remove",
     "remove_many",
@@ -134,18 +133,6 @@ def select(
         for job in found:
             job.first_proc = job.last_proc = proc
     return found
-
-
-def of_people(state: State, people: Collection[str], statuses: Collection[int] | None = None) -> list[JobRange]:
-    """Return the jobs of these owners and submitters (in *statuses* only if given), as `first` orders them."""
-    marks = ", ".join("?" * len(people))
-    where, values = _in_statuses(statuses)
-    found = state.connection.execute(
-        f"{_SELECT}{where} {'AND' if where else 'WHERE'} (owner IN ({marks}) OR submitter IN ({marks})) "
-        "ORDER BY schedd, cluster, first_proc",
-        (*values, *people, *people),
-    )
-    return _ranges(found.fetchall())
 
 
 def at(state: State, keys: Iterable[tuple[int, str, int]], status: int | None = None) -> list[JobRange]:

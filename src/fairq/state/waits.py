@@ -76,6 +76,37 @@ def of_others(state: State, cluster: int, first: int, last: int) -> list[Numbere
     return [(row[0], JobAfter(*row[1:])) for row in state.connection.execute(query, (cluster, last, first))]
 
 
+def after(state: State, number: int) -> JobAfter | None:
+    """Return the condition with this *number*; None if it is gone."""
+    row = state.connection.execute(f"SELECT {_AFTER} FROM job_after WHERE id = ?", (number,)).fetchone()
+    return None if row is None else JobAfter(*row)
+
+
+def replace(state: State, number: int, after: JobAfter) -> None:
+    """Put *after* in the place of the condition with this *number*."""
+    marks = ", ".join("?" * len(JobAfter.__struct_fields__))
+    state.connection.execute(f"UPDATE job_after SET ({_AFTER}) = ({marks}) WHERE id = ?", (*astuple(after), number))
+
+
+def add_afters(state: State, afters: Iterable[JobAfter]) -> list[int]:
+    """Store further conditions; return their numbers."""
+    marks = ", ".join("?" * len(JobAfter.__struct_fields__))
+    query = f"INSERT INTO job_after ({_AFTER}) VALUES ({marks}) RETURNING id"
+    return [state.connection.execute(query, astuple(one)).fetchone()[0] for one in afters]
+
+
+def forget_afters(state: State, numbers: Iterable[int]) -> None:
+    """Forget the conditions with these *numbers*."""
+    state.connection.executemany("DELETE FROM job_after WHERE id = ?", ((number,) for number in numbers))
+
+
+def recount(state: State, cluster: int, first_proc: int) -> None:
+    """Count again how many conditions of a wait have not come true."""
+    wait = at(state, cluster, first_proc)
+    left = sum(not one.is_met for one in conditions(state, wait))
+    open_by(state, [(cluster, first_proc, left - wait.open)])
+
+
 def is_waited_for(state: State) -> bool:
     """Tell whether there is any condition about other jobs."""
     return bool(state.connection.execute("SELECT EXISTS (SELECT 1 FROM job_after)").fetchone()[0])

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fairq.common.past import EndedJob
 from fairq.common.people import Person
 from fairq.common.records import Actor, JobRange
 from fairq.engine.accounting.identity import (
@@ -53,7 +54,7 @@ def require_administrator(actor: Actor, action: str) -> None:
         raise NotAllowedError(user=actor.user, action=action, who=ADMINISTRATORS)
 
 
-def check_owner(actor: Actor, found: Iterable[JobRange], action: str) -> None:
+def check_owner(actor: Actor, found: Iterable[JobRange | EndedJob], action: str) -> None:
     """Raise NotAllowedError if one of the jobs *found* belongs to somebody else, unless an administrator asks."""
     if actor.administrator:
         return
@@ -63,7 +64,7 @@ def check_owner(actor: Actor, found: Iterable[JobRange], action: str) -> None:
             raise NotAllowedError(user=actor.user, action=what, who=f"{job.owner} and {ADMINISTRATORS}")
 
 
-def is_own(actor: Actor, job: JobRange) -> bool:
+def is_own(actor: Actor, job: JobRange | EndedJob) -> bool:
     """Say whether *job* is the actor's, in fairq's own queue."""
     return job.owner == actor.user and not job.schedd
 

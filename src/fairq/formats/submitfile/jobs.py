@@ -72,7 +72,7 @@ class Submission(Struct):
     uses_cluster: bool = False
 
     def __len__(self) -> int:
-        return self.groups[-1].last_proc + 1 if self.groups else 0
+        return sum(group.last_proc - group.first_proc + 1 for group in self.groups)
 
 
 def submission(source: Description | Program, cluster: int, context: Context) -> Submission:

@@ -22,6 +22,7 @@ from fairq.state.elsewhere import last_copy
 from fairq.steps.jobs.change import Changed, JobEditor
 from fairq.steps.jobs.dag import MadeNode, SubmittedDag
 from fairq.steps.jobs.name import job_name
+from fairq.steps.jobs.rerun import Rerun
 from fairq.steps.jobs.selection import Selection, Target
 from fairq.steps.jobs.submit import Submitted, next_cluster, tried
 from fairq.steps.userprio.edit import Bound, Edited
@@ -92,11 +93,26 @@ def change_jobs(
         job_name(job.cluster, job.first_proc, job.last_proc) + (f"@{job.schedd}" if job.schedd else "")
         for job in trial.jobs
     ]
+    _check_names(words)
+    answer = door.ask(verb, {"jobs": words, **arguments})
+    return Changed(trial.targets, ending=answer["ending"])
+
+
+def rerun_jobs(door: Door, selection: Selection, trial: Rerun, *, failed: bool) -> Rerun:
+    """Ask for the jobs of *selection* to run again; *trial* has those that it has in the copy."""
+    if selection.is_narrowed:
+        words = [job_name(job.cluster, job.first_proc, job.last_proc) for job in trial.jobs()]
+        _check_names(words)
+    else:
+        words = [target.text for target in selection.targets]
+    answer = door.ask("rerun", {"jobs": words or None, "failed": failed})
+    return replace(trial, clusters=dict(answer["clusters"]), warnings=answer["warnings"])
+
+
+def _check_names(words: Sequence[str]) -> None:
     if len(words) > MOST_NAMES:
         problem = f"the selection has {len(words)} ranges of jobs, but {MOST_NAMES} can be named; narrow it"
         raise RequestError(problem=problem)
-    answer = door.ask(verb, {"jobs": words, **arguments})
-    return Changed(trial.targets, ending=answer["ending"])
 
 
 def _counted(selection: Selection, at: int, text: str, count: int) -> tuple[Target, int]:

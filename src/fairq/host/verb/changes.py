@@ -185,6 +185,15 @@ def _submit_dag(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
     return {"clusters": list(done.clusters), "jobs": done.jobs, "warnings": warnings}
 
 
+def _rerun(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
+    from fairq.steps.jobs.rerun import rerun
+
+    given = _exactly(arguments, {"jobs", "failed"})
+    failed = _truth(given["failed"], "failed")
+    done = rerun(pool.state, pool.settings, _selection(given["jobs"]), actor, failed=failed, host=pool.host)
+    return {"clusters": [list(pair) for pair in done.clusters.items()], "warnings": done.warnings}
+
+
 def _finish(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
     """Record that jobs have ended; users could choose their own charge, so this takes an administrator."""
     from fairq.steps.jobs.finish import finish
@@ -277,6 +286,7 @@ _VERBS: dict[str, Callable[[Pool, Actor, dict[str, Any]], Answer]] = {
     "prio": _prio,
     "prio --top": _prio_top,
     "edit": _edit_jobs,
+    "rerun": _rerun,
     "userprio": _userprio,
     "undo": _undo,
     "finish": _finish,

@@ -47,6 +47,10 @@ def _edit(arguments: Mapping[str, Any]) -> list[Any]:
     return [*_names(arguments), *(word for value in _some(values) for word in ("--attribute", value))]
 
 
+def _rerun(arguments: Mapping[str, Any]) -> list[Any]:
+    return [*_names(arguments), *(["--failed"] if arguments["failed"] else [])]
+
+
 def _finish(arguments: Mapping[str, Any]) -> list[Any]:
     options = (("--at", arguments["end"]), ("--exit-code", arguments["exit_code"]))
     return [*_names(arguments), *(word for name, value in options if value is not None for word in (name, value))]
@@ -90,6 +94,7 @@ _WAYS = {
     "submit": _submit,
     "prio": _prio,
     "edit": _edit,
+    "rerun": _rerun,
     "finish": _finish,
     "undo": _undo,
     "userprio": _userprio,

@@ -28,7 +28,11 @@ CONDITIONS = frozenset(name.lower() for name in (*_AFTERS, "BeginTime", "Deferra
 """The attributes, in lower case, without which a job waits for nothing but a slot."""
 
 _SCHEDULE = frozenset(map(str.lower, FIELDS))
-_TIMES = CONDITIONS - {name.lower() for name in (*_AFTERS, *_CAPS)}
+ATTRIBUTE_OF = {how: name for name, how in _AFTERS.items()}
+KEPT_AGAIN = frozenset(map(str.lower, _CAPS))
+"""The conditions that a job keeps when it runs again."""
+
+_TIMES = CONDITIONS - KEPT_AGAIN - frozenset(map(str.lower, _AFTERS))
 
 _DEFERRAL, _WINDOW, _PREPARATION = "DeferralTime", "DeferralWindow", "DeferralPrepTime"
 _USUAL_PREPARATION = 300

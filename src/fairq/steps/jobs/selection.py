@@ -47,8 +47,8 @@ class Target(Struct, frozen=True):
 class Selection(Struct, frozen=True):
     """The jobs a user named; without *targets*, all.
 
-    Of these, only the jobs in one of *statuses* (a key of `STATUSES`), of a *user* (owner or submitter), submitted at
-    *since* (seconds since 1970) or later, and with a true *constraint*.
+    Of these, only the jobs in one of *statuses* (a key of `STATUSES`), of a *user* (owner or submitter) and of the
+    batch *name*, submitted at *since* (seconds since 1970) or later, and with a true *constraint*.
     """
 
     targets: Sequence[Target] = ()
@@ -56,6 +56,17 @@ class Selection(Struct, frozen=True):
     statuses: Sequence[str] = ()
     user: str | None = None
     since: int | None = None
+    name: str | None = None
+
+    @property
+    def condition(self) -> str | None:
+        """The expression for the batch and the constraint; None without them."""
+        if self.name is None:
+            return self.constraint
+        from fairq.engine.classad.nodes import literal_text
+
+        named = f"JobBatchName =?= {literal_text(self.name)}"
+        return named if self.constraint is None else f"({named}) && ({self.constraint})"
 
     @property
     def is_narrowed(self) -> bool:
@@ -63,17 +74,28 @@ class Selection(Struct, frozen=True):
         return self.constraint is not None or bool(self.filters)
 
     @property
+    def is_by_status(self) -> bool:
+        """Whether it asks for nothing but statuses."""
+        return not (self.targets or self.condition or self.user or self.since)
+
+    @property
     def filters(self) -> str:
         """What is asked for besides the constraint, in words; empty for nothing."""
         return ", ".join([
             *([" or ".join(self.statuses)] if self.statuses else []),
             *([f"of {self.user}"] if self.user is not None else []),
+            *([f"of batch {self.name}"] if self.name is not None else []),
             *([f"submitted since {shown_time(self.since)}"] if self.since is not None else []),
         ])  # fmt: skip
 
+    @property
+    def status_numbers(self) -> set[int]:
+        """The statuses that are asked for; empty for any."""
+        return {int(status) for name in self.statuses for status in STATUSES[name]}
+
     def narrow(self, found: Iterable[JobRange]) -> list[JobRange]:
         """Return the jobs of *found* that satisfy everything but the constraint."""
-        statuses = {status for name in self.statuses for status in STATUSES[name]}
+        statuses = self.status_numbers
         return [
             job
             for job in found
@@ -100,19 +122,14 @@ def selection_of(
     name: str | None = None,
     since: int | None = None,
 ) -> Selection:
-    """Return the selection by jobs and owners (*words*) and further conditions; *name* is that of a batch.
+    """Return the selection by jobs and owners (*words*) and further conditions.
 
     Raises InvalidJobIdError.
     """
     targets = parse_targets(words)
     if user is not None and not targets:
         targets, user = [Target(user, owner=user)], None
-    if name is not None:
-        from fairq.engine.classad.nodes import literal_text
-
-        named = f"JobBatchName =?= {literal_text(name)}"
-        constraint = named if constraint is None else f"({named}) && ({constraint})"
-    return Selection(targets, constraint, statuses, user, since)
+    return Selection(targets, constraint, statuses, user, since, name)
 
 
 def parse_targets(words: Iterable[str]) -> list[Target]:
@@ -142,8 +159,9 @@ def _target(word: str) -> Target:
 
 
 def matcher(state: State, selection: Selection) -> Matcher | None:
-    """Return the test for the constraint of *selection*, None without one; raises ExpressionError."""
-    return None if selection.constraint is None else Matcher(state, selection.constraint)
+    """Return the test for the condition of *selection*, None without one; raises ExpressionError."""
+    condition = selection.condition
+    return None if condition is None else Matcher(state, condition)
 
 
 def find(

@@ -46,12 +46,6 @@ class Queue(Struct):
             result[job.status] = result.get(job.status, 0) + len(job)
         return result
 
-    def keep(self, people: Collection[str]) -> None:
-        """Keep only the jobs of these owners and submitters."""
-        from fairq.steps.jobs.selection import belongs_to
-
-        self.ranges = [job for job in self.ranges if any(belongs_to(job, word) for word in people)]
-
     def sort(self, attribute: str, *, descending: bool = False) -> bool:
         """Order the jobs by *attribute*, those without it last; return False if none has it, and keep the order.
 
@@ -166,8 +160,8 @@ def _procs(job: JobRange) -> range:
     return range(job.first_proc, job.last_proc + 1)
 
 
-def look(path: Path, selection: Selection, now: int, statuses: Collection[int] | None = None) -> Queue:
-    """Return the jobs of *selection*, those in *statuses* only if given, ordered by cluster and proc.
+def look(path: Path, selection: Selection, now: int) -> Queue:
+    """Return the jobs of *selection*, ordered by cluster and proc.
 
     An unknown job or owner is not an error: the queue has no job of it, and a note says so.
     """
@@ -176,30 +170,15 @@ def look(path: Path, selection: Selection, now: int, statuses: Collection[int] |
     with reading(path) as state:
         test = matcher(state, selection)
         by_target = list(find(state, selection, test, missing_is_error=False))
-        found = [job for _, ranges in by_target for job in ranges if statuses is None or job.status in statuses]
-        found.sort(key=lambda job: (job.schedd, job.cluster, job.first_proc))
+        found = sorted(
+            (job for _, ranges in by_target for job in ranges),
+            key=lambda job: (job.schedd, job.cluster, job.first_proc),
+        )
         overlay = Overlay(state, found if len(found) <= FEW else None)
         overlay.load_for(found)
         notes = [] if test is None else test.unknown.notes("job")
         without = [target for target, ranges in by_target if not ranges and selection.targets]
         notes += [absence(state, target) for target in without if not jobs_of(state, target)]
-        return Queue(found, jobs.ads(state, (job.ad_id for job in found)), overlay, now, notes)
-
-
-def look_of(path: Path, people: Collection[str], now: int, statuses: Collection[int] | None = None) -> Queue:
-    """Return the jobs of these owners and submitters as `look`; the others are not read."""
-    from fairq.engine.accounting.identity import answers_to
-    from fairq.steps.jobs.selection import Target, absence, jobs_of
-
-    with reading(path) as state:
-        # The state holds Unicode text only: nobody else has jobs.
-        words = [name for name in people if name.encode(errors="ignore").decode() == name]
-        names = {name for name, _ in jobs.owners(state) if any(answers_to(name, word) for word in words)}
-        found = jobs.of_people(state, {*words, *names}, statuses)
-        overlay = Overlay(state, found if len(found) <= FEW else None)
-        overlay.load_for(found)
-        named = [] if found else [Target(word, owner=word) for word in sorted(words)]
-        notes = [absence(state, target) for target in named if not jobs_of(state, target)]
         return Queue(found, jobs.ads(state, (job.ad_id for job in found)), overlay, now, notes)
 
 

@@ -10,6 +10,7 @@ from msgspec.structs import asdict
 from fairq.common.records import JobRange, JobStatus
 from fairq.state import ended_jobs, jobs, runs, waits
 from fairq.state.connection import State
+from fairq.steps.jobs.rerun import leave
 from fairq.steps.jobs.waits import settle, taken_back
 
 _STATUS = {"hold": (JobStatus.HELD,), "release": (JobStatus.IDLE, JobStatus.WAITING)}
@@ -37,6 +38,12 @@ def undo_submit(state: State, data: Mapping[str, Any], submitted: int) -> Proble
     own = {cluster for cluster, _ in counts}
     problems = (_undo_cluster(state, cluster, count, own) for cluster, count in counts)
     return next((problem for problem in problems if problem is not None), None)
+
+
+def undo_rerun(state: State, data: Mapping[str, Any], now: int) -> Problem:
+    """Undo the submission of clusters that run jobs again; those who wait for them wait for the old jobs."""
+    leave(state, data["followers"], now)
+    return undo_submit(state, data, 0)
 
 
 def _undo_cluster(state: State, cluster: int, submitted: int, own: Collection[int]) -> Problem:

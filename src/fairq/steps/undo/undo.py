@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 
-_OF_JOBS = {"submit", "remove", "hold", "release", "prio", "edit"}
+_OF_JOBS = {"submit", "remove", "hold", "release", "prio", "edit", "rerun"}
 """The kinds of changes that users other than administrators can make."""
 
 _REPLACING = {"jobs": _OF_JOBS, "task queues": _OF_JOBS, "slots": {"slots add", "slots remove", "slots drain"}}
@@ -118,6 +118,7 @@ def _undo(state: State, settings: Settings, change: Undoable, entries: list[Entr
     now = actor.time
     ways: dict[str, Callable[[], Problem]] = {
         "submit": lambda: jobs.undo_submit(state, data, entries[0].after["Jobs"]),
+        "rerun": lambda: jobs.undo_rerun(state, data, now),
         "remove": lambda: jobs.undo_remove(state, data, change.time, now),
         **dict.fromkeys(("hold", "release", "prio", "edit"), lambda: jobs.undo_change(state, change.kind, data, now)),
         "userprio": lambda: records.undo_edits(state, data, accounting_policy(settings), now, actor.user),

@@ -1,0 +1,82 @@
+"""The queue by batch, as condor_q shows it: jobs of an owner with one name, else those of a cluster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+
+from fairq.common.records import Ad, JobRange, JobStatus
+from fairq.state import ended_jobs
+from fairq.state.connection import reading
+from fairq.steps.jobs.name import job_name
+
+if TYPE_CHECKING:
+    from fairq.steps.jobs.view import Queue
+
+_NAME = "JobBatchName"
+_SUSPENDED = 7
+"""HTCondor's status of a suspended job, which only imported jobs have."""
+_SHOWN = {
+    "Running": (JobStatus.RUNNING, _SUSPENDED),
+    "Idle": (JobStatus.IDLE,),
+    "Waiting": (JobStatus.WAITING,),
+    "Held": (JobStatus.HELD,),
+}
+
+
+class _Batch(Struct):
+    owner: str
+    name: str | None
+    submitted: int
+    done: int = 0
+    counts: dict[int, int] = field(default_factory=dict)
+    clusters: set[int] = field(default_factory=set)
+    jobs: list[JobRange] = field(default_factory=list)
+
+    def add(self, job: JobRange) -> None:
+        self.submitted = min(self.submitted, job.queue_date)
+        self.counts[job.status] = self.counts.get(job.status, 0) + len(job)
+        self.clusters.add(job.cluster)
+        self.jobs.append(job)
+
+    def record(self) -> Ad:
+        """Return the batch as plain data; completed jobs that stay in the queue are done."""
+        done = self.done + self.counts.get(JobStatus.COMPLETED, 0)
+        shown = {name: sum(self.counts.get(one, 0) for one in statuses) for name, statuses in _SHOWN.items()}
+        total = self.done + sum(self.counts.values())
+        name = self.name if self.name is not None else f"ID: {self.jobs[0].cluster}"
+        whole: Ad = {"Owner": self.owner, _NAME: name, "QDate": self.submitted, "Done": done}
+        return {**whole, **shown, "Total": total, "JobIds": self._ids()}
+
+    def _ids(self) -> str:
+        first, last = self.jobs[0], self.jobs[-1]
+        if len(self.clusters) == 1:
+            return job_name(first.cluster, first.first_proc, last.last_proc)
+        return f"{first.cluster}.{first.first_proc} ... {last.cluster}.{last.last_proc}"
+
+
+def batches(path: Path, found: Queue) -> list[Ad]:
+    """Return the batches of the jobs *found*, in the order of the queue.
+
+    Done are the jobs that have left the queue, of the same clusters or submitted under the same name since the first
+    one that is there.
+    """
+    by_key: dict[tuple[Any, ...], _Batch] = {}
+    for job in found.ranges:
+        name = _name_of(job, found.shared[job.ad_id])
+        key = (job.schedd, job.owner, job.cluster if name is None else name)
+        by_key.setdefault(key, _Batch(job.owner, name, job.queue_date)).add(job)
+    with reading(path) as state:
+        since = min((batch.submitted for batch in by_key.values()), default=0)
+        for schedd, owner, named, cluster, submitted, count in ended_jobs.clusters_since(state, since):
+            batch = by_key.get((schedd, owner, cluster if named is None else named))
+            if batch is not None and (cluster in batch.clusters or submitted >= batch.submitted):
+                batch.done += count
+    return [batch.record() for batch in by_key.values()]
+
+
+def _name_of(job: JobRange, shared: Ad) -> str | None:
+    name = (job.template or {}).get(_NAME, (job.own or {}).get(_NAME, shared.get(_NAME)))
+    return name if isinstance(name, str) else None

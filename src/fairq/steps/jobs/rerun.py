@@ -1,0 +1,350 @@
+"""Run jobs again that have ended: as new clusters, which those that waited for the old jobs follow."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from graphlib import TopologicalSorter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import astuple, replace
+
+from fairq.common.past import EndedJob
+from fairq.common.records import Actor, Ad, JobStatus
+from fairq.common.waits import AFTER_FAILED, UNMET, JobAfter, JobWait
+from fairq.errors.pool import NotEndedError
+from fairq.formats.submitfile import JobGroup, Submission
+from fairq.state import ended_jobs, history, job_ads, jobs, undo, waits
+from fairq.state.connection import State, reading, writing
+from fairq.state.location import exists
+from fairq.steps.evaluation.budget import evaluated, listing_budget
+from fairq.steps.jobs.conditions import ATTRIBUTE_OF, CONDITIONS, KEPT_AGAIN, has_failed
+from fairq.steps.jobs.name import job_name
+from fairq.steps.jobs.past import wanted_jobs
+from fairq.steps.jobs.selection import Selection, jobs_of
+from fairq.steps.jobs.submit import change_of, domain_of, put
+from fairq.steps.jobs.waits import settle
+from fairq.steps.launch import events
+from fairq.steps.launch.launchers import is_launching
+from fairq.steps.rights import check_owner
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+RERUN_OF = "RerunOf"
+"""The attribute with the cluster that a job runs again; its number there is the same."""
+
+_PAGE = 5000
+
+
+class Rerun(Struct):
+    """The jobs *ended* that run again, by cluster, with their shared *ads* by number; *clusters* has the new ones.
+
+    *outputs* are the files to which they write what the old jobs wrote.
+    """
+
+    ended: dict[int, list[EndedJob]]
+    ads: dict[int, Ad]
+    clusters: dict[int, int] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return sum(map(len, self.jobs()))
+
+    def jobs(self) -> list[EndedJob]:
+        """Return the old jobs, by cluster and number."""
+        return [job for found in self.ended.values() for job in found]
+
+    def outputs(self) -> Iterator[Path]:
+        """Yield the files of output of the jobs."""
+        for job in self.jobs():
+            for proc in range(job.first_proc, job.last_proc + 1):
+                ad = job.ad_of(self.ads[job.ad_id], proc)
+                for name in ("Out", "Err"):
+                    if isinstance(file := ad.get(name), str) and file:
+                        yield Path(str(ad.get("Iwd", "/"))) / file
+
+
+def rerun(
+    path: Path,
+    settings: Settings,
+    selection: Selection,
+    actor: Actor,
+    *,
+    failed: bool = False,
+    host: str,
+    dry_run: bool = False,
+) -> Rerun:
+    """Queue the ended jobs of *selection* again, or only those that *failed*: a new cluster for each old one.
+
+    The jobs keep their numbers, owners and attributes, but for what they waited for: they wait for jobs that run again
+    by the same command, and for nothing else. Jobs that wait for the old ones, or are held because that was in vain,
+    wait for the new ones. Unless single jobs are named, those that run again already are left out.
+
+    Raises:
+        NotEndedError: no such job has ended.
+        NotAllowedError: a job belongs to somebody else.
+        TooManyJobsError: see `fairq.steps.jobs.submit.submit`.
+    """
+    with reading(path) if dry_run or not exists(path) else writing(path) as state:
+        found = _chosen(state, selection, actor, failed=failed)
+        check_owner(actor, found.jobs(), "rerun")
+        if not dry_run:
+            _queue(state, settings, found, actor, host)
+    if not dry_run and actor.request is None:
+        found.warnings += events.flush(path, settings)
+    return found
+
+
+def _chosen(state: State, selection: Selection, actor: Actor, *, failed: bool) -> Rerun:
+    wanted = wanted_jobs(ended_jobs.Wanted(), selection.targets)
+    if not selection.targets and not actor.administrator:
+        wanted = replace(wanted, owner=actor.user)
+    is_exact = any(target.first_proc is not None for target in selection.targets)
+    again = {} if is_exact else _running_again(state)
+    ended: dict[int, list[EndedJob]] = defaultdict(list)
+    ads: dict[int, Ad] = {}
+    for job in _pages(state, wanted):
+        if job.schedd or (selection.since is not None and job.queue_date < selection.since):
+            continue
+        if selection.user is not None and not _belongs_to(job, selection.user):
+            continue
+        if job.ad_id not in ads:
+            ads |= job_ads.ads(state, [job.ad_id])
+        if failed and (job.status != JobStatus.COMPLETED or not has_failed(job, ads[job.ad_id], actor.time)):
+            continue
+        ended[job.cluster] += (
+            part for part in _cut(job, selection) if not any(part.first_proc <= last and part.last_proc >= first
+                                                             for first, last in again.get((job.cluster, job.owner), ()))
+        )  # fmt: skip
+    chosen = {cluster: _joined(ended[cluster]) for cluster in sorted(ended) if ended[cluster]}
+    found = Rerun(chosen, ads)
+    if (condition := selection.condition) is not None:
+        found.ended = _satisfying(found, condition)
+    if not found.ended:
+        raise _missing(state, selection, failed=failed)
+    return found
+
+
+def _pages(state: State, wanted: ended_jobs.Wanted) -> Iterator[EndedJob]:
+    before: tuple[int, int] | None = None
+    while page := ended_jobs.page(state, wanted, _PAGE, before):
+        yield from (job for _, job in page)
+        before = page[-1][1].end_time, page[-1][0]
+
+
+def _belongs_to(job: EndedJob, user: str) -> bool:
+    from fairq.engine.accounting.identity import answers_to
+
+    return job.owner == user or answers_to(job.submitter, user)
+
+
+def _cut(job: EndedJob, selection: Selection) -> Iterator[EndedJob]:
+    """Yield the parts of *job* that are named."""
+    named = [one for one in selection.targets if one.cluster == job.cluster and one.first_proc is not None]
+    whole = [
+        one for one in selection.targets if one.owner is not None or (one.cluster == job.cluster and one not in named)
+    ]
+    if whole or not named:
+        yield job
+        return
+    seen: set[int] = set()
+    for one in named:
+        first, last = max(job.first_proc, one.first_proc or 0), min(job.last_proc, one.last_proc or 0)
+        fresh = [proc for proc in range(first, last + 1) if proc not in seen]
+        seen.update(fresh)
+        yield from (replace(job, first_proc=proc, last_proc=proc) for proc in fresh)
+
+
+def _joined(found: Sequence[EndedJob]) -> list[EndedJob]:
+    """Return alike jobs with consecutive numbers as one."""
+    joined: list[EndedJob] = []
+    for job in sorted(found, key=lambda one: one.first_proc):
+        last = joined[-1] if joined else None
+        if last is not None and job.first_proc == last.last_proc + 1 and _kind(job) == _kind(last):
+            joined[-1] = replace(last, last_proc=job.last_proc)
+        else:
+            joined.append(job)
+    return joined
+
+
+def _kind(job: EndedJob) -> tuple[Any, ...]:
+    return job.ad_id, job.own, job.template, job.priority, job.owner, job.exit_code, job.signal, job.status
+
+
+def _satisfying(found: Rerun, condition: str) -> dict[int, list[EndedJob]]:
+    """Return the jobs for which *condition* is true, as by ``fairq history --constraint``."""
+    from fairq.engine.classad import parse
+
+    each = [replace(job, first_proc=proc, last_proc=proc) for job in found.jobs()
+            for proc in range(job.first_proc, job.last_proc + 1)]  # fmt: skip
+    ads = (job.ad_of(found.ads[job.ad_id], job.first_proc) for job in each)
+    chosen: dict[int, list[EndedJob]] = defaultdict(list)
+    for job, value in zip(each, evaluated(parse(condition), ads, listing_budget()), strict=True):
+        if isinstance(value, bool | int | float) and value:
+            chosen[job.cluster].append(job)
+    return {cluster: _joined(jobs_of_it) for cluster, jobs_of_it in chosen.items()}
+
+
+def _running_again(state: State) -> dict[tuple[int, str], list[tuple[int, int]]]:
+    """Return the numbers of the jobs, by cluster and owner, that wait again, run, or have run."""
+    again: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
+    for of, owner, first, last in ended_jobs.reruns(state):
+        again[of, owner].append((first, last))
+    return again
+
+
+def _missing(state: State, selection: Selection, *, failed: bool) -> NotEndedError:
+    queued = [target.text for target in selection.targets if jobs_of(state, target)]
+    what = "failed" if failed else "ended"
+    if queued:
+        hint = f"'fairq queue {' '.join(queued)}' shows what is in the queue"
+        return NotEndedError(what=what, hint=hint)
+    return NotEndedError(
+        what=what, hint="'fairq history' lists the jobs that have ended; those that run again are left out"
+    )
+
+
+def _queue(state: State, settings: Settings, found: Rerun, actor: Actor, host: str) -> None:
+    domain, is_launched = domain_of(settings, host), is_launching(state, settings)
+    start = jobs.next_cluster(state, len(found.ended))
+    waited = _conditions(state, found)
+    found.clusters = {old: start + place for place, old in enumerate(waited)}
+    changes, followers, counts = [], [], []
+    for old, new in found.clusters.items():
+        ended, made = found.ended[old], _made(found, old, waited[old])
+        ranges = put(state, settings, {new: made}, domain, ended[0].owner, actor, host, is_launched=is_launched)[new]
+        change = change_of(new, made, ranges)
+        changes.append(replace(change, after={**(change.after or {}), RERUN_OF: old}))
+        followers += follow(state, ended, new, {job.ad_id: found.ads[job.ad_id] for job in ended}, actor.time)
+        counts.append([new, len(made)])
+        found.warnings += [text for text in made.warnings if text not in found.warnings]
+    entries = history.record(state, actor, changes, own=True)
+    data = {"clusters": counts, "followers": followers}
+    undo.record(state, actor, entries, "rerun", data, settings["pool.undo_kept"])
+
+
+def _conditions(state: State, found: Rerun) -> dict[int, list[tuple[JobWait, list[JobAfter]]]]:
+    """Return what each cluster waited for that runs again as well; those that others wait for come first."""
+    waited = {
+        cluster: [
+            (wait, [one for one in waits.conditions(state, wait) if one.other_cluster in found.ended])
+            for wait in waits.of_cluster(state, cluster)
+        ]
+        for cluster in found.ended
+    }
+    before = {cluster: {after.other_cluster for _, afters in waited[cluster] for after in afters} for cluster in waited}
+    return {cluster: waited[cluster] for cluster in TopologicalSorter(before).static_order()}
+
+
+def _made(found: Rerun, old: int, waited: Sequence[tuple[JobWait, list[JobAfter]]]) -> Submission:
+    shared: dict[int, Ad] = {}
+    groups = []
+    for ended in found.ended[old]:
+        for job, conditions in _in_parts(found, ended, waited):
+            if job.ad_id not in shared:
+                shared[job.ad_id] = {**_again(found.ads[job.ad_id]), RERUN_OF: old}
+            own, template = {**_again(job.own or {}), **conditions}, _again(job.template or {})
+            group = JobGroup(
+                job.first_proc, job.last_proc, shared[job.ad_id], own or None, template or None, job.priority
+            )
+            groups.append(group)
+    return Submission(groups)
+
+
+def _in_parts(
+    found: Rerun, job: EndedJob, waited: Sequence[tuple[JobWait, list[JobAfter]]]
+) -> Iterator[tuple[EndedJob, Ad]]:
+    """Yield *job* in parts that wait for the same jobs that run again, each with the attributes that say so."""
+    left = job.first_proc
+    for wait, afters in waited:
+        first, last = max(left, wait.first_proc), min(job.last_proc, wait.last_proc)
+        if first > last:
+            continue
+        if left < first:
+            yield replace(job, first_proc=left, last_proc=first - 1), {}
+        words: dict[str, list[str]] = defaultdict(list)
+        for after in afters:
+            words[ATTRIBUTE_OF[after.how]] += _again_named(found, after)
+        conditions = {name: ",".join(listed) for name, listed in words.items() if listed}
+        yield replace(job, first_proc=first, last_proc=last), conditions
+        left = last + 1
+    if left <= job.last_proc:
+        yield replace(job, first_proc=left), {}
+
+
+def _again(ad: Ad) -> Ad:
+    """Return *ad* without what the job waited for; caps stay."""
+    return {name: value for name, value in ad.items() if name.lower() not in CONDITIONS - KEPT_AGAIN}
+
+
+def _again_named(found: Rerun, after: JobAfter) -> Iterator[str]:
+    """Yield the names of the new jobs for those of a condition."""
+    new = found.clusters[after.other_cluster]
+    for job in found.ended[after.other_cluster]:
+        first, last = max(job.first_proc, after.other_first), min(job.last_proc, after.other_last)
+        if first <= last:
+            yield job_name(new, first, last)
+
+
+def follow(state: State, ended: Sequence[EndedJob], new: int, ads: Mapping[int, Ad], now: int) -> list[dict[str, Any]]:
+    """Let the jobs that wait for those *ended*, or in vain, wait for the cluster *new*; return what undoes that.
+
+    A condition about other jobs as well is split. One that other jobs failed stays.
+    """
+    done: list[dict[str, Any]] = []
+    old = ended[0].cluster
+    conditions = dict(one for job in ended for one in waits.of_others(state, old, job.first_proc, job.last_proc))
+    for number, after in conditions.items():
+        wait = waits.at(state, after.cluster, after.first_proc)
+        held = [
+            job
+            for job in jobs.select(state, cluster=wait.cluster, schedd="", statuses=[JobStatus.HELD])
+            if job.hold_code == UNMET and job.first_proc <= wait.last_proc and job.last_proc >= wait.first_proc
+        ]
+        waiting = jobs.select(state, cluster=wait.cluster, schedd="", statuses=[JobStatus.WAITING])
+        if wait.waived or not (held or waiting):
+            continue
+        parts = [
+            replace(job, first_proc=low, last_proc=high)
+            for job in ended
+            if (low := max(job.first_proc, after.other_first)) <= (high := min(job.last_proc, after.other_last))
+        ]
+        count = sum(map(len, parts))
+        failed = sum(len(part) for part in parts if has_failed(part, ads[part.ad_id], now))
+        all_ended = ended_jobs.count(state, ended_jobs.Wanted(jobs=((old, after.other_first, after.other_last, ""),)))
+        if not after.left and count >= min(all_ended, after.other_last - after.other_first + 1):
+            moved = replace(after, other_cluster=new, left=count, failed=0)
+            done.append({"id": number, "former": astuple(after), "added": [], "failed": 0})
+            waits.replace(state, number, moved)
+        elif after.how == AFTER_FAILED:
+            continue
+        else:
+            added = [
+                JobAfter(after.cluster, after.first_proc, after.how, new, part.first_proc, part.last_proc, len(part))
+                for part in parts
+            ]
+            waits.replace(state, number, replace(after, failed=after.failed - failed))
+            done.append({"id": number, "former": None, "added": waits.add_afters(state, added), "failed": failed})
+        waits.recount(state, after.cluster, after.first_proc)
+        for job in held:
+            jobs.set_status(state, [jobs.Procs("", job.cluster, job.first_proc, job.last_proc)], JobStatus.WAITING, now)
+        settle(state, [after.cluster], now)
+    return done
+
+
+def leave(state: State, followers: Sequence[Mapping[str, Any]], now: int) -> None:
+    """Undo what `follow` did."""
+    for one in reversed(followers):
+        after = waits.after(state, one["id"])
+        if after is None:
+            continue
+        former = (
+            replace(after, failed=after.failed + one["failed"]) if one["former"] is None else JobAfter(*one["former"])
+        )
+        waits.replace(state, one["id"], former)
+        waits.forget_afters(state, one["added"])
+        waits.recount(state, after.cluster, after.first_proc)
+        settle(state, [after.cluster], now)
