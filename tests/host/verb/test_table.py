@@ -110,7 +110,7 @@ REFUSED = [
     Row(EVE, 'edit 3.5 Owner "fqcann"', 59),
     Row(EVE, "remove --user fqcann", 101),
     Row(EVE, "rerun 2.4", 101, "fqcbob and administrators"),
-    Row(EVE, "rerun --user fqcbob", 29),
+    Row(EVE, "rerun --user fqcbob", 101),
     Row(EVE, "rerun --all", 29),
     Row(EVE, "hold 1.5 --idle", 101),
     Row(EVE, "remove fqcann", 101),
