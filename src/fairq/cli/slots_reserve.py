@@ -126,8 +126,8 @@ def add_reservations(app: App) -> None:
             Column("Reason", "reason", lambda reason: reason or "", level=2),
         ]
         records = [{**one, "for": _names(one)} for one in records]
-        fields = ("number", "begin_time", "end_time", "users", "groups", "slots", "status", "leaves", "jobs_of_others",
-                  "by", "reason")  # fmt: skip
+        fields = ("number", "begin_time", "end_time", "users", "groups", "slots", "status", "leaves", "job",
+                  "jobs_of_others", "by", "reason")  # fmt: skip
         emit(View(tables=[Table(columns, records, empty="no reservations")], fields=fields), output)
 
 
@@ -147,5 +147,7 @@ def _whom(document: Mapping[str, Any]) -> str:
 
 
 def _names(document: Mapping[str, Any]) -> str:
+    if document["job"] is not None:
+        return f"job {document['job']}"
     names = ", ".join([*document["users"], *document["groups"]])
     return names or ("nobody; they leave" if document["leaves"] else "nobody")

@@ -133,6 +133,11 @@ _NEGOTIATOR = (
         "Longest time for one spin.", unit="seconds", minimum=0),
     macro("negotiator", "negotiator_max_time_per_cycle", "integer", 1200,
         "Longest time for a whole cycle.", unit="seconds", minimum=0),
+    own("negotiator", "large_job_patience", "real", None,
+        "How long a job waits for room on any machine until a machine is promised to it. Others then start there only"
+        " if their limits end them in time. off: no machine is promised.", unit="seconds", minimum=0, unset="off"),
+    own("negotiator", "large_job_machines", "integer", 1,
+        "Most machines that are promised to large jobs at a time.", minimum=1),
     own("negotiator", "evaluation_budget", "real", 10.0,
         "CPU time that the expressions of one autocluster may use in a cycle. All expressions of one submitter may"
         " use twice this time, all of a cycle six times. An expression that needs more evaluates to ERROR.",

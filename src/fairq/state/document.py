@@ -35,6 +35,7 @@ import msgspec
 from msgspec import Struct
 
 from fairq.common.records import AccountingRecord, Ad, Claim, CycleRecord, DynamicSlot, JobRange, Run, SlotRecord
+from fairq.common.reservation import Reservation
 from fairq.errors.pool import InvalidDocumentError
 from fairq.state import (
     broker_document,
@@ -113,7 +114,7 @@ _NUMBERS = frozenset(
 
 _TYPES: dict[str, Any] = {
     pause.KEY: pause.Pause,
-    reservations.KEY: list[reservations.Reservation],
+    reservations.KEY: list[Reservation],
     settings_changes.INTENT: settings_changes.Intent,
     settings_changes.KNOWN: dict[str, settings_changes.KnownFile],
 }

@@ -98,6 +98,12 @@ def idle(state: State) -> list[JobRange]:
     return _ranges(found.fetchall())
 
 
+def has_idle_since(state: State, time: float) -> bool:
+    """Return whether a job has been idle since *time*, or longer."""
+    query = "SELECT 1 FROM job WHERE status = ? AND status_date <= ? LIMIT 1"
+    return state.connection.execute(query, (JobStatus.IDLE, time)).fetchone() is not None
+
+
 def select(
     state: State,
     *,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 import msgspec
-from msgspec import Struct, field
 from msgspec.structs import replace
 
+from fairq.common.reservation import Reservation
 from fairq.state import meta
 from fairq.state.connection import State
 
@@ -15,46 +15,15 @@ KEY, LAST = "reservations", "last_reservation"
 """Where the state keeps the reservations, and the number of the latest one."""
 
 
-class Reservation(Struct, frozen=True):
-    """Slots that are reserved from *begin* to *end* (seconds since 1970; None: without end).
-
-    Args:
-        number: of the reservation; numbers are not used again.
-        slots: names of the slots.
-        users, groups: who may use them; if both are empty, nobody may.
-        by: who made the reservation, at *time*, for this *reason*.
-        leaves: the slots take jobs until *begin*; from then on, each leaves the pool as soon as it is free.
-    """
-
-    number: int
-    slots: list[str]
-    begin: int
-    end: int | None
-    by: str
-    time: int
-    users: list[str] = field(default_factory=list)
-    groups: list[str] = field(default_factory=list)
-    reason: str | None = None
-    leaves: bool = False
-
-    def is_over(self, now: int) -> bool:
-        """Return whether the reservation has ended."""
-        return self.end is not None and self.end <= now
-
-    def meets(self, begin: int, end: int | None) -> bool:
-        """Return whether a time from *begin* to *end* overlaps it."""
-        return (end is None or self.begin < end) and (self.end is None or begin < self.end)
-
-    def admits(self, submitter: str) -> bool:
-        """Return whether a *submitter* (``group.user@domain``) may use the slots."""
-        local = submitter.rpartition("@")[0] or submitter
-        is_member = any(local.lower().startswith(f"{group.lower()}.") for group in self.groups)
-        return is_member or local.rpartition(".")[2] in self.users or local in self.users
-
-
 def load(state: State, now: int) -> list[Reservation]:
     """Return the reservations that are not over at *now*, by number."""
     return [one for one in stored(state) if not one.is_over(now)]
+
+
+def of_job(state: State, number: int | None, now: int) -> Reservation | None:
+    """Return the reservation *number* if it promises slots to a job, and is not over at *now*."""
+    found = [] if number is None else load(state, now)
+    return next((one for one in found if one.number == number and one.job is not None), None)
 
 
 def stored(state: State) -> list[Reservation]:

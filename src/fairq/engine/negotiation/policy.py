@@ -97,6 +97,8 @@ class NegotiationPolicy(Struct, frozen=True, kw_only=True):
         modify_requests: the expressions that raise what a job requests of a partitionable slot, by resource in lower
             case (`MODIFY_REQUEST_EXPR_REQUESTCPUS` and others).
         cross_slot_prios: also give every slot the attributes of its machine's other slots.
+        large_job_patience: seconds that a large job waits until a machine is promised to it; None: for ever.
+        large_job_machines: the most machines that are promised at a time.
     """
 
     rules: str
@@ -151,6 +153,8 @@ class NegotiationPolicy(Struct, frozen=True, kw_only=True):
     resources_in_use: ResourcesInUse
     pie_slices: PieSlices
     last_dealing: bool
+    large_job_patience: float | None = None
+    large_job_machines: int = 1
     modify_requests: Mapping[str, Expression] = field(default_factory=default_modifications)
 
     @property

@@ -6,17 +6,20 @@ matching rules read them. A match on a partitionable slot takes a piece of it, w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from fairq.common.reservation import also
 from fairq.engine.classad import AdColumns
 from fairq.engine.classad.column import ABSENT
 from fairq.engine.negotiation.pieces import Carved, Carving
+from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.pool import PoolSlots, ReservedSlots
+from fairq.engine.simulation.promises import Machines, Part, Promise
 
 _TEXTS = ("State", "Activity", "RemoteUser")
 _CLAIMED = {"State": "Claimed", "Activity": "Busy"}
@@ -62,6 +65,8 @@ class SimulatedPool:
         self._ads = ads
         self._draining = draining
         self._reserved = reserved
+        self.promises: list[Promise] = []
+        """The machines that are promised to jobs."""
         self._size = len(names)
         self._tenants: list[Tenant | None] = [None] * self._size
         self._pieces: list[Tenant] = []
@@ -160,10 +165,32 @@ class SimulatedPool:
         if not taken:
             del self._taken[row]
 
+    def machines(self, ends: Mapping[int, int], policy: NegotiationPolicy, now: int) -> Machines:
+        """Return the slots that may be promised; *ends* are those of the jobs by their tenants' keys."""
+        parts: dict[int, list[Part]] = {}
+        for piece in self._pieces:
+            if piece.carving is not None:
+                parts.setdefault(piece.row, []).append(Part(ends[piece.key], piece.carving.amounts))
+        usable = np.ones(self._size, np.bool_)
+        usable[list(self._draining)] = False
+        for one in self._reserved:
+            usable[list(one.rows)] = False
+        usable[[promise.row for promise in self.promises]] = False
+        return Machines(self._ads.at(now), usable, np.array(self._partitionable, np.bool_), parts, policy)
+
+    def is_usable(self, row: int) -> bool:
+        """Return whether the slot *row* is neither drained nor reserved."""
+        return row not in self._draining and not any(row in one.rows for one in self._reserved)
+
     def snapshot(self, now: int) -> PoolSlots:
         """Return the slots as a cycle at *now* reads them."""
         ads = self._ads.at(now)
-        reserved = [one for one in self._reserved if one.lasts(now)]
+        reserved = [one for one in (*self._reserved, *map(_promised, self.promises)) if one.lasts(now)]
+        if self.promises:
+            requirements = list(self._column("Requirements"))
+            for promise in self.promises:
+                requirements[promise.row] = also(requirements[promise.row], f"({promise.reservation.clause})")
+            ads.with_column("Requirements", requirements)
         if not self._pieces:
             self._lay_claims(ads, now, [])
             return PoolSlots(self._names, range(self._size), ads, self._draining, reserved=reserved)
@@ -243,3 +270,7 @@ class SimulatedPool:
     def _numbers(self, name: str) -> NDArray[np.float64]:
         values = self._column(name)
         return np.array([value if isinstance(value, int | float) else np.nan for value in values], np.float64)
+
+
+def _promised(promise: Promise) -> ReservedSlots:
+    return ReservedSlots([promise.row], promise.reservation.admits, promise.reservation.begin)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from fairq.common.records import JobRange
+from fairq.common.records import Ad, JobRange
 from fairq.engine.negotiation.queue import SubmitterQueue
 
 
@@ -124,6 +124,18 @@ class Queues:
             for _, line in sorted(self._lines.items())
             if line.idle or line.running
         ]
+
+    def is_idle(self, submitter: str, job: JobKey) -> bool:
+        """Return whether a job waits."""
+        ranges = self._line(submitter, job.schedd).ranges
+        at = bisect_right(ranges, (job.cluster, job.proc), key=_place) - 1
+        return at >= 0 and ranges[at].cluster == job.cluster and job.proc <= ranges[at].last_proc
+
+    def give(self, submitter: str, job: JobKey, own: Ad) -> None:
+        """Give a waiting job attributes of its own."""
+        line = self._line(submitter, job.schedd)
+        taken = line.take(job.cluster, job.proc)
+        line.add(replace(taken, own={**(taken.own or {}), **own}))
 
     def ranges(self) -> Iterator[JobRange]:
         """Yield all idle jobs."""

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct
 
 from fairq.common.records import Ad, JobRange
+from fairq.common.reservation import JOB_ATTRIBUTE, Reservation
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.leases import expire_leases, leases_of
 from fairq.engine.accounting.removal import removable
 from fairq.engine.negotiation.budgets import Clock
 from fairq.engine.negotiation.cycle import NegotiationCycle
-from fairq.engine.negotiation.decision import CycleDecision, Match
+from fairq.engine.negotiation.decision import CycleDecision, Match, StopReason
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.queue import Jobs
 from fairq.engine.simulation.pool import SimulatedPool, Tenant
+from fairq.engine.simulation.promises import Promise
 from fairq.engine.simulation.queues import JobKey, Queues
 
 
@@ -68,6 +70,12 @@ _PATIENCE = 16
 """A patient simulation waits for this part of the time since the last change; so many cycles come first."""
 
 
+_LIMITS = frozenset(
+    {StopReason.CEILING, StopReason.QUOTA, StopReason.CONCURRENCY_LIMIT, StopReason.SCHEDD}
+    | {StopReason.SUBMITTER_CONSTRAINT, StopReason.JOB_CONSTRAINT}
+)
+
+
 class Simulation:
     """A pool over time.
 
@@ -94,6 +102,7 @@ class Simulation:
         is_patient: where nothing has changed for long, cycles that only time can make differ are held less often: after
             a sixteenth of the time since the last change. What such a cycle would match may come later by as much.
         moments: times at which slots begin or cease to take jobs by themselves, as reservations make them.
+        promises: machines that are promised to jobs.
     """
 
     def __init__(
@@ -115,6 +124,7 @@ class Simulation:
         charge_each_end: bool = False,
         is_patient: bool = False,
         moments: Sequence[int] = (),
+        promises: Iterable[Promise] = (),
     ) -> None:
         self.pool = pool
         self.queues = queues
@@ -126,6 +136,8 @@ class Simulation:
         """`NegotiationCycle.pairs` of the last of them."""
         self.work = 0
         """`NegotiationCycle.work` of all of them, with their slots."""
+        self.limited: set[str] = set()
+        """The submitters that a limit, no want of room, stopped in the last cycle."""
         self.now = start - (every or 1)
         """The time of the last cycle, run or skipped."""
         self.skipped_since = start
@@ -144,6 +156,8 @@ class Simulation:
         self._clock = clock
         self._is_patient = is_patient
         self._moments = sorted(moments)
+        pool.promises = list(promises)
+        self._promised = 0
         self._last_change = start
         self._witness = witness
         self._times = dict(round_robin_times or {})
@@ -174,6 +188,56 @@ class Simulation:
         for one in self._jobs.values():
             yield Running(one.key, one.jobs, one.tenant.row, one.tenant, one.end)
 
+    def renew_promises(self, now: int) -> None:
+        """Give up the promises of jobs that wait no more, and make new ones, as after a cycle at *now*."""
+        patience, pool, queues = self.policy.large_job_patience, self.pool, self.queues
+        if patience is None:
+            pool.promises = []
+            return
+        pool.promises = [
+            one for one in pool.promises if queues.is_idle(one.submitter, one.job) and pool.is_usable(one.row)
+        ]
+        most = self.policy.large_job_machines - len(pool.promises)
+        late = [
+            jobs
+            for jobs in queues.ranges()
+            if most > 0 and jobs.status_date <= now - patience and jobs.submitter not in self.limited
+        ]
+        if not late:
+            return
+        ends = {one.tenant.key: one.end for one in self._jobs.values()}
+        machines = pool.machines(ends, self.policy, now)
+        promised = {one.job for one in pool.promises}
+        small: set[int] = set()
+        for jobs in sorted(late, key=self._turn):
+            if jobs.ad_id in small and not (jobs.own or jobs.template):
+                continue
+            own = jobs.ad_of(self._ads[jobs.ad_id], jobs.first_proc)
+            ad = {name.lower(): value for name, value in own.items()}
+            for proc in range(jobs.first_proc, jobs.last_proc + 1):
+                job = JobKey(jobs.schedd, jobs.cluster, proc)
+                if job in promised or (room := machines.first_room(ad)) is None:
+                    if not (jobs.own or jobs.template):
+                        small.add(jobs.ad_id)
+                    break
+                self._promise(job, jobs, str(ad.get("acctgroupuser", jobs.owner)), *room)
+                most -= 1
+                if not most:
+                    return
+                machines = pool.machines(ends, self.policy, now)
+
+    def _turn(self, jobs: JobRange) -> tuple[Any, ...]:
+        """Return the place of waiting jobs among those for which machines are promised."""
+        priority = self.accountant.effective_priority(jobs.submitter)
+        return priority, jobs.submitter, -jobs.priority, jobs.status_date, jobs.cluster, jobs.first_proc
+
+    def _promise(self, job: JobKey, jobs: JobRange, user: str, begin: int, row: int) -> None:
+        self._promised -= 1
+        name = f"{job.cluster}.{job.proc}"
+        reservation = Reservation(self._promised, [self.pool.name(row)], begin, None, "", self.now, [user], job=name)
+        self.pool.promises.append(Promise(job, jobs.submitter, row, reservation))
+        self.queues.give(jobs.submitter, job, {JOB_ATTRIBUTE: self._promised})
+
     def _next_time(self) -> int | None:
         """The time of the next cycle that may change something; None if no event remains."""
         times = [self._ends[0][0]] if self._ends else []
@@ -192,6 +256,7 @@ class Simulation:
 
     def _step(self, now: int) -> None:
         accountant = self.accountant
+        self.renew_promises(now - self._every)
         self.skipped_since = min(now, self.now + (self._every or 1))
         if expire_leases(self._leased, now):
             self._may_match_more = True
@@ -237,6 +302,7 @@ class Simulation:
         cycle = NegotiationCycle(slots, jobs, accountant, self.policy, now, self._times, clock=self._clock)
         decision = cycle.run()
         self.cycles += 1
+        self.limited = limited(decision)
         self.pairs = cycle.pairs
         self.work += len(slots.keys) + cycle.work
         if decision.matches:
@@ -294,6 +360,11 @@ class Simulation:
         self._jobs[self._sequence] = _Job(job, jobs, tenant, end)
         self._of_key[tenant.key] = self._sequence
         heapq.heappush(self._ends, (end, self._sequence))
+
+
+def limited(decision: CycleDecision) -> set[str]:
+    """Return the submitters that a limit stopped which no free slot changes."""
+    return {one.submitter for one in decision.submitters if one.stopped in _LIMITS}
 
 
 def may_preempt(policy: NegotiationPolicy, pool: SimulatedPool) -> bool:

@@ -20,6 +20,7 @@ from fairq.state.cycle_lock import cycle_lock
 from fairq.steps.cycle.document import Cycle, cycle_document, shared_slots
 from fairq.steps.cycle.load import LoadedPool, load_without_jobs, of_pool, read_pool
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
+from fairq.steps.cycle.promises import renew_promises
 from fairq.steps.cycle.samples import CYCLE_SECONDS
 from fairq.steps.cycle.store import store_cycle, written_record
 from fairq.steps.jobs.end_records import forget_old
@@ -110,7 +111,7 @@ def hold_cycle(
                 if kept is not cycle:
                     cycle, record = kept, written_record(kept)
             doing(f"storing {len(cycle.decision.matches)} matches")
-            store_cycle(state, cycle, record, snapshot.pool, snapshot.known, actor)
+            cycle = _store(state, cycle, record, snapshot, settings, actor)
             if cycle.decision.matches and is_launching(state, settings):
                 from fairq.steps.launch.intent import intend
 
@@ -125,6 +126,14 @@ def hold_cycle(
             meta.set(state, CYCLE_SECONDS, f"{seconds:.3f}")
             tally.add_cycle(state, seconds)
         return cycle
+
+
+def _store(
+    state: State, cycle: Cycle, record: cycles.WrittenCycle, snapshot: _Snapshot, settings: Settings, actor: Actor
+) -> Cycle:
+    """Store *cycle*, and promise machines to large jobs that still wait; return it with notes of them."""
+    store_cycle(state, cycle, record, snapshot.pool, snapshot.known, actor)
+    return replace(cycle, notes=[*cycle.notes, *renew_promises(state, settings, cycle.decision, actor)])
 
 
 def _let_begin(state: State, actor: Actor) -> None:

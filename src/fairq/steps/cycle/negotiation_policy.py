@@ -73,6 +73,8 @@ def negotiation_policy(settings: Settings) -> NegotiationPolicy:
         preemption_rank_stable=settings["negotiator.preemption_rank_stable"],
         pool_size=parsed_if_set(settings, "negotiator.negotiator_slot_poolsize_constraint"),
         matchlist_caching=settings["negotiator.negotiator_matchlist_caching"],
+        large_job_patience=settings["negotiator.large_job_patience"],
+        large_job_machines=settings["negotiator.large_job_machines"],
         cross_slot_prios=settings["negotiator.negotiator_cross_slot_prios"],
         modify_requests={
             "cpus": expression("modify_request_expr_requestcpus"),

@@ -35,7 +35,7 @@ _COUNTED = (
 )
 _SET = (
     "MyType TargetType Schedd Submitter RerunOf RemoteHost LastRemoteHost Launch HoldReason HoldReasonCode "
-    "HoldReasonSubCode RemoveReason ReleaseReason ServerTime WaitsFor EngineReason Matched"
+    "HoldReasonSubCode RemoveReason ReleaseReason ServerTime WaitsFor EngineReason Matched Reservation"
 )
 _CHARGED = "AccountingGroup AcctGroup AcctGroupUser NiceUser"
 

@@ -6,24 +6,19 @@ for whom it is may start jobs. Jobs that run when it begins run on.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from fairq.common.expression_form import as_expression, attribute, expression_text
+from fairq.common.expression_form import as_expression, attribute
 from fairq.common.quantities import shown_time
 from fairq.common.records import Ad
+from fairq.common.reservation import Reservation, also
 from fairq.engine.negotiation.pool import ReservedSlots
 from fairq.state import dynamic_slots, reservations, slots
 from fairq.state.connection import State
-from fairq.state.reservations import Reservation
 
 CLAUSE = "ReservationPermits"
 """The attribute of a reserved slot's ad that is true of the jobs that may start there."""
-
-_LIMITS = ("AllowedExecuteDuration", "AllowedJobDuration")
-_VACATES = "(TARGET.JobMaxVacateTime ?: 0)"
-"""How long a job may still run after its limit."""
 
 
 class Reserved(NamedTuple):
@@ -46,7 +41,9 @@ def reserved_slots(state: State, now: int) -> Reserved:
     return Reserved(found)
 
 
-def reserved_rows(state: State, places: Mapping[int, int], now: int) -> list[ReservedSlots]:
+def reserved_rows(
+    state: State, places: Mapping[int, int], now: int, *, with_promises: bool = True
+) -> list[ReservedSlots]:
     """Return the reservations that are not over at *now*, with the rows of their slots; *places*: row by number."""
     return [
         ReservedSlots(
@@ -56,37 +53,25 @@ def reserved_rows(state: State, places: Mapping[int, int], now: int) -> list[Res
             one.end,
         )
         for one in reservations.load(state, now)
+        if with_promises or one.job is None
     ]
 
 
 def with_reservations(ad: Ad, found: Iterable[Reservation]) -> Ad:
     """Return the *ad* of a slot with the clause of its reservations in its Requirements."""
-    own = attribute(ad, "requirements")
-    text = "true" if own is None else expression_text(own) or json.dumps(own)
     changed = {name: value for name, value in ad.items() if name.lower() not in ("requirements", CLAUSE.lower())}
     found = list(found)
     return {
         **changed,
-        CLAUSE: as_expression(" && ".join(f"({_clause(one)})" for one in found)),
-        "Requirements": as_expression(f"({text}) && {CLAUSE}"),
+        CLAUSE: as_expression(" && ".join(f"({one.clause})" for one in found)),
+        "Requirements": also(attribute(ad, "requirements"), CLAUSE),
         "Reservations": ",".join(str(one.number) for one in found),
     }
 
 
-def _clause(of: Reservation) -> str:
-    if of.leaves:
-        return f"time() < {of.begin}"
-    ways = [_user(name) for name in of.users] + [_group(name) for name in of.groups]
-    ends = " || ".join(f"((time() + TARGET.{limit} + {_VACATES} <= {of.begin}) is true)" for limit in _LIMITS)
-    ways.append(f"(time() < {of.begin} && ({ends}))")
-    if of.end is not None:
-        ways.append(f"time() >= {of.end}")
-    return " || ".join(f"({way} is true)" for way in ways)
-
-
 def with_names(document: Any, state: State, now: int) -> Any:
     """Return plain data in which the clauses of reservations are named in words."""
-    words = {_clause(one): _words(one, now) for one in reservations.load(state, now)}
+    words = {one.clause: _words(one, now) for one in reservations.load(state, now)}
     return _renamed(document, words) if words else document
 
 
@@ -103,19 +88,10 @@ def _renamed(value: Any, words: Mapping[str, str]) -> Any:
 def _words(of: Reservation, now: int) -> str:
     if of.leaves:
         return f"the slot takes jobs until {shown_time(of.begin)}, when it leaves the pool"
+    if of.job is not None:
+        begin = shown_time(of.begin)
+        return f"the machine is promised to job {of.job} (a job starts there if its --time limit ends it by {begin})"
     whom = ", ".join([*of.users, *of.groups]) or "nobody"
     until = "" if of.end is None else f" until {shown_time(of.end)}"
     before = "; before it begins, a job starts there if its --time limit ends it by then" if now < of.begin else ""
     return f"reservation {of.number} (for {whom}, from {shown_time(of.begin)}{until}{before})"
-
-
-def _user(name: str) -> str:
-    """Return whether the job counts for this user; an administrator may submit for others."""
-    text = json.dumps(name)
-    own = f"TARGET.AcctGroupUser is undefined && TARGET.Owner == {text}"
-    return f"(TARGET.AcctGroupUser == {text} || ({own}))"
-
-
-def _group(name: str) -> str:
-    text, below = json.dumps(name), json.dumps(f"{name}.")
-    return f"(TARGET.AcctGroup == {text} || substr(TARGET.AcctGroup, 0, {len(name) + 1}) == {below})"

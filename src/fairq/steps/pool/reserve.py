@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import asdict
 
 from fairq.common.records import Actor, Change
+from fairq.common.reservation import Reservation
 from fairq.errors.pool import ReservationError
 from fairq.state import claims, dynamic_slots, history, reservations, slots, undo
 from fairq.state.connection import State, reading
 from fairq.state.location import exists
-from fairq.state.reservations import Reservation
 from fairq.steps.pool.slots import named, opened_for
 
 if TYPE_CHECKING:
@@ -46,15 +46,20 @@ def reserve(
     with opened_for(path, dry_run or not exists(path)) as state:
         chosen = list(dict.fromkeys(slot.name for name in names for slot in _whole(state, name)))
         former = reservations.load(state, actor.time)
+        promises = [one for one in former if one.job is not None and not set(one.slots).isdisjoint(chosen)]
         for one in former:
-            if one.meets(begin, end) and (shared := next((name for name in one.slots if name in chosen), None)):
+            if (
+                one.job is None
+                and one.meets(begin, end)
+                and (shared := next((name for name in one.slots if name in chosen), None))
+            ):
                 problem = f"slot {shared} is in reservation {one.number} at that time"
                 cure = f"name other slots or another time, or run 'fairq slots reserve --cancel {one.number}'"
                 raise ReservationError(problem=problem, cure=cure)
         number = 0 if dry_run else reservations.next_number(state)
         new = Reservation(number, chosen, begin, end, actor.user, actor.time, list(users), list(groups), actor.reason)
         if not dry_run:
-            _store(state, actor, [], [new])
+            _store(state, actor, promises, [new])
         return reservation_document(state, new, actor.time)
 
 
@@ -112,6 +117,7 @@ def reservation_document(state: State, one: Reservation, now: int) -> dict[str, 
         "slots": one.slots,
         "status": "active" if one.begin <= now else "planned",
         "leaves": one.leaves,
+        "job": one.job,
         "jobs_of_others": [f"{claim.cluster}.{claim.proc}" for claim in others if claim.cluster is not None],
         "by": one.by,
         "reason": one.reason,

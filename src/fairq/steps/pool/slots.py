@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import asdict, replace
 
 from fairq.common.records import Actor, Ad, Change, Claim, JobStatus, SlotRecord
+from fairq.common.reservation import Reservation
 from fairq.errors.nearest import nearest
 from fairq.errors.pool import DuplicateSlotError, SlotInUseError, UnknownSlotError
 from fairq.formats.slots import read_slots
@@ -20,7 +21,6 @@ from fairq.launch.discovery import NONE
 from fairq.state import claims, dynamic_slots, history, jobs, reservations, slot_columns, slots, undo
 from fairq.state.connection import State, reading, writing
 from fairq.state.location import exists
-from fairq.state.reservations import Reservation
 from fairq.steps.jobs.end import end_runs
 from fairq.steps.launch.launchers import ATTRIBUTE, LOCAL
 from fairq.steps.pool.devices import numbered

@@ -45,7 +45,8 @@ class Assumed(NamedTuple):
     again: bool = False
 
 
-PASSES = Assumed(0.02), Assumed(0.5), Assumed(0.98, again=True)
+LIKELY = Assumed(0.5)
+PASSES = Assumed(0.02), LIKELY, Assumed(0.98, again=True)
 """The passes for the earliest, the likely and the latest start, chosen on the LCG trace (benchmarks/forecast.py)."""
 
 _WORK = 600_000
@@ -236,8 +237,9 @@ class Forecaster:
         seen.until = simulation.now if is_over() else self._now + HORIZON
         return seen
 
-    def simulation(self, assumed: Assumed, witness: Witness) -> Simulation:
+    def simulation(self, assumed: Assumed, witness: Witness | None = None) -> Simulation:
         """Return the simulation of a pass, at its start; it reports to *witness*."""
+        witness = witness or _Pass((), 0, 0)
         arrivals = self._submitted_again() if assumed.again else ()
         return self._world.simulation(self._run_time(assumed.quantile), witness, self._every, arrivals)
 

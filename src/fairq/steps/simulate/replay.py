@@ -103,7 +103,7 @@ def replay(
     factors = _factors(accountant, policy, parties)
     meter = ShareMeter(parties.all, factors, weight, trace.start, window)
     witness = _Keeper(trace, journal, meter, parties, advance)
-    jobs = _Jobs(trace, names, witness)
+    jobs = _Jobs(trace, names, witness, has_limits=rules.large_job_patience is not None)
     simulation = Simulation(
         pool, Queues(), jobs.ads, accountant, rules, witness.run_time, jobs.arrivals(), trace.start, every, witness
     )
@@ -187,14 +187,15 @@ class _Parties:
 class _Jobs:
     """The jobs of a trace in the engine's form: one cluster per submitter, with procs in order of submission."""
 
-    def __init__(self, trace: Trace, names: _Names, keeper: _Keeper) -> None:
+    def __init__(self, trace: Trace, names: _Names, keeper: _Keeper, *, has_limits: bool) -> None:
         self.ads: dict[int, Ad] = {}
         self._trace = trace
         self._names = names
         self._keeper = keeper
-        self._kinds: dict[tuple[int, int | None], int] = {}
+        self._kinds: dict[tuple[int, int | None, int | None], int] = {}
+        self._has_limits = has_limits
         for job in trace.jobs:
-            kind = (job.cpus, job.memory)
+            kind = self._kind(job)
             if kind not in self._kinds:
                 number = self._kinds[kind] = len(self._kinds) + 1
                 self.ads[number] = {
@@ -202,6 +203,11 @@ class _Jobs:
                     "RequestMemory": job.memory or 0,
                     "Requirements": _REQUIREMENTS,
                 }
+                if kind[-1] is not None:
+                    self.ads[number]["AllowedExecuteDuration"] = kind[-1]
+
+    def _kind(self, job: TraceJob) -> tuple[int, int | None, int | None]:
+        return job.cpus, job.memory, job.limit if self._has_limits else None
 
     def arrivals(self) -> Iterator[Arrival]:
         clusters: dict[str, int] = {}
@@ -209,7 +215,7 @@ class _Jobs:
             name = self._names.identity(job)
             cluster = clusters.setdefault(name, len(clusters) + 1)
             proc = self._keeper.arrive(number, cluster)
-            kind = self._kinds[job.cpus, job.memory]
+            kind = self._kinds[self._kind(job)]
             yield Arrival(
                 job.submit,
                 JobRange(

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fairq.common.records import Ad, Claim, DynamicSlot, JobRange, JobStatus
+from fairq.common.reservation import JOB_ATTRIBUTE
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.charges import SlotCharge, charges_of
 from fairq.engine.accounting.leases import expire_leases
@@ -19,9 +20,10 @@ from fairq.engine.negotiation.pieces import Carving
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.pool import PoolSlots, ReservedSlots
 from fairq.engine.simulation.pool import SimulatedPool, Tenant
+from fairq.engine.simulation.promises import Promise
 from fairq.engine.simulation.queues import JobKey, Queues
 from fairq.engine.simulation.simulation import Arrival, Running, Simulation, Witness
-from fairq.state import claims, dynamic_slots, job_ads, jobs, slots
+from fairq.state import claims, dynamic_slots, job_ads, jobs, reservations, slots
 from fairq.state import pause as pauses
 from fairq.state.connection import State
 from fairq.state.pause import Pause
@@ -65,6 +67,7 @@ class World(Struct, frozen=True):
     foreign: int
     reserved: Sequence[ReservedSlots] = ()
     pause: Pause | None = None
+    promises: Sequence[Promise] = ()
 
     def simulation(
         self, run_time: RunTime, witness: Witness, every: int, arrivals: Iterable[Arrival] = ()
@@ -91,6 +94,7 @@ class World(Struct, frozen=True):
             clock=time.monotonic,
             charge_each_end=True,
             is_patient=True,
+            promises=self.promises,
             moments=[time for one in self.reserved for time in (one.begin, one.end or 0)],
         )
 
@@ -142,7 +146,11 @@ def load_world(state: State, settings: Settings, now: int) -> World:
     place = {row: new for new, row in enumerate(kept)}
     freed = {place[row]: without_claim(ad, now) for row, ad in stored.apart.items() if row in place}
     freed |= {place[row]: ad for row, ad in whole.items()}
-    reserved = reserved_slots(state, now).of_slot
+    reserved = {
+        number: plain
+        for number, found in reserved_slots(state, now).of_slot.items()
+        if (plain := [one for one in found if one.job is None])
+    }
     for row in kept if reserved else ():
         if (found := reserved.get(stored.ids[row])) is not None:
             freed[place[row]] = with_reservations(freed.get(place[row]) or stored.ads[row], found)
@@ -175,9 +183,23 @@ def load_world(state: State, settings: Settings, now: int) -> World:
         round_robin_times=load_round_robin_times(state),
         now=now,
         foreign=sum(claim.cluster is None for claim in held.values()),
-        reserved=reserved_rows(state, place_of, now),
+        reserved=reserved_rows(state, place_of, now, with_promises=False),
+        promises=_promises(state, idle, stored.names, place, now),
         pause=pauses.load(state, now),
     )
+
+
+def _promises(
+    state: State, idle: Iterable[JobRange], names: Sequence[str], place: Mapping[int, int], now: int
+) -> list[Promise]:
+    """Return the promises to idle jobs; *place* is the row in the world of a slot among *names*."""
+    found = {one.number: one for one in reservations.load(state, now) if one.job is not None}
+    rows = {names[row]: new for row, new in place.items()}
+    return [
+        Promise(JobKey(jobs.schedd, jobs.cluster, jobs.first_proc), jobs.submitter, rows[one.slots[0]], one)
+        for jobs in idle
+        if found and (one := found.get((jobs.own or {}).get(JOB_ATTRIBUTE, 0))) is not None and one.slots[0] in rows
+    ]
 
 
 def _merge_parts(stored: StoredSlots, dynamic: dict[int, DynamicSlot], own: Collection[int]) -> dict[int, Ad]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from fairq.common.reservation import Reservation
 from fairq.state import pause as pauses
 from fairq.state import reservations
 from fairq.state.connection import State
 from fairq.state.pause import Pause
-from fairq.state.reservations import Reservation
 from fairq.steps.undo.jobs import Problem
 
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict, replace
 
+from fairq.common.quantities import shown_time
 from fairq.common.records import Ad, JobRange, JobStatus
+from fairq.common.reservation import JOB_ATTRIBUTE
 from fairq.engine.accounting.identity import answers_to
 from fairq.engine.explain import report
 from fairq.engine.explain.alternatives import alternatives
@@ -19,7 +21,7 @@ from fairq.engine.explain.search import Search
 from fairq.engine.negotiation.evaluation import RequestContext
 from fairq.engine.simulation.queues import JobKey
 from fairq.errors.pool import AmbiguousSlotError, NothingToExplainError, UnknownSlotError
-from fairq.state import history, job_ads, runs
+from fairq.state import history, job_ads, reservations, runs
 from fairq.state.connection import State, reading
 from fairq.steps.cycle.document import overrun_document, rejection_words, turn_document
 from fairq.steps.cycle.load import load_pool, load_round_robin_times, of_pool
@@ -146,6 +148,12 @@ class _Study:
         if slot is not None:
             return self._pair(chosen, slot)
         document = self._idle_job(chosen)
+        promise = reservations.of_job(self._state, (chosen.own or {}).get(JOB_ATTRIBUTE), self._now)
+        if promise is not None:
+            document["promise"] = {"slot": promise.slots[0], "begin_time": promise.begin}
+            document["summary"] += (
+                f" {promise.slots[0]} is promised to it, and may be free at {shown_time(promise.begin)}."
+            )
         schedds = sorted({job.schedd for job in found})
         if len(schedds) > 1:
             document["schedd"] = chosen.schedd

@@ -1,0 +1,86 @@
+"""Machines promised to large jobs that have waited long, so that smaller jobs do not take every core that gets free.
+
+A job is large if no machine would have room for it after the end of a single job. The machine that has room first is
+promised to it. Until then, other jobs start there only if they end in time (backfilling, as in EASY).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from fairq.common.records import Ad
+from fairq.common.reservation import Reservation
+from fairq.engine.classad import AdColumns
+from fairq.engine.negotiation.evaluation import agreed
+from fairq.engine.negotiation.partitionable import Partitions
+from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.simulation.queues import JobKey
+
+
+class Promise(Struct, frozen=True):
+    """The machine at *row* is promised to a *job* of *submitter*, by a reservation."""
+
+    job: JobKey
+    submitter: str
+    row: int
+    reservation: Reservation
+
+
+class Part(Struct, frozen=True):
+    """The part of a machine that a job uses until its *end* (seconds since 1970)."""
+
+    end: int
+    amounts: Mapping[str, float]
+
+
+class Machines:
+    """The slots that may be promised.
+
+    Args:
+        ads: all slots without claims, partitionable ones whole.
+        usable, divided: which of them take jobs, and which are partitionable.
+        parts: by row, the parts of a slot that jobs use.
+        policy: says how requests are raised.
+    """
+
+    def __init__(
+        self,
+        ads: AdColumns,
+        usable: NDArray[np.bool_],
+        divided: NDArray[np.bool_],
+        parts: Mapping[int, Sequence[Part]],
+        policy: NegotiationPolicy,
+    ) -> None:
+        self._ads, self._parts = ads, parts
+        self._undivided = np.flatnonzero(usable & ~divided)
+        self._machines = Partitions(ads, usable & divided, modifications=policy.modify_requests)
+
+    def first_room(self, job: Ad) -> tuple[int, int] | None:
+        """Return when and in which row there is room first for a large *job* (names in lower case).
+
+        None: it fits nowhere, or it is not large.
+        """
+        machines = self._machines
+        if not len(machines.rows) or agreed(job, self._ads, self._undivided).any():
+            return None
+        fitting = np.flatnonzero(agreed(job, machines.ads, np.arange(len(machines.rows))))
+        asked = machines.asking.asked(job, machines.ads, fitting)
+        found = []
+        for place, machine in enumerate(fitting.tolist()):
+            row = int(machines.rows[machine])
+            parts = sorted(self._parts.get(row, ()), key=lambda part: part.end)
+            amounts = [np.array([part.amounts.get(name, 0.0) for name in machines.resources]) for part in parts]
+            left = machines.left[:, machine] - sum(amounts)
+            ended = 0
+            while ended < len(parts) and (asked[:, place] > left).any():
+                left = left + amounts[ended]
+                ended += 1
+            if (asked[:, place] <= left).all():
+                if ended < 2:
+                    return None
+                found.append((parts[ended - 1].end, row))
+        return min(found, default=None)

@@ -1,0 +1,61 @@
+"""The machines promised to large jobs: after each cycle, promises are given up, and new ones made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from fairq.common.quantities import shown_time
+from fairq.common.records import Actor, Change
+from fairq.common.reservation import JOB_ATTRIBUTE
+from fairq.engine.negotiation.decision import CycleDecision
+from fairq.state import history, job_changes, jobs, reservations
+from fairq.state.connection import State
+
+if TYPE_CHECKING:
+    from fairq.engine.simulation.promises import Promise
+    from fairq.settings import Settings
+
+
+def renew_promises(state: State, settings: Settings, decision: CycleDecision, actor: Actor) -> list[str]:
+    """Give up the promises to jobs that wait no more, and make new ones; return sentences about the new ones.
+
+    Ends of running jobs are estimated as forecasts do.
+    """
+    patience = settings["negotiator.large_job_patience"]
+    stored = reservations.stored(state)
+    former = {one.number: one for one in stored if one.job is not None}
+    promises: list[Promise] = []
+    if patience is not None and (former or jobs.has_idle_since(state, actor.time - patience)):
+        from fairq.engine.simulation.simulation import limited  # most pools do without
+        from fairq.steps.simulate.forecast import LIKELY, Forecaster
+
+        simulation = Forecaster.of_state(state, settings, actor.time).simulation(LIKELY)
+        simulation.limited = limited(decision)
+        simulation.renew_promises(actor.time)
+        promises = simulation.pool.promises
+    new = []
+    for promise in promises:
+        if promise.reservation.number not in former:
+            number = reservations.next_number(state)
+            new.append(replace(promise.reservation, number=number, by=actor.user, time=actor.time))
+            _mark(state, promise, number)
+    left = {promise.reservation.number for promise in promises}
+    gone = [one for number, one in former.items() if number not in left]
+    if new or gone:
+        reservations.store(state, [*(one for one in stored if one not in gone), *new])
+        changes = [Change(f"reservation {one.number}", _shown(one.slots, one.job), None) for one in gone]
+        changes += [Change(f"reservation {one.number}", None, _shown(one.slots, one.job)) for one in new]
+        history.record(state, actor, changes)
+    return [f"{one.slots[0]} is promised to job {one.job}; it may be free at {shown_time(one.begin)}" for one in new]
+
+
+def _mark(state: State, promise: Promise, number: int) -> None:
+    (job,) = jobs.select(state, cluster=promise.job.cluster, proc=promise.job.proc, schedd=promise.job.schedd)
+    own = {**(job.own or {}), JOB_ATTRIBUTE: number}
+    job_changes.change(state, job.schedd, job.cluster, job.first_proc, job.last_proc, own=own)
+
+
+def _shown(slots: list[str], job: str | None) -> dict[str, object]:
+    return {"Slots": slots, "Job": job}

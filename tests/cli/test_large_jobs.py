@@ -1,0 +1,124 @@
+"""``negotiator.large_job_patience``: a machine is promised to a large job, and smaller ones use it until then."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+T = 1_795_000_000
+HOUR = 3600
+
+
+@pytest.fixture
+def pool(run, state: Path):
+    """Two machines of four cores; ann's jobs of one core end each half hour, big's needs a whole machine."""
+    Path(f"{state}.toml").write_text('[negotiator]\nlarge_job_patience = "10m"\n')
+
+    def fairq(*words: object):
+        return run("--state", state, *words)
+
+    fairq("slots", "add", "a", "--cpus", 4, "--partitionable", "--now", T)
+    return fairq
+
+
+def submit(pool, user: str, cpus: int, time: int | None, count: int, at: int):
+    limit = () if time is None else ("--time", time)
+    ended = pool("submit", "--accounting-group-user", user, "--cpus", cpus, *limit, "--count", count, "--now", at,
+                 "--", "/bin/true")  # fmt: skip
+    assert ended.code == 0, ended.err
+
+
+def cycle(pool, at: int):
+    ended = pool("negotiate", "--no-launch", "--now", at)
+    assert ended.code == 0, ended.err
+    return ended
+
+
+def running(pool, at: int) -> list[str]:
+    found = json.loads(pool("queue", "--running", "--procs", "--now", at, "--json").out)
+    return sorted(f"{job['ClusterId']}.{job['ProcId']} {job['RemoteHost'].partition('@')[2]}" for job in found)
+
+
+def reservations(pool, at: int):
+    return json.loads(pool("slots", "reservations", "--now", at, "--json").out)
+
+
+@pytest.fixture
+def busy(pool):
+    """All cores are in use: those of a until T + 1 h, those of b until T + 2 h; job 3.0 waits for a whole machine."""
+    submit(pool, "ann", 1, HOUR, 4, T)
+    cycle(pool, T)
+    pool("slots", "add", "b", "--cpus", 4, "--partitionable", "--now", T)
+    submit(pool, "ann", 1, 2 * HOUR, 4, T)
+    cycle(pool, T + 1)
+    submit(pool, "big", 4, HOUR, 1, T + 2)
+    return pool
+
+
+def test_the_machine_that_is_free_first_is_promised_and_kept(busy):
+    assert "promised" not in cycle(busy, T + 60).err
+    # A job that has waited so long is promised the machine that is free first.
+    assert "slot1@a is promised to job 3.0; it may be free at" in cycle(busy, T + 602).err
+    (promise,) = reservations(busy, T + 603)
+    assert (promise["slots"], promise["begin_time"], promise["job"]) == (["slot1@a"], T + HOUR, "3.0")
+    # Two cores of a are free early: only a job that ends in time gets one, and no job without a limit.
+    busy("finish", "1.0", "1.1", "--now", T + 700)
+    submit(busy, "bob", 1, None, 1, T + 700)
+    submit(busy, "bob", 1, 2900, 1, T + 700)
+    submit(busy, "bob", 1, 600, 1, T + 700)
+    cycle(busy, T + 701)
+    assert [job for job in running(busy, T + 701) if job.startswith(("4", "5", "6"))] == ["6.0 a"]
+    assert "promised to job 3.0" in " ".join(busy("why", "4.0", "--now", T + 702).out.split())
+    assert "slot1@a is promised to it" in " ".join(busy("why", "3.0", "--now", T + 702).out.split())
+    # The promise stays the same until the job starts, and is given up then.
+    (kept,) = reservations(busy, T + 702)
+    assert (kept["number"], kept["begin_time"], kept["slots"]) == (1, T + HOUR, ["slot1@a"])
+    busy("finish", "1.2", "1.3", "6.0", "--now", T + 1300)
+    cycle(busy, T + 1301)
+    assert "3.0 a" in running(busy, T + 1302)
+    assert reservations(busy, T + 1302) == []
+
+
+def test_without_the_setting_smaller_jobs_take_every_core(busy, state: Path):
+    Path(f"{state}.toml").write_text("")
+    submit(busy, "bob", 1, None, 1, T + 3)
+    cycle(busy, T + 602)
+    assert reservations(busy, T + 603) == []
+    busy("finish", "1.0", "--now", T + 700)
+    cycle(busy, T + 701)
+    assert "4.0 a" in running(busy, T + 701)
+
+
+def test_a_promise_is_given_up_when_the_job_or_the_machine_goes(busy):
+    cycle(busy, T + 602)
+    busy("slots", "drain", "slot1@a", "--now", T + 603)
+    assert "slot1@b is promised" in cycle(busy, T + 604).err
+    busy("remove", "3.0", "--now", T + 605)
+    cycle(busy, T + 606)
+    assert reservations(busy, T + 607) == []
+
+
+def test_a_job_of_one_core_is_promised_nothing(busy):
+    busy("remove", "3.0", "--now", T + 3)
+    submit(busy, "bob", 1, None, 1, T + 3)
+    assert "promised" not in cycle(busy, T + 5000).err
+
+
+def test_a_foreign_attribute_gives_no_right_to_a_promised_machine(busy):
+    cycle(busy, T + 602)
+    busy(
+        "submit", "--accounting-group-user", "eve", "--attribute", "Reservation=1", "--now", T + 603, "--", "/bin/true"
+    )
+    busy("finish", "1.0", "--now", T + 604)
+    cycle(busy, T + 605)
+    assert not [job for job in running(busy, T + 606) if job.startswith("4.")]
+
+
+def test_a_forecast_knows_promises_that_are_and_that_will_be_made(busy):
+    submit(busy, "bob", 1, 3 * HOUR, 20, T + 3)
+    (start,) = [
+        one for one in json.loads(busy("queue", "--start", "--now", T + 4, "--json").out) if one["ClusterId"] == 3
+    ]
+    assert T + HOUR <= start["EstimatedStart"] <= T + HOUR + 64
