@@ -16,6 +16,7 @@ from fairq.cli.pool_pause import note_pause
 from fairq.cli.single_dash import SEPARATOR
 from fairq.cli.submission import queued, submitter_here
 from fairq.cli.submit_dag import SUFFIX, submit_dag
+from fairq.cli.submit_defaults import submit_defaults
 from fairq.cli.submit_program import attribute_of, items_of, notification_of, program_of
 from fairq.cli.submit_script import script_as_options
 from fairq.cli.tools import SUBMIT
@@ -199,6 +200,9 @@ def submit(
     are for a description. A line of --append is read last, just above the queue statement; NAME=VALUE is read first,
     so that a line of the description can override it.
 
+    [submit] of the settings fills in what is said neither here nor in FILE: cores, memory, time, group, environment,
+    mail. -v shows what was filled in.
+
     Identical jobs are stored once: a million cost no more than one.
     """
     from fairq.steps.jobs.submit import time_macros
@@ -228,6 +232,7 @@ def submit(
         "environment": environment,
     }
     given = {name: value for name, value in commands.items() if value is not None}
+    defaults = submit_defaults(invocation.settings)
     for text in attribute or []:
         given.update([attribute_of(text)])
     actor = invocation.actor(invocation.now(now))
@@ -238,7 +243,7 @@ def submit(
     waits |= {name: str(value) for name, value in limits.items() if value is not None}
     user = submitter_here(actor)
     if program is None and file is not None and file.endswith(SUFFIX):
-        emit(submit_dag(invocation, file, batch_name, user, actor, now, dry_run), output)
+        emit(submit_dag(invocation, file, batch_name, user, actor, now, dry_run, defaults.as_commands()), output)
         return
     if program is None:
         lines = [*(append or []), *([] if batch_name is None else [f"batch_name = {batch_name}"])]
@@ -246,9 +251,17 @@ def submit(
         timeout = invocation.settings["submit.command_timeout"]
         only = {"env": env, "each": each, "each-line": each_line, "verbatim": verbatim, "count": count}
         name = next((name for name in (*given, *only) if only.get(name, True)), None)
-        source: Description | Program = _description(
-            file, _typed(name, invocation.arguments), timeout, {**time_macros(actor.time), **macros}, lines, queue
+        source: Description | Program
+        source = described = _description(
+            file,
+            _typed(name, invocation.arguments),
+            timeout,
+            {**time_macros(actor.time), **macros},
+            lines,
+            queue,
+            defaults.as_commands(),
         )
+        defaults.note(invocation, described.filled)
     else:
         for name, value in (("NAME=VALUE", macros), ("--append", append), ("--queue", queue)):
             if value:
@@ -260,13 +273,16 @@ def submit(
             raise UsageError(message=f"both a submit description ({file}) and a program; give only one")
         if environment is not None and env:
             raise UsageError(message="both --environment and --env; give only one")
+        filled = defaults.missing(given)
+        variables = () if environment is not None else defaults.variables
+        defaults.note(invocation, [*filled, *(["environment"] if variables else [])])
         source = program_of(
             program.split(_SEPARATOR),
-            given,
+            {**{name: defaults.commands[name] for name in filled}, **given},
             count or 1,
             time_macros(actor.time),
             items=items_of(each, each_line),
-            variables=env,
+            variables=[*variables, *(env or ())],
             macros_of_script=variable,
             verbatim=verbatim,
         )
@@ -321,6 +337,7 @@ def _description(
     macros: dict[str, str],
     lines: list[str],
     queue: str | None,
+    defaults: dict[str, str],
 ) -> Description:
     from fairq.steps.jobs.submit import Description, External
 
@@ -343,7 +360,7 @@ def _description(
         raise UnreadableDescriptionError(source=name, reason=reason) from None
     arguments = None if queue is None else " ".join(queue.split(SEPARATOR)).strip()
     text = text.replace("\r\n", "\n")
-    return Description(text, name, External(timeout), macros, appended=lines, queue=arguments)
+    return Description(text, name, External(timeout), macros, appended=lines, queue=arguments, defaults=defaults)
 
 
 def _view(submitted: Submitted, output: Output, dry_run: bool, terse: bool) -> View:

@@ -19,9 +19,19 @@ SUFFIX = ".dag"
 
 
 def submit_dag(
-    invocation: Invocation, file: str, name: str | None, context: Context, actor: Actor, now: int | None, dry_run: bool
+    invocation: Invocation,
+    file: str,
+    name: str | None,
+    context: Context,
+    actor: Actor,
+    now: int | None,
+    dry_run: bool,
+    defaults: dict[str, str],
 ) -> View:
-    """Queue the nodes of the DAG in *file* as a batch of this *name*, and return what to show."""
+    """Queue the nodes of the DAG in *file* as a batch of this *name*, and return what to show.
+
+    *defaults* are commands for descriptions that do not give them.
+    """
     from fairq.common.hardware import host_name
     from fairq.formats.dag import read_dag
     from fairq.steps.jobs.dag import SubmittedDag, check_nodes, made_nodes, next_cluster, queue_dag
@@ -36,7 +46,7 @@ def submit_dag(
     path, settings = invocation.state_path, invocation.settings
     first = next_cluster(path)
     timeout = settings["submit.command_timeout"]
-    nodes = list(made_nodes(dag, first, context, name or Path(file).name, time_macros(actor.time), timeout))
+    nodes = list(made_nodes(dag, first, context, name or Path(file).name, time_macros(actor.time), timeout, defaults))
     whole = check_nodes(nodes, settings)
     door = None if dry_run else invocation.by_program(actor, now)
     if dry_run or not nodes:

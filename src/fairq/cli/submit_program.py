@@ -55,7 +55,7 @@ def program_of(
                 expected="it is not on PATH; give its path, such as ./" + program,
             )
         program = str(Path(found).absolute())
-    literals = {"environment": _environment(variables)} if variables else {}
+    literals = {"environment": environment_of(variables)} if variables else {}
     if macros_of_script:
         plain = literals.pop("environment", '""')[:-1].replace("$", "$(DOLLAR)")
         given["environment"] = f'{plain} {" ".join(macros_of_script)}"'
@@ -100,7 +100,8 @@ def attribute_of(text: str) -> tuple[str, str]:
     return f"MY.{name}", value.strip()
 
 
-def _environment(variables: Sequence[str]) -> str:
+def environment_of(variables: Sequence[str]) -> str:
+    """Return the value of the command environment for those of ``--env``; raises UsageError."""
     from fairq.common.arguments import quoted
 
     words = []

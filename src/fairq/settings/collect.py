@@ -25,6 +25,7 @@ from fairq.settings.keys import GROUP_KEYS, LIMIT_KEY, SECTIONS, SINGLE, TABLES
 from fairq.settings.layers import Layer
 from fairq.settings.origin import Origin
 from fairq.settings.statements import KEY_PATTERN
+from fairq.settings.submit_keys import SUBMIT_GROUP_KEY, SUBMIT_GROUPS
 from fairq.settings.values import BadValueError, from_text, from_toml, to_text
 
 Report = Callable[[FairqError], None]
@@ -110,6 +111,11 @@ class Collection:
             place = (*path, name)
             if path == ("shares",) and share_blocks.is_table(name):
                 self._add_block(name, value, file)
+                continue
+            if place == SUBMIT_GROUPS and isinstance(value, dict):
+                for group, named in value.items():
+                    at = Origin(file=file, path=(*place, group))
+                    self._set((*place, group), SUBMIT_GROUP_KEY, named, at)
                 continue
             if place in TABLES and isinstance(value, dict):
                 self._add_table(place, value, file)

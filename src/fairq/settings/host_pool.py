@@ -9,8 +9,9 @@ from fairq.settings.collect import Report
 from fairq.settings.keys import SINGLE
 from fairq.settings.layers import CONFIG_VARIABLE, Layer, site_file, user_file
 from fairq.settings.model import Settings, gather
+from fairq.settings.submit_keys import SUBMIT
 
-OF_USERS = frozenset({"pool.use", "submit.command_timeout", "metrics.submitters"})
+OF_USERS = frozenset({"pool.use", "metrics.submitters", *(key.full_name for key in SUBMIT)})
 """The settings that count from a user's file and variables; all others of a host's pool come from its site file."""
 
 

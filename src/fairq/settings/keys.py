@@ -18,6 +18,7 @@ from fairq.settings.metrics_keys import METRICS
 from fairq.settings.pool_keys import POOL
 from fairq.settings.rule_points.htcondor import ACCOUNTING_POINTS, NEGOTIATOR_POINTS, SCHEDD_POINTS
 from fairq.settings.share_keys import SHARES
+from fairq.settings.submit_keys import SUBMIT, SUBMIT_GROUP_KEY
 
 CONCURRENCY_LIMIT_DEFAULT = 2308032.0
 LARGEST_QUOTA = 2.0**31 - 1
@@ -201,12 +202,6 @@ _SCHEDD = (
         "Attributes whose name matches this pattern do not define an autocluster.", optional=True, spaces=True),
 )  # fmt: skip
 
-_SUBMIT = (
-    own("submit", "command_timeout", "integer", 120,
-        "Longest time for each command or pipe that a submit description reads.",
-        unit="seconds", minimum=1, maximum=1e9),
-)  # fmt: skip
-
 _GROUPS = (
     macro("groups", "quota", "real", None,
         "Static quota; overrides quota_dynamic.",
@@ -246,7 +241,8 @@ KEYS: tuple[Key, ...] = (
     *NEGOTIATOR_POINTS,
     *_SCHEDD,
     *SCHEDD_POINTS,
-    *_SUBMIT,
+    *SUBMIT,
+    SUBMIT_GROUP_KEY,
     *LAUNCH,
     *SLURM,
     *HTCONDOR_ENGINE,

@@ -17,6 +17,7 @@ from fairq.settings.keys import CONCURRENCY_LIMIT_DEFAULT, LIMIT_KEY, SINGLE
 from fairq.settings.layers import Layer, layers
 from fairq.settings.origin import DEFAULT, Origin
 from fairq.settings.share_blocks import nested
+from fairq.settings.submit_keys import SUBMIT_GROUPS
 
 CONDOR_VERSION = "negotiator.condor_version"
 UPLOADS = "schedd.max_concurrent_uploads"
@@ -104,6 +105,12 @@ class Settings:
         """Maximum by lower-case limit name; ``default`` always exists, ``default_<prefix>`` may exist."""
         return {entry.path[1]: entry.value for entry in self if entry.path[0] == "limits"}
 
+    @property
+    def submit_groups(self) -> dict[str, str]:
+        """The accounting groups of Unix groups, in the order of ``[submit.groups]``."""
+        found = (entry for entry in self if entry.path[:2] == SUBMIT_GROUPS and len(entry.path) > 2)
+        return {entry.path[2]: entry.value for entry in found if entry.value is not None}
+
     def block(self, name: str) -> dict[str, Any]:
         """Return DIRAC's block ``shares.NAME`` (ShareCorrections, RunningLimit, MatchingDelay) as nested options."""
         return nested({entry.path: entry.value for entry in self}, name)
@@ -175,7 +182,7 @@ def settle(collection: Collection) -> Settings:
             entries[given[path].name] = given[path]
     default = ("limits", "default")
     for path, entry in given.items():
-        if len(path) > 2 and path[0] == "shares":
+        if len(path) > 2 and path[0] in ("shares", "submit"):
             entries[entry.name] = entry
     entries.setdefault("limits.default", Entry(default, LIMIT_KEY, CONCURRENCY_LIMIT_DEFAULT, DEFAULT))
     settings = Settings(entries, _groups(collection))

@@ -11,6 +11,7 @@ from fairq.settings.key import Key
 from fairq.settings.keys import BY_MACRO, GROUP_KEYS, LIMIT_KEY, MACROS_WITH_NAME, SECTIONS, SINGLE
 from fairq.settings.share_keys import SHARE_GROUP_KEYS
 from fairq.settings.statements import KEY_PATTERN
+from fairq.settings.submit_keys import SUBMIT_GROUP_KEY, SUBMIT_GROUPS
 
 Path = tuple[str, ...]
 """The keys that lead to a setting in a TOML document: ``("groups", "physics.hep", "quota")``."""
@@ -39,6 +40,8 @@ def resolve(text: str, where: str) -> tuple[Key, Path]:
         raise unknown(text, where)
     if section.lower() == "limits" and rest:
         return LIMIT_KEY, ("limits", rest.lower())
+    if lower.startswith("submit.groups.") and (name := text[len("submit.groups.") :]):
+        return SUBMIT_GROUP_KEY, (*SUBMIT_GROUPS, name)
     if (path := share_blocks.resolve(text)) is not None:
         found, hint = share_blocks.key_of(path)
         if found is None:

@@ -25,6 +25,7 @@ DESCRIPTION = (
 ABOUT = {
     "groups": 'Accounting groups, one table each: [groups.group_physics], or [groups."group_physics.higgs"] for a '
     "subgroup. The parent of a subgroup needs its own table.",
+    "submit.groups": 'Accounting groups of the members of Unix groups: phys = "group_physics".',
     "shares": "DIRAC's task queues and shares. The tables below use DIRAC's own names. fairq config import "
     "converts a DIRAC configuration.",
     "shares.groups": "Groups with shares, one table each: [shares.groups.lhcb_user]. The group of a job is its "

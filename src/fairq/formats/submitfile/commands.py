@@ -175,3 +175,11 @@ def spellings(command: str) -> tuple[str, ...]:
     others = _SPELLINGS.get(command, ())
     attribute = _ATTRIBUTES.get(command, command)
     return (command, *others) if attribute == command else (command, *others, attribute)
+
+
+_BESIDE = {"accounting_group": ("my.accountinggroup", "my.acctgroup", "accounting_group_user", "nice_user")}
+
+
+def said_by(command: str) -> tuple[str, ...]:
+    """Return the names, in lower case, of all that says what *command* says: a default counts only without them."""
+    return (*spellings(command), *_BESIDE.get(command, ()))

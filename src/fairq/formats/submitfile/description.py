@@ -12,6 +12,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from fairq.errors.pool import SubmitDescriptionError
+from fairq.formats.submitfile.commands import said_by
 from fairq.formats.submitfile.external import External
 from fairq.formats.submitfile.includes import Includes, refuse_trouble
 from fairq.formats.submitfile.items import Item, from_outside, read_items
@@ -193,8 +194,12 @@ class Description:
         *,
         appended: Sequence[str] = (),
         queue: str | None = None,
+        defaults: Mapping[str, str] | None = None,
     ) -> None:
-        """Read the includes of *text* and split it into lines; raises SubmitDescriptionError if that fails."""
+        """Read the includes of *text* and split it into lines; raises SubmitDescriptionError if that fails.
+
+        *defaults* are commands that count where the text does not give them; those that do are `filled`.
+        """
         if "\0" in text:
             raise SubmitDescriptionError(where=source, problem="it is not text: it contains a zero byte")
         self.source = source
@@ -205,6 +210,9 @@ class Description:
         whole = Includes(text, source, external, self._given)
         self._rows, self._places, self._included = whole.rows, whole.places, whole.included
         self._lines = list(logical_lines("\n".join(self._rows), self._place))
+        given = {name.lower() for line in self._lines if (name := line.assigned) is not None}
+        self.filled = {name: value for name, value in (defaults or {}).items() if given.isdisjoint(said_by(name))}
+        self._given[:0] = [f"{name} = {value}" for name, value in self.filled.items()]
         if queue is not None:
             self._add_queue(queue)
         self.warnings: list[str] = []

@@ -50,14 +50,16 @@ class SubmittedDag(Struct):
 
 
 def made_nodes(
-    dag: Dag, first: int, context: Context, name: str, macros: dict[str, str], timeout: int
+    dag: Dag, first: int, context: Context, name: str, macros: dict[str, str], timeout: int, defaults: dict[str, str]
 ) -> Iterator[MadeNode]:
     """Yield the nodes with their jobs, as clusters from *first* on; *name* is that of the batch.
+
+    *defaults* are commands for descriptions that do not give them.
 
     Raises the errors of `submission`.
     """
     places = {node.name: place for place, node in enumerate(dag.nodes)}
-    makers = _Makers(context, name, macros, timeout)
+    makers = _Makers(context, name, macros, timeout, defaults)
     for place, node in enumerate(dag.nodes):
         make = makers.of(node)
         category = node.category if node.most else None
@@ -67,7 +69,10 @@ def made_nodes(
 class _Makers:
     """Makes the jobs of nodes; what nodes with one description have in common is made once."""
 
-    def __init__(self, context: Context, name: str, macros: dict[str, str], timeout: int) -> None:
+    def __init__(
+        self, context: Context, name: str, macros: dict[str, str], timeout: int, defaults: dict[str, str]
+    ) -> None:
+        self._defaults = defaults
         self._context = context
         self._name = name
         self._macros = macros
@@ -107,7 +112,9 @@ class _Makers:
         lines = [f"dag_node_name = $({_MACROS[0]})", f"batch_name = {self._name}"]
         lines += [f"max_retries = {node.retries}"] if node.retries is not None else []
         lines += [f"priority = {node.priority}"] if node.priority is not None else []
-        return Description(self._texts[path], node.file, External(self._timeout), values, appended=lines)
+        return Description(
+            self._texts[path], node.file, External(self._timeout), values, appended=lines, defaults=self._defaults
+        )
 
 
 def _text(path: Path, node: Node) -> str:
