@@ -58,6 +58,7 @@ HEAVY_ALLOWED = (
     "fairq.engine.",
     "fairq.steps.",
     "fairq.cli.output.rich_table",
+    "fairq.cli.top.",
     "fairq.columns.idle_jobs",
     "fairq.state.idle_",
     "fairq.columns.claims",

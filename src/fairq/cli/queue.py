@@ -147,10 +147,10 @@ def _view(
     if totals:
         return View(tables=[_summary(found)])
     rows = islice(found.each() if procs else found.rows(), limit)
-    columns = _columns(found, reasons=reasons)
+    columns = queue_columns(found, reasons=reasons)
     return View(
         tables=[
-            Table(columns=columns, records=_shown(rows, waits=found.has_waits()), constrained=True),
+            Table(columns=columns, records=shown_rows(rows, waits=found.has_waits()), constrained=True),
             _summary(found),
         ]
     )
@@ -172,16 +172,17 @@ def _batches_view(found: list[dict[str, Any]], limit: int | None) -> View:
 
 def _pages_view(pages: QueuePages, *, procs: bool, reasons: bool) -> View:
     table = Table(
-        columns=_columns(pages, reasons=reasons),
-        records=_shown(pages.each() if procs else pages.rows(), waits=pages.has_waits()),
+        columns=queue_columns(pages, reasons=reasons),
+        records=shown_rows(pages.each() if procs else pages.rows(), waits=pages.has_waits()),
         constrained=True,
-        widest=list(_shown(pages.widest(), waits=False)),
+        widest=list(shown_rows(pages.widest(), waits=False)),
         release=pages.release,
     )
     return View(tables=[table, _summary(pages)])
 
 
-def _shown(rows: Iterable[Record], *, waits: bool) -> Iterator[Record]:
+def shown_rows(rows: Iterable[Record], *, waits: bool) -> Iterator[Record]:
+    """Yield *rows* with what the table shows of their status; with *waits*, what they wait for."""
     if waits:
         return ({**ad, "Shown": _status(ad), "Waiting": _wait(ad)} for ad in rows)
     return ({**ad, "Shown": _MATCHED if ad.get("Matched") else ad.get("JobStatus")} for ad in rows)
@@ -199,18 +200,21 @@ def _wait(ad: Record) -> Any:
     return found or {_IDLE: "the cycle", _HELD_STATUS: "a release"}.get(ad.get("JobStatus", 0))
 
 
-def _columns(found: Queue | QueuePages, *, reasons: bool) -> list[Column]:
+def queue_columns(found: Queue | QueuePages, *, reasons: bool = False) -> list[Column]:
+    """Return the columns of the table; with *reasons*, those of held jobs."""
     columns = [*_COLUMNS[:-1], *_HELD] if reasons else _COLUMNS
     return [*columns[:-1], _WAITS_FOR, columns[-1]] if found.has_waits() else columns
 
 
 def _summary(found: Queue | QueuePages) -> Table:
-    return Table(columns=[], records=[{}], plain=lambda _: _summary_line(found), constrained=True)
+    def line(_: object) -> str:
+        return summary_line(found, is_brief=terminal.style(sys.stdout) is not None) + "\n"
+
+    return Table(columns=[], records=[{}], plain=line, constrained=True)
 
 
-def _summary_line(found: Queue | QueuePages) -> str:
-    """Return the line of condor_q; on a terminal it leaves out what there is none of."""
-    is_brief = terminal.style(sys.stdout) is not None
+def summary_line(found: Queue | QueuePages, *, is_brief: bool) -> str:
+    """Return the line of condor_q; a brief one leaves out what there is none of."""
     counts = found.counts()
     named = [(4, "completed"), (3, "removed"), (1, "idle"), (2, "running"), (5, "held"), (7, "suspended")]
     matched = found.matched()
@@ -221,7 +225,7 @@ def _summary_line(found: Queue | QueuePages) -> str:
     shown = [f"{count} {name}" for count, name in parts if count or not is_brief]
     if matched:
         shown.append(f"{matched} matched")
-    return "; ".join(filter(None, [total, ", ".join(shown)])) + "\n"
+    return "; ".join(filter(None, [total, ", ".join(shown)]))
 
 
 def _submitted(form: Callable[[float], str]) -> Callable[[Any], str]:

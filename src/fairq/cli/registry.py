@@ -11,6 +11,7 @@ from fairq.cli.command import App, Listing
 REGISTRY: dict[str, Listing] = {
     "submit": Listing("fairq.cli.submit", "Queue jobs from a submit description, or one command."),
     "queue": Listing("fairq.cli.queue", "Show jobs."),
+    "top": Listing("fairq.cli.top", "Show the queue on the whole screen, and change its jobs."),
     "remove": Listing("fairq.cli.job_words", "Remove jobs from the queue.", is_one=True),
     "hold": Listing("fairq.cli.job_words", "Hold jobs.", is_one=True),
     "release": Listing("fairq.cli.job_words", "Release held jobs.", is_one=True),

@@ -321,6 +321,12 @@ def _view_of(ads: list[Ad], counts: Iterable[Ad], output: Output, limit: int | N
 def _view(ads: Iterable[Ad], counts: Iterable[Ad], output: Output, *, drained: bool, gpus: bool) -> View:
     """Return the table of slots, with the reasons of drains and with GPUs if there are some, and their numbers."""
     empty = "no slots; add some with fairq slots add" if output.constraint is None else "no slot matches the constraint"
+    columns = slot_columns(drained=drained, gpus=gpus)
+    return View(tables=[Table(columns=columns, records=ads, constrained=True, empty=empty), _counts(counts)])
+
+
+def slot_columns(*, drained: bool, gpus: bool) -> list[Column]:
+    """Return the columns of the table of slots, with the reasons of drains and with GPUs if there are some."""
     columns = [
         Column("Name", "Name"),
         Column("OpSys", "OpSys", level=5),
@@ -342,7 +348,7 @@ def _view(ads: Iterable[Ad], counts: Iterable[Ad], output: Output, *, drained: b
             Column("By", "DrainedBy", level=2),
             Column("Reason", "DrainReason", narrow="cut"),
         ]
-    return View(tables=[Table(columns=columns, records=ads, constrained=True, empty=empty), _counts(counts)])
+    return columns
 
 
 def _counts(counts: Iterable[Ad]) -> Table:

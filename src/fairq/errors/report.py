@@ -37,6 +37,13 @@ class PoolFaultError(FairqError):
     summary = "A check of the pool failed"
 
 
+class TopPackageError(FairqError):
+    """fairq top needs Textual, which is not installed; run "pip install 'fairq[top]'\""""
+
+    exit_code = 70
+    summary = "Textual is not installed"
+
+
 class PagePackageError(FairqError):
     """the page needs Jinja2, which is not installed; run "pip install 'fairq[page]'\""""
 

@@ -31,32 +31,32 @@ def grid(columns: Sequence[Column], rows: Sequence[Record]) -> list[Cells]:
     return [Cells(column, escape(column.heading), *_texts(column, rows)) for column in columns]
 
 
-def _values(column: Column, records: Sequence[Record]) -> list[Any]:
+def values(column: Column, records: Sequence[Record]) -> list[Any]:
     """Return the value that each record has for *column*."""
     lowered = column.attribute.lower()
     with suppress(KeyError):
         return [record[column.attribute] for record in records]
-    values: list[Any] = []
+    found: list[Any] = []
     for record in records:
         value = record.get(column.attribute)
         if value is None and column.attribute not in record:
             value = next((item for name, item in record.items() if name.lower() == lowered), None)
-        values.append(value)
-    return values
+        found.append(value)
+    return found
 
 
 def _texts(column: Column, records: Sequence[Record]) -> tuple[list[str], bool]:
     """Return the texts of *column*, and whether they are right-aligned."""
-    values = _values(column, records)
+    found = values(column, records)
     if column.align is not None:
         right = column.align == "right"
     else:
-        present = [value for value in values if value is not None]
+        present = [value for value in found if value is not None]
         right = bool(present) and all(
             isinstance(value, (int, float)) and not isinstance(value, bool) for value in present
         )
     form = column.shown
-    if form is None and set(map(type, values)) == {str} and "".join(values).isprintable():
-        return values, right
-    texts = [shown(value) if form is None or value is None else unsigned(escape(form(value))) for value in values]
+    if form is None and set(map(type, found)) == {str} and "".join(found).isprintable():
+        return found, right
+    texts = [shown(value) if form is None or value is None else unsigned(escape(form(value))) for value in found]
     return texts, right
