@@ -42,10 +42,21 @@ POOL: dict[str, Records] = {
 """Task 1 finds queues; task 2 needs more memory than any has."""
 
 
+_FILLED: dict[str, bytes] = {}
+"""The states that were filled from nothing, by their records."""
+
+
 def fill(run: Callable[..., Any], state: Path, folder: Path, **changed: Records) -> None:
     """Import the pool into *state*, with other records in the place of some kinds."""
-    for kind, records in (POOL | changed).items():
+    records_of = POOL | changed
+    content, is_new = json.dumps(records_of), not state.exists()
+    if is_new and content in _FILLED:
+        state.write_bytes(_FILLED[content])
+        return
+    for kind, records in records_of.items():
         file = folder / f"{kind}.records"
         file.write_text(json.dumps(records))
         ended = run("--state", state, "broker", kind, "import", file, "--now", NOW)
         assert ended.code == 0, ended.err
+    if is_new:
+        _FILLED[content] = state.read_bytes()

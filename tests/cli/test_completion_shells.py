@@ -21,24 +21,41 @@ SCRIPTS = Path(__file__).parents[2] / "completions"
 NOW = 1_795_200_000
 
 
+PROGRAM = f"""#!/bin/sh
+answer=$ANSWERS/$( (echo "$@"; cat "$FAIRQ_STATE") | cksum | tr ' ' _)
+[ -e "$answer" ] || {shlex.quote(sys.executable)} -m fairq "$@" >"$answer"
+exec cat "$answer"
+"""
+"""fairq on the PATH: what one shell has asked of a state, the others are told as well."""
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
+    return tmp_path_factory.mktemp("answers")
+
+
 @pytest.fixture
-def environment(run, state, tmp_path, monkeypatch):
+def environment(run, state, tmp_path, answers, made_once, monkeypatch):
     """A state with two slots, jobs of anna and bert, two groups and a cycle; and fairq on the PATH."""
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "x")
-    Path(f"{state}.toml").write_text("[groups.physics]\nquota = 1\n[groups.physics.hep]\nquota = 1\n")
-    for words in (
-        ["slots", "add", "node", "--count", "2", "--attribute", 'SlurmPartitions="batch,long"'],
-        ["submit", "--count", "2", "--accounting-group-user", "anna", "--now", NOW, "--", "/bin/sleep", "5"],
-        ["submit", "--accounting-group-user", "bert", "--now", NOW, "--", "/bin/sleep", "5"],
-        ["negotiate", "--now", NOW],
-    ):
-        assert run("--state", state, *words).code == 0
-    (tmp_path / "bin").mkdir()
-    program = tmp_path / "bin" / "fairq"
-    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m fairq "$@"\n')
-    program.chmod(0o755)
-    return {**os.environ, "FAIRQ_STATE": str(state), "PATH": f"{program.parent}:{os.environ['PATH']}", "TERM": "dumb",
-            "HOME": str(tmp_path)}  # fmt: skip
+
+    def filled(folder):
+        made = folder / state.name
+        Path(f"{made}.toml").write_text("[groups.physics]\nquota = 1\n[groups.physics.hep]\nquota = 1\n")
+        for words in (
+            ["slots", "add", "node", "--count", "2", "--attribute", 'SlurmPartitions="batch,long"'],
+            ["submit", "--count", "2", "--accounting-group-user", "anna", "--now", NOW, "--", "/bin/sleep", "5"],
+            ["submit", "--accounting-group-user", "bert", "--now", NOW, "--", "/bin/sleep", "5"],
+            ["negotiate", "--now", NOW],
+        ):
+            assert run("--state", made, *words).code == 0
+        (folder / "bin").mkdir()
+        (folder / "bin" / "fairq").write_text(PROGRAM)
+        (folder / "bin" / "fairq").chmod(0o755)
+
+    made_once(filled)
+    return {**os.environ, "FAIRQ_STATE": str(state), "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",
+            "TERM": "dumb", "HOME": str(tmp_path), "ANSWERS": str(answers)}  # fmt: skip
 
 
 def in_bash(environment):

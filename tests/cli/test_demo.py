@@ -13,9 +13,13 @@ from fairq.steps.demo import SCENES
 from fairq.steps.taskqueues.demo import DEMO as QUEUES
 
 
-def test_every_command_of_the_demo_is_shown_and_works(fairq, tmp_path):
-    """Two users at one to two get 8 and 4 of 12 slots; a deleted record is gone from the last table."""
-    ended = fairq("demo")
+def test_every_command_of_the_demo_is_shown_and_works_and_a_kept_state_can_be_looked_at(fairq, run, tmp_path):
+    """Two users at one to two get 8 and 4 of 12 slots; a deleted record is gone from the last table.
+
+    The state stays where --keep says, and is sound.
+    """
+    kept = tmp_path / "demo"
+    ended = fairq("demo", "--keep", kept)
 
     assert ended.code == 0, ended.err
     assert ended.out.count("$ fairq ") == len(SCENES)
@@ -25,6 +29,13 @@ def test_every_command_of_the_demo_is_shown_and_works(fairq, tmp_path):
     last = ended.out.rsplit("userprio -allusers", 1)[1]
     assert "alice@lab.example" in last
     assert "Number of users: 1 " in last
+    assert run("--state", kept / "state.db", "state", "check").code == 0
+
+    again = fairq("demo", "--keep", kept)
+
+    assert (again.code, again.out) == (60, "")
+    assert "cannot be created" in again.err
+    assert "Traceback" not in again.err
 
 
 def test_the_demo_asks_nothing_on_a_terminal():
@@ -40,19 +51,6 @@ def test_the_demo_asks_nothing_on_a_terminal():
         running.kill()
     assert running.wait() == 0
     assert shown.count(b"$ fairq ") == len(SCENES)
-
-
-def test_a_kept_demo_can_be_looked_at_afterwards(fairq, tmp_path):
-    """The state stays where --keep says, is sound, and the user's own state is not made."""
-    kept = tmp_path / "demo"
-    assert fairq("demo", "--keep", kept).code == 0
-    assert fairq("--state", kept / "state.db", "state", "check").code == 0
-
-    again = fairq("demo", "--keep", kept)
-
-    assert (again.code, again.out) == (60, "")
-    assert "cannot be created" in again.err
-    assert "Traceback" not in again.err
 
 
 @pytest.mark.parametrize(("demo", "shown"), [

@@ -8,7 +8,7 @@ NOW = 1_795_000_000
 
 
 @pytest.fixture
-def pool(run, state, tmp_path):
+def pool(run, state, made_once):
     """Six slots of two platforms, one of them in use by a job elsewhere; ten jobs of two clusters, three matched."""
     slots = [
         {"Name": f"slot1@n{n}", "OpSys": ("LINUX", "macOS")[n % 2], "Memory": 1000, "Requirements": n < 3, "Cpus": 1}
@@ -20,11 +20,15 @@ def pool(run, state, tmp_path):
         for c, u, s in ((1, "ann", 1), (2, "bob", 1), (3, "bob", 5))
         for p in range(4)
     ]
-    for name, ads in (("slots.json", slots), ("jobs.json", jobs)):
-        (tmp_path / name).write_text(json.dumps(ads))
-    words = ["--slots", tmp_path / "slots.json", "--jobs", tmp_path / "jobs.json", "--now", NOW]
-    assert run("--state", state, "import", *words).code == 0
-    assert run("--state", state, "negotiate", "--now", NOW).code == 0
+
+    def filled(folder):
+        for name, ads in (("slots.json", slots), ("jobs.json", jobs)):
+            (folder / name).write_text(json.dumps(ads))
+        words = ["--slots", folder / "slots.json", "--jobs", folder / "jobs.json", "--now", NOW]
+        assert run("--state", folder / state.name, "import", *words).code == 0
+        assert run("--state", folder / state.name, "negotiate", "--now", NOW).code == 0
+
+    made_once(filled)
     return state
 
 

@@ -10,37 +10,28 @@ NOW = 1_795_000_000
 
 
 @pytest.fixture
-def pool(run, state, monkeypatch):
+def pool(run, state, made_once, monkeypatch):
     """1.0 failed after 100 s, 1.1 was removed while it ran, 1.2 and 1.3 never ran; 2.0 ended well at last."""
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "x")
 
-    def fairq(*words):
-        return run("--state", state, *words)
+    def filled(folder):
+        for words in (
+            ["slots", "add", "node", "--count", "3", "--now", NOW],
+            ["submit", "--count", "4", "--accounting-group-user", "anna", "--now", NOW, "--", "/bin/sleep", "5"],
+            ["submit", "--accounting-group", "physics", "--accounting-group-user", "bert", "--now", NOW + 10, "--",
+             "/bin/true"],
+            ["hold", "1.3", "--reason", "not yet", "--now", NOW + 11],
+            ["hold", "1.2", "--reason", "nor this", "--now", NOW + 11],
+            ["negotiate", "--now", NOW + 60],
+            ["finish", "1.0", "--at", NOW + 160, "--exit-code", "3", "--now", NOW + 200],
+            ["remove", "1.1-3", "--reason", "no need", "--now", NOW + 300],
+            ["finish", "2.0", "--exit-code", "0", "--now", NOW + 400],
+        ):  # fmt: skip
+            ended = run("--state", folder / state.name, *words)
+            assert ended.code == 0, ended.err
 
-    for words in (
-        ["slots", "add", "node", "--count", "3", "--now", NOW],
-        ["submit", "--count", "4", "--accounting-group-user", "anna", "--now", NOW, "--", "/bin/sleep", "5"],
-        [
-            "submit",
-            "--accounting-group",
-            "physics",
-            "--accounting-group-user",
-            "bert",
-            "--now",
-            NOW + 10,
-            "--",
-            "/bin/true",
-        ],
-        ["hold", "1.3", "--reason", "not yet", "--now", NOW + 11],
-        ["hold", "1.2", "--reason", "nor this", "--now", NOW + 11],
-        ["negotiate", "--now", NOW + 60],
-        ["finish", "1.0", "--at", NOW + 160, "--exit-code", "3", "--now", NOW + 200],
-        ["remove", "1.1-3", "--reason", "no need", "--now", NOW + 300],
-        ["finish", "2.0", "--exit-code", "0", "--now", NOW + 400],
-    ):
-        ended = fairq(*words)
-        assert ended.code == 0, ended.err
-    return lambda *words: fairq("history", *words)
+    made_once(filled)
+    return lambda *words: run("--state", state, "history", *words)
 
 
 def ids(pool, *words):

@@ -8,17 +8,21 @@ NOW = 1_795_200_000
 
 
 @pytest.fixture
-def fairq(run, state):
+def fairq(run, state, made_once):
     """A pool: cluster 1 (batch sweep) of four jobs, two of them held, 2 of anna, 3 submitted a day later."""
 
-    def fairq(*words, now=NOW):
+    def fairq(*words, now=NOW, at=state):
         end = list(words).index("--") if "--" in words else len(words)
-        return run("--state", state, *words[:end], "--now", now, *words[end:])
+        return run("--state", at, *words[:end], "--now", now, *words[end:])
 
-    fairq("submit", "--count", 4, "--name", "sweep", "--", "/bin/true")
-    fairq("submit", "--accounting-group-user", "anna", "--name", "Sweep", "--", "/bin/true")
-    fairq("submit", "--begin", "+3d", "--", "/bin/true", now=NOW + 86_400)
-    fairq("hold", "1.0", "1.2")
+    def filled(folder):
+        made = folder / state.name
+        fairq("submit", "--count", 4, "--name", "sweep", "--", "/bin/true", at=made)
+        fairq("submit", "--accounting-group-user", "anna", "--name", "Sweep", "--", "/bin/true", at=made)
+        fairq("submit", "--begin", "+3d", "--", "/bin/true", now=NOW + 86_400, at=made)
+        fairq("hold", "1.0", "1.2", at=made)
+
+    made_once(filled)
     return fairq
 
 

@@ -21,16 +21,21 @@ HARMLESS = re.compile(
 
 
 @pytest.fixture
-def pool(run, state, tmp_path, monkeypatch):
+def pool(run, state, tmp_path, made_once, monkeypatch):
     """A slot and a job with an odd attribute, and a submitter and a queue with an odd name."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "slots.json").write_text(json.dumps([{"Name": "node", "Odd": EVIL}]))
-    (tmp_path / "jobs.json").write_text(
-        json.dumps([{"ClusterId": 1, "ProcId": 0, "Owner": "anna", "JobStatus": 1, "Cmd": EVIL, "Odd": EVIL}])
-    )
-    (tmp_path / "queues.json").write_text(json.dumps([{"name": "CERN", "site": "CERN", "catchall": EVIL}]))
-    assert run("--state", state, "import", "--slots", "slots.json", "--jobs", "jobs.json").code == 0
-    run("--state", state, "broker", "queues", "import", "queues.json")
+
+    def filled(folder):
+        job = {"ClusterId": 1, "ProcId": 0, "Owner": "anna", "JobStatus": 1, "Cmd": EVIL, "Odd": EVIL}
+        files = {name: folder / f"{name}.json" for name in ("slots", "jobs", "queues")}
+        files["slots"].write_text(json.dumps([{"Name": "node", "Odd": EVIL}]))
+        files["jobs"].write_text(json.dumps([job]))
+        files["queues"].write_text(json.dumps([{"name": "CERN", "site": "CERN", "catchall": EVIL}]))
+        words = ("--slots", files["slots"], "--jobs", files["jobs"])
+        assert run("--state", folder / state.name, "import", *words).code == 0
+        run("--state", folder / state.name, "broker", "queues", "import", files["queues"])
+
+    made_once(filled)
     return state
 
 

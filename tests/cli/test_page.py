@@ -16,22 +16,27 @@ HOSTILE = "<script>alert(1)</script>\"'&amp;<img src=x onerror=alert(2)>"
 
 
 @pytest.fixture
-def pool(run, state, monkeypatch):
+def pool(run, state, made_once, monkeypatch):
     """A machine that is divided, one of two slots; two groups, and a job that no machine has room for."""
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "x")
-    Path(f"{state}.toml").write_text("[groups.physics]\nquota = 4\n[groups.bio]\nquota = 2\n")
-    for words in (
-        ["slots", "add", "big", "--partitionable", "--cpus", 8, "--memory", "16GB", "--gpus", 2],
-        ["slots", "add", "node", "--count", 2, "--memory", "2GB"],
-        ["submit", "--count", 3, "--request-cpus", 2, "--request-gpus", 1, "--accounting-group", "physics",
-         "--accounting-group-user", "ann", "--", "/bin/sleep", "SECRET-ARGUMENT"],
-        ["submit", "--accounting-group", "bio", "--accounting-group-user", "bob", "--request-memory", "900GB", "--",
-         "/bin/echo", "SECRET-TOO"],
-        ["negotiate"],
-    ):  # fmt: skip
-        ended = run("--state", state, *words, "--now", NOW)
-        assert ended.code == 0, ended.err
-    assert run("--state", state, "negotiate", "--now", NOW + 3600).code == 0
+
+    def filled(folder):
+        made = folder / state.name
+        Path(f"{made}.toml").write_text("[groups.physics]\nquota = 4\n[groups.bio]\nquota = 2\n")
+        for words in (
+            ["slots", "add", "big", "--partitionable", "--cpus", 8, "--memory", "16GB", "--gpus", 2],
+            ["slots", "add", "node", "--count", 2, "--memory", "2GB"],
+            ["submit", "--count", 3, "--request-cpus", 2, "--request-gpus", 1, "--accounting-group", "physics",
+             "--accounting-group-user", "ann", "--", "/bin/sleep", "SECRET-ARGUMENT"],
+            ["submit", "--accounting-group", "bio", "--accounting-group-user", "bob", "--request-memory", "900GB", "--",
+             "/bin/echo", "SECRET-TOO"],
+            ["negotiate"],
+        ):  # fmt: skip
+            ended = run("--state", made, *words, "--now", NOW)
+            assert ended.code == 0, ended.err
+        assert run("--state", made, "negotiate", "--now", NOW + 3600).code == 0
+
+    made_once(filled)
     return state
 
 

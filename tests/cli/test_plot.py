@@ -15,21 +15,25 @@ HOUR = 3600
 
 
 @pytest.fixture
-def fairq(run, state, monkeypatch):
+def fairq(run, state, made_once, monkeypatch):
     """Anna has two of three slots for half a day, bert one; no cycle ran for four hours in it."""
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "x")
     monkeypatch.setenv("COLUMNS", "80")
 
-    def fairq(*words):
-        ended = run("--state", state, *words)
+    def fairq(*words, at=state):
+        ended = run("--state", at, *words)
         assert ended.code == 0, ended.err
         return ended
 
-    fairq("slots", "add", "node", "--count", "3", "--now", NOW)
-    fairq("submit", "--count", "6", "--accounting-group-user", "anna", "--now", NOW, "--", "/bin/true")
-    fairq("submit", "--accounting-group-user", "bert", "--now", NOW, "--", "/bin/true")
-    for hour in (0, 1, 2, 3, 7, 8, 9, 10, 11, 12):
-        fairq("negotiate", "--now", NOW + hour * HOUR)
+    def filled(folder):
+        made = folder / state.name
+        fairq("slots", "add", "node", "--count", "3", "--now", NOW, at=made)
+        fairq("submit", "--count", "6", "--accounting-group-user", "anna", "--now", NOW, "--", "/bin/true", at=made)
+        fairq("submit", "--accounting-group-user", "bert", "--now", NOW, "--", "/bin/true", at=made)
+        for hour in (0, 1, 2, 3, 7, 8, 9, 10, 11, 12):
+            fairq("negotiate", "--now", NOW + hour * HOUR, at=made)
+
+    made_once(filled)
     return fairq
 
 

@@ -288,12 +288,12 @@ def test_wrong_use_ends_in_one_line_and_an_unchanged_state(pool, state, words, c
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Kathmandu", "America/St_Johns"])
-def test_a_job_may_say_that_it_was_submitted_outside_the_calendar(fairq, state, tmp_path, zone):
+def test_a_job_may_say_that_it_was_submitted_outside_the_calendar(run, fairq, state, tmp_path, zone):
     jobs = tmp_path / "jobs.json"
     common = {"Owner": "alice", "User": "alice@example.org", "JobStatus": 1}
     times = (253_402_300_799, 9_000_000_000_000_000)
     jobs.write_text(json.dumps([common | {"ClusterId": n, "ProcId": 0, "QDate": t} for n, t in enumerate(times, 1)]))
-    assert fairq("import", "--state", state, "--jobs", jobs, "--now", T).code == 0
+    assert run("import", "--state", state, "--jobs", jobs, "--now", T).code == 0
 
     ended = fairq("queue", "--state", state, "--now", T, environment={"TZ": zone})
 

@@ -12,31 +12,36 @@ NOW = 1_792_880_000
 
 
 @pytest.fixture
-def fairq(run, state, monkeypatch, zone):
+def fairq(run, state, made_once, monkeypatch, zone):
     """Two users whose jobs run for ten days over the change of the clocks and the end of the month."""
     zone("Europe/Berlin")
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "x")
-    Path(f"{state}.toml").write_text("[groups.physics]\nquota = 2\n")
+
+    def filled(folder):
+        made = folder / state.name
+        Path(f"{made}.toml").write_text("[groups.physics]\nquota = 2\n")
+        for words in (
+            ["slots", "add", "node", "--count", "3", "--now", NOW],
+            ["submit", "--count", "3", "--accounting-group-user", "anna", "--now", NOW, "--", "/bin/true"],
+            ["submit", "--count", "3", "--accounting-group", "physics", "--accounting-group-user", "bert", "--now", NOW,
+             "--", "/bin/true"],
+            ["negotiate", "--now", NOW + 100],
+            ["negotiate", "--now", NOW + 40_000],
+            ["finish", "1.0", "--exit-code", "1", "--at", NOW + 50_001, "--now", NOW + 90_000],
+            ["userprio", "-resetusage", "anna@x", "--now", NOW + 90_001],
+            ["negotiate", "--now", NOW + 90_002],
+            ["userprio", "-setaccum", "physics.bert@x", "12345", "--now", NOW + 400_000],
+            ["negotiate", "--now", NOW + 864_000],
+        ):  # fmt: skip
+            ended = run("--state", made, *words)
+            assert ended.code == 0, ended.err
 
     def fairq(*words):
         ended = run("--state", state, *words)
         assert ended.code == 0, ended.err
         return ended
 
-    for words in (
-        ["slots", "add", "node", "--count", "3", "--now", NOW],
-        ["submit", "--count", "3", "--accounting-group-user", "anna", "--now", NOW, "--", "/bin/true"],
-        ["submit", "--count", "3", "--accounting-group", "physics", "--accounting-group-user", "bert", "--now", NOW,
-         "--", "/bin/true"],
-        ["negotiate", "--now", NOW + 100],
-        ["negotiate", "--now", NOW + 40_000],
-        ["finish", "1.0", "--exit-code", "1", "--at", NOW + 50_001, "--now", NOW + 90_000],
-        ["userprio", "-resetusage", "anna@x", "--now", NOW + 90_001],
-        ["negotiate", "--now", NOW + 90_002],
-        ["userprio", "-setaccum", "physics.bert@x", "12345", "--now", NOW + 400_000],
-        ["negotiate", "--now", NOW + 864_000],
-    ):  # fmt: skip
-        fairq(*words)
+    made_once(filled)
     return fairq
 
 

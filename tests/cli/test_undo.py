@@ -147,19 +147,23 @@ class TestUserprio:
     """Beside a pool in which the edit was never made."""
 
     @pytest.fixture
-    def both(self, run, tmp_path):
+    def both(self, run, tmp_path, made_once):
         """The same in two states, of which only the first is edited."""
-        states = tmp_path / "a.db", tmp_path / "b.db"
-        for one in states:
-            with writing(one) as opened:
-                records = [
-                    AccountingRecord("ann@pool", priority=40.0, priority_factor=10.0, accumulated_usage=100.0,
-                                     weighted_accumulated_usage=200.0, begin_usage_time=NOW - 9, last_usage_time=NOW),
-                    AccountingRecord("bob@pool", priority=2.0, priority_factor=1000.0),
-                ]  # fmt: skip
-                submitters.store(opened, records)
-            run("--state", one, "negotiate", "--now", NOW)
-        return states
+
+        def filled(folder):
+            for name in ("a.db", "b.db"):
+                with writing(folder / name) as opened:
+                    records = [
+                        AccountingRecord("ann@pool", priority=40.0, priority_factor=10.0, accumulated_usage=100.0,
+                                         weighted_accumulated_usage=200.0, begin_usage_time=NOW - 9,
+                                         last_usage_time=NOW),
+                        AccountingRecord("bob@pool", priority=2.0, priority_factor=1000.0),
+                    ]  # fmt: skip
+                    submitters.store(opened, records)
+                run("--state", folder / name, "negotiate", "--now", NOW)
+
+        made_once(filled)
+        return tmp_path / "a.db", tmp_path / "b.db"
 
     @pytest.mark.parametrize(
         "edit",

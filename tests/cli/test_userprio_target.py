@@ -8,23 +8,17 @@ NOW = 1_795_200_000
 
 
 @pytest.fixture
-def pool(run, state):
+def pool(run, state, made_once):
     """Forty slots, and four submitters with jobs enough for all of them."""
-    assert run("--state", state, "slots", "add", "node", "--count", "40").code == 0
-    for user in ("alice", "bob", "carol", "dave"):
-        words = [
-            "--count",
-            90,
-            "--accounting-group",
-            "x",
-            "--accounting-group-user",
-            user,
-            "--now",
-            NOW,
-            "--",
-            "/bin/true",
-        ]
-        assert run("--state", state, "submit", *words).code == 0
+
+    def filled(folder):
+        made = folder / state.name
+        assert run("--state", made, "slots", "add", "node", "--count", "40").code == 0
+        for user in ("alice", "bob", "carol", "dave"):
+            words = ["--count", 90, "--accounting-group", "x", "--accounting-group-user", user, "--now", NOW]
+            assert run("--state", made, "submit", *words, "--", "/bin/true").code == 0
+
+    made_once(filled)
     return state
 
 

@@ -9,13 +9,18 @@ NOW = 1_795_200_000
 
 
 @pytest.fixture
-def pool(run, state):
+def pool(run, state, made_once):
     """Ten slots on each of two machines; alice and bob have twenty jobs each."""
-    for machine in ("one", "two"):
-        assert run("--state", state, "slots", "add", machine, "--count", "10").code == 0
-    for user in ("alice", "bob"):
-        words = ["--accounting-group", "x", "--accounting-group-user", user, "--now", NOW, "--", "/bin/true"]
-        assert run("--state", state, "submit", "--count", 20, *words).code == 0
+
+    def filled(folder):
+        made = folder / state.name
+        for machine in ("one", "two"):
+            assert run("--state", made, "slots", "add", machine, "--count", "10").code == 0
+        for user in ("alice", "bob"):
+            words = ["--accounting-group", "x", "--accounting-group-user", user, "--now", NOW, "--", "/bin/true"]
+            assert run("--state", made, "submit", "--count", 20, *words).code == 0
+
+    made_once(filled)
     return state
 
 

@@ -11,12 +11,17 @@ NOW = 1_795_200_000
 
 
 @pytest.fixture
-def pool(run, state):
+def pool(run, state, made_once):
     """One machine of 8 cores and 16 GB, of which alice's six jobs of a core and 2 GB use a part."""
-    words = ["--cpus", 8, "--memory", "16GB", "--partitionable", "--now", NOW]
-    assert run("--state", state, "slots", "add", "node", *words).code == 0
-    submit(run, state, "alice", 6, "2GB")
-    assert run("--state", state, "negotiate", "--now", NOW).code == 0
+
+    def filled(folder):
+        made = folder / state.name
+        words = ["--cpus", 8, "--memory", "16GB", "--partitionable", "--now", NOW]
+        assert run("--state", made, "slots", "add", "node", *words).code == 0
+        submit(run, made, "alice", 6, "2GB")
+        assert run("--state", made, "negotiate", "--now", NOW).code == 0
+
+    made_once(filled)
     return state
 
 

@@ -26,7 +26,7 @@ sys.exit(int(sys.argv[1]))
 
 HOSTILE = {
     "forks away from its session": ([PYTHON, "-c", FORKS, "0"], "finished"),
-    "floods its output": (["/bin/sh", "-c", "timeout 1 yes; exit 0"], "finished"),
+    "floods its output": (["/bin/sh", "-c", "timeout 0.5 yes; exit 0"], "finished"),
     "closes its files": (["/bin/sh", "-c", "exec <&- >&- 2>&-; sleep 0.2; exit 0"], "finished"),
     "prints what is no text": (["/bin/sh", "-c", "head -c 100000 /dev/urandom"], "finished"),
     "stops itself, and is killed": (["/bin/sh", "-c", "(sleep 0.3; kill -9 $$) & kill -STOP $$"], "finished"),
@@ -45,7 +45,7 @@ def test_a_hostile_job_ends_and_its_neighbour_does_not_notice(pool, any_cgroup, 
     own.mkdir()
     pool.slots(2, "--memory", "2GB")
     pool.done("submit", "--initialdir", own, "--request-memory", 300, "--", *program)
-    pool.submit("sleep 1; echo fine", "--output", "neighbour")
+    pool.submit("sleep 0.6; echo fine", "--output", "neighbour")
     pool.done("run", "--until-idle")
     document = pool.export()
     assert {run["cluster"]: run["how"] for run in document["runs"]} == {1: outcome, 2: "finished"}

@@ -105,7 +105,7 @@ def test_at_a_third_job_the_cycle_stops_and_no_more_are_held(pool, monkeypatch, 
 
 
 def test_a_job_that_takes_long_to_end_is_reported_once(pool, monkeypatch):
-    monkeypatch.setenv("FAIRQ_LAUNCH_GRACE", "3")
+    monkeypatch.setenv("FAIRQ_LAUNCH_GRACE", "1")
     pool.slots(1)
     script = pool.script("#!/bin/sh\ntrap '' TERM\necho $$ > pid\nwhile :; do sleep 0.1; done\n")
     stubborn = {"ClusterId": 1, "ProcId": 0, "Owner": "mallory", "JobStatus": 1, "Iwd": str(pool.work),

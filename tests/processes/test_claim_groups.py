@@ -1,4 +1,4 @@
-"""In whose turn a slot was matched is known in later cycles, each a process of its own."""
+"""In whose turn a slot was matched is known in later cycles."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ quota = 4
 
 
 @pytest.fixture
-def shared(fairq, state, tmp_path):
+def shared(run, state, tmp_path):
     """Six slots of physics's: two by its quota, four by its second chance, while chemistry wants six."""
     slots = [{**MACHINE, "Name": f"slot{n}", "State": "Unclaimed", "Activity": "Idle"} for n in range(1, 7)]
     (tmp_path / "slots.json").write_text(json.dumps(slots))
-    assert fairq("--state", state, "import", "--slots", tmp_path / "slots.json", "--now", NOW).code == 0
-    queue(fairq, state, tmp_path, "physics.ann", 1)
-    cycle(fairq, state, tmp_path, "false", NOW)
-    queue(fairq, state, tmp_path, "chemistry.ben", 2)
+    assert run("--state", state, "import", "--slots", tmp_path / "slots.json", "--now", NOW).code == 0
+    queue(run, state, tmp_path, "physics.ann", 1)
+    cycle(run, state, tmp_path, "false", NOW)
+    queue(run, state, tmp_path, "chemistry.ben", 2)
     return state
 
 
-def queue(fairq, state, folder, group, cluster):
+def queue(run, state, folder, group, cluster):
     """Queue six jobs of a group's member."""
     (folder / "config.toml").write_text(CONFIG.format("false"))
     (folder / "jobs.sub").write_text(
@@ -46,14 +46,14 @@ def queue(fairq, state, folder, group, cluster):
         "request_cpus = 1\nrequest_memory = 1\nrequest_disk = 1\nrequirements = HasFileTransfer =!= 1\nqueue 6\n"
     )
     words = ["submit", folder / "jobs.sub", "--now", NOW]
-    done = fairq("--state", state, "--config", folder / "config.toml", *words)
+    done = run("--state", state, "--config", folder / "config.toml", *words)
     assert done.code == 0, done.err
 
 
-def cycle(fairq, state, folder, policy, now):
+def cycle(run, state, folder, policy, now):
     """Hold a cycle with a policy of preemption and return its matches."""
     (folder / "config.toml").write_text(CONFIG.format(policy))
-    done = fairq("--state", state, "--config", folder / "config.toml", "negotiate", "--now", now, "--json")
+    done = run("--state", state, "--config", folder / "config.toml", "negotiate", "--now", now, "--json")
     assert done.code == 0, done.err
     matches: list[dict[str, Any]] = json.loads(done.out)["matches"]
     return matches
@@ -67,24 +67,24 @@ def cycle(fairq, state, folder, policy, now):
         ("isUndefined(RemoteNegotiatingGroup)", {("physics", False): 2, ("<none>", True): 4}),
     ],
 )
-def test_what_a_second_chance_gave_can_be_told_from_what_a_quota_gave(policy, left, shared, fairq, tmp_path):
+def test_what_a_second_chance_gave_can_be_told_from_what_a_quota_gave(policy, left, shared, run, tmp_path):
     """The next cycle's policy takes just such slots from their user, and then it is known in whose turn again."""
-    matches = cycle(fairq, shared, tmp_path, policy, NOW + 86_400)
+    matches = cycle(run, shared, tmp_path, policy, NOW + 86_400)
     taken = 6 - sum(left.values())
     assert [match["preempted"]["submitter"] for match in matches] == ["physics.ann@x"] * taken
 
-    slots = json.loads(fairq("--state", shared, "export", "--slots").out)
+    slots = json.loads(run("--state", shared, "export", "--slots").out)
     told = Counter((slot["RemoteUser"], slot["RemoteNegotiatingGroup"], slot["RemoteAutoregroup"]) for slot in slots)
     physics = {("physics.ann@x", *turn): count for turn, count in left.items()}
     assert told == Counter({("chemistry.ben@x", "chemistry", False): taken, **physics})
 
 
-def test_an_exported_pool_still_tells_it(shared, fairq, tmp_path):
+def test_an_exported_pool_still_tells_it(shared, run, tmp_path):
     """Slots and jobs that go out and come in again have the same turns, and so has the document."""
     for subject in ("slots", "jobs"):
-        (tmp_path / f"{subject}.json").write_text(fairq("--state", shared, "export", f"--{subject}").out)
+        (tmp_path / f"{subject}.json").write_text(run("--state", shared, "export", f"--{subject}").out)
     words = ["--slots", tmp_path / "slots.json", "--jobs", tmp_path / "jobs.json", "--now", NOW]
     copy = tmp_path / "copy.db"
-    assert fairq("--state", copy, "import", *words).code == 0
-    matches = cycle(fairq, copy, tmp_path, "RemoteAutoregroup =?= true", NOW + 86_400)
+    assert run("--state", copy, "import", *words).code == 0
+    matches = cycle(run, copy, tmp_path, "RemoteAutoregroup =?= true", NOW + 86_400)
     assert [match["preempted"]["submitter"] for match in matches] == ["physics.ann@x"] * 4

@@ -66,4 +66,4 @@ def test_no_command_does(trap):
 
 
 def test_the_demo_does_not(trap):
-    run(trap, "demo", "--keep", trap.parent / "demo")
+    run(trap, "taskqueues", "demo", "--keep", trap.parent / "demo")

@@ -27,7 +27,7 @@ HOSTILE = {
 """What a job has, its Requirements, and what these use up."""
 
 
-def fill(fairq, state, attributes, requirements, slots=300):
+def fill(run, state, attributes, requirements, slots=300):
     """Fill *state* with slots, 20 jobs of alice, and 2 hostile ones of mallory."""
     job = {"JobStatus": 1, "QDate": NOW - 60, "RequestMemory": 10}
     fits = "TARGET.Memory >= RequestMemory"
@@ -41,7 +41,7 @@ def fill(fairq, state, attributes, requirements, slots=300):
     for name, content in (("slots", pool), ("jobs", ads)):
         (state.parent / f"{name}.json").write_text(json.dumps(content))
     files = ["--slots", state.parent / "slots.json", "--jobs", state.parent / "jobs.json"]
-    assert fairq("--state", state, "import", *files, "--now", NOW).code == 0
+    assert run("--state", state, "import", *files, "--now", NOW).code == 0
 
 
 @pytest.fixture(autouse=True)
@@ -64,7 +64,7 @@ classad2.ExprTree(sys.argv[1]).eval(ad)
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_a_cycle_goes_on_and_names_the_expression(kind, fairq, state, monkeypatch):
+def test_a_cycle_goes_on_and_names_the_expression(kind, fairq, run, state, monkeypatch):
     """
     The others' jobs are matched; the decision, its record and `why` tell which expression took too long.
     """
@@ -73,10 +73,10 @@ def test_a_cycle_goes_on_and_names_the_expression(kind, fairq, state, monkeypatc
         pytest.skip("this version of the ClassAd library evaluates it")
     if limit == "memory":
         monkeypatch.setenv("FAIRQ_NEGOTIATOR_EVALUATION_BUDGET", "60")
-    fill(fairq, state, attributes, requirements)
+    fill(run, state, attributes, requirements)
 
     decision = json.loads(fairq("--state", state, "negotiate", "--json", "--now", NOW).out)
-    record = json.loads(fairq("--state", state, "state", "cycle", 1, "--json").out)
+    record = json.loads(run("--state", state, "state", "cycle", 1, "--json").out)
     why = fairq("--state", state, "why", "2.0", "--now", NOW).out
 
     assert {match["submitter"] for match in decision["matches"]} == {"alice@example.org"}
@@ -89,14 +89,14 @@ def test_a_cycle_goes_on_and_names_the_expression(kind, fairq, state, monkeypatc
     assert requirements in why
 
 
-def test_the_table_of_a_cycle_names_the_expression(fairq, state):
+def test_the_table_of_a_cycle_names_the_expression(run, state):
     """
     Whoever reads what cron mails sees it.
     """
     attributes, requirements, _ = HOSTILE["pattern"]
-    fill(fairq, state, attributes, requirements)
+    fill(run, state, attributes, requirements)
 
-    shown = fairq("--state", state, "negotiate", "--now", NOW).out
+    shown = run("--state", state, "negotiate", "--now", NOW).out
 
     assert "Expressions that exceeded their time limit (count as errors)" in shown
     assert requirements in shown
@@ -105,28 +105,28 @@ def test_the_table_of_a_cycle_names_the_expression(fairq, state):
 @pytest.mark.parametrize(
     "setting", ["NEGOTIATOR_PRE_JOB_RANK", "NEGOTIATOR_POST_JOB_RANK", "SLOT_WEIGHT", "NEGOTIATOR_SLOT_CONSTRAINT"]
 )
-def test_an_expression_of_the_settings_is_named(setting, fairq, state, monkeypatch):
+def test_an_expression_of_the_settings_is_named(setting, run, state, monkeypatch):
     """
     It has a budget, too, whatever job or slot it is evaluated for.
     """
     hostile = f'regexp("^(a+)+$", strcat("{"a" * 40}", Name))'
     monkeypatch.setenv(f"FAIRQ_NEGOTIATOR_{setting}", hostile)
-    fill(fairq, state, {}, "true")
+    fill(run, state, {}, "true")
 
-    decision = json.loads(fairq("--state", state, "negotiate", "--json", "--now", NOW).out)
+    decision = json.loads(run("--state", state, "negotiate", "--json", "--now", NOW).out)
 
     assert setting in {of["name"] for of in decision["overruns"]}
 
 
-def test_one_slot_does_not_keep_jobs_from_the_others(fairq, state):
+def test_one_slot_does_not_keep_jobs_from_the_others(run, fairq, state):
     """
     A START that does not return keeps that slot alone from being matched.
     """
-    fill(fairq, state, {}, "true", slots=30)
+    fill(run, state, {}, "true", slots=30)
     bad = {"Name": "slot0@host", "Memory": 100, "Requirements": "/Expr(START)/", "START": "/Expr(size(C7) > 1)/"}
     pool = [{**bad, **SQUARED}, *json.loads((state.parent / "slots.json").read_text())[1:]]
     (state.parent / "slots.json").write_text(json.dumps(pool))
-    assert fairq("--state", state, "import", "--slots", state.parent / "slots.json", "--now", NOW).code == 0
+    assert run("--state", state, "import", "--slots", state.parent / "slots.json", "--now", NOW).code == 0
 
     decision = json.loads(fairq("--state", state, "negotiate", "--json", "--now", NOW).out)
 
@@ -146,11 +146,11 @@ def test_one_slot_does_not_keep_jobs_from_the_others(fairq, state):
         ("slots", "--constraint", 'regexp("^(a+)+$", strcat("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", Name))'),
     ],
 )
-def test_a_listing_ends_with_an_error_of_its_own(words, fairq, state):
+def test_a_listing_ends_with_an_error_of_its_own(words, fairq, run, state):
     """
     The error names the expression and the setting.
     """
-    fill(fairq, state, SQUARED, "true")
+    fill(run, state, SQUARED, "true")
 
     ended = fairq("--state", state, *words)
 
@@ -163,12 +163,12 @@ def children(process):
     return [int(word) for word in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
 
 
-def test_nothing_outlives_a_cycle_that_is_killed(fairq, state, monkeypatch):
+def test_nothing_outlives_a_cycle_that_is_killed(run, state, monkeypatch):
     """
     The process that evaluates ends with its parent, and the next cycle finds nobody in its way.
     """
     attributes, requirements, _ = HOSTILE["pattern"]
-    fill(fairq, state, attributes, requirements)
+    fill(run, state, attributes, requirements)
     monkeypatch.setenv("FAIRQ_NEGOTIATOR_EVALUATION_BUDGET", "600")
     cycle = start(state, "negotiate", "--now", NOW)
     while not (found := children(cycle.pid)):
@@ -181,7 +181,7 @@ def test_nothing_outlives_a_cycle_that_is_killed(fairq, state, monkeypatch):
     while any(Path(f"/proc/{child}").exists() for child in found):
         time.sleep(0.01)
     monkeypatch.setenv("FAIRQ_NEGOTIATOR_EVALUATION_BUDGET", "0.5")
-    assert fairq("--state", state, "negotiate", "--now", NOW).code == 0
+    assert run("--state", state, "negotiate", "--now", NOW).code == 0
 
 
 def test_the_state_stays_locked_while_and_after_something_is_guarded(tmp_path):
@@ -244,18 +244,18 @@ def test_work_is_ended_by_the_kernel_whatever_it_does():
     assert all(of.results[0] == 1 for name, of in endings.items() if name != "tells_too_much")
 
 
-def test_two_hundred_hostile_kinds_of_jobs_cost_no_more_than_a_few(fairq, state):
+def test_two_hundred_hostile_kinds_of_jobs_cost_no_more_than_a_few(run, state):
     """
     One submitter gets twice the budget of one kind; the rest of its kinds wait, and the others are matched.
     """
     attributes, requirements, _ = HOSTILE["pattern"]
-    fill(fairq, state, attributes, requirements)
+    fill(run, state, attributes, requirements)
     ads = json.loads((state.parent / "jobs.json").read_text())
     ads += [{**ads[-1], "ClusterId": 3 + n, "S": "a" * (41 + n)} for n in range(199)]
     (state.parent / "jobs.json").write_text(json.dumps(ads))
-    assert fairq("--state", state, "import", "--jobs", state.parent / "jobs.json", "--now", NOW).code == 0
+    assert run("--state", state, "import", "--jobs", state.parent / "jobs.json", "--now", NOW).code == 0
 
-    decision = json.loads(fairq("--state", state, "negotiate", "--json", "--now", NOW).out)
+    decision = json.loads(run("--state", state, "negotiate", "--json", "--now", NOW).out)
 
     assert len(decision["matches"]) == 20
     assert len(decision["overruns"]) == 200

@@ -54,12 +54,12 @@ def test_what_stores_nothing_makes_no_file(line, run, tmp_path, monkeypatch):
 
 def test_who_stores_nothing_takes_away_nothing_of_others(run, state):
     """All begin at a missing file; half of them find nothing to store and take it away again."""
-    storing = [start(state, "-q", "slots", "add", f"node{n}", "--now", NOW) for n in range(8)]
-    idle = [start(state, "-q", "broker", "timeouts", "--apply", "--now", NOW) for _ in range(8)]
+    storing = [start(state, "-q", "slots", "add", f"node{n}", "--now", NOW) for n in range(4)]
+    idle = [start(state, "-q", "broker", "timeouts", "--apply", "--now", NOW) for _ in range(4)]
     for process in (*storing, *idle):
         assert (process.communicate(timeout=120)[1], process.returncode) == ("", 0)
     found = run("--state", state, "slots", "list", "--af", "Name").out.split()
-    assert sorted(found) == [f"node{n}" for n in range(8)]
+    assert sorted(found) == [f"node{n}" for n in range(4)]
     assert list(state.parent.iterdir()) == [state]
 
 
@@ -120,12 +120,12 @@ def test_a_directory_that_may_not_be_entered_is_the_states_fault(monkeypatch):
 def test_a_full_disk_changes_nothing_and_is_told_in_one_line(run, tmp_path, line):
     """A limit on the size of files stands for it, which needs no rights."""
     state = tmp_path / "state.db"
-    for name, count in (("many", 9000), ("some", 3000)):
+    for name, count in (("many", 900), ("some", 300)):
         ads = [{"Name": f"{name}{n}", "Pad": f"{n:0200}"} for n in range(count)]
         (tmp_path / f"{name}.json").write_text(json.dumps(ads))
-    items = "\n".join(f"{n}-{'x' * 99}" for n in range(9000))
+    items = "\n".join(f"{n}-{'x' * 99}" for n in range(900))
     (tmp_path / "many.sub").write_text(f"executable = /bin/sleep\narguments = $(item)\nqueue from (\n{items}\n)\n")
-    groups = [f"g{n:05}" for n in range(9000)]
+    groups = [f"g{n:05}" for n in range(4000)]
     quotas = "\n".join(f"GROUP_QUOTA_{name} = 1" for name in groups)
     (tmp_path / "many.conf").write_text(f"GROUP_NAMES = {', '.join(groups)}\n{quotas}\n")
     assert run("--state", state, "import", "--slots", tmp_path / "some.json", "--now", NOW).code == 0

@@ -46,11 +46,11 @@ def pool(run, state):
 
 
 @pytest.fixture
-def cycle(run, fairq, state):
-    """Hold a cycle in a process of its own; return its decision, whose overruns the record repeats."""
+def cycle(run, state):
+    """Hold a cycle; return its decision, whose overruns the record repeats."""
 
     def cycle(now=NOW):
-        decision = json.loads(fairq("--state", state, "negotiate", "--json", "--now", now).out)
+        decision = json.loads(run("--state", state, "negotiate", "--json", "--now", now).out)
         record = json.loads(run("--state", state, "state", "cycle", decision["cycle"], "--json").out)
         assert record["overruns"] == decision["overruns"]
         assert all(ENDLESS.startswith(of["expression"].removesuffix("...")) for of in decision["overruns"])
@@ -69,11 +69,11 @@ def named(decision):
     return {(of["name"], (of["submitter"] or "").partition("@")[0], of["of_slots"]) for of in decision["overruns"]}
 
 
-def test_requirements_of_a_job(pool, cycle, fairq, state):
+def test_requirements_of_a_job(pool, cycle, run, state):
     pool(job={"Requirements": f"/Expr({ENDLESS})/"})
 
     decision = cycle()
-    why = fairq("--state", state, "why", "2.0", "--now", NOW).out
+    why = run("--state", state, "why", "2.0", "--now", NOW).out
 
     assert (matched(decision), named(decision)) == (["alice"] * 4, {("requirements", "mallory", False)})
     assert "requirements took too long to evaluate" in why
@@ -144,16 +144,16 @@ def test_a_setting_about_preemption(setting, preempted, run, pool, cycle, state,
     assert sum(match["preempted"] is not None for match in decision["matches"]) == preempted
 
 
-def test_the_order_of_the_groups(pool, cycle, fairq, state, monkeypatch):
+def test_the_order_of_the_groups(pool, cycle, run, state, monkeypatch):
     """Every group comes last, so all in their own order; `quotas` tells, before a cycle and after it."""
     Path(f"{state}.toml").write_text("[groups.one]\nquota = 3\n[groups.two]\nquota = 2\n")
     monkeypatch.setenv("FAIRQ_NEGOTIATOR_GROUP_SORT_EXPR", ENDLESS)
     pool()
 
-    before = fairq("--state", state, "quotas", "--now", NOW).err
+    before = run("--state", state, "quotas", "--now", NOW).err
     decision = cycle()
-    after = fairq("--state", state, "quotas", "--now", NOW).err
-    compared = fairq("--state", state, "quotas", "--slots", 4, "--now", NOW).err
+    after = run("--state", state, "quotas", "--now", NOW).err
+    compared = run("--state", state, "quotas", "--slots", 4, "--now", NOW).err
 
     assert (named(decision), len(matched(decision))) == ({("GROUP_SORT_EXPR", "", False)}, 6)
     for told in (before, after, compared):

@@ -37,22 +37,22 @@ READERS: dict[str, tuple[tuple[str, ...], object]] = {
 ON_STANDARD_INPUT = sorted(READERS.keys() - {"config check", "settings"})
 
 
-def text_of(name, fairq):
+def text_of(name, run):
     content = READERS[name][1]
     if content is None:
-        return str(fairq("export").out)
+        return str(run("export").out)
     return content if isinstance(content, str) else json.dumps(content)
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_every_file_may_be_a_pipe_and_is_read_once(name, fairq, state, tmp_path):
+def test_every_file_may_be_a_pipe_and_is_read_once(name, run, state, tmp_path):
     words, pipe = READERS[name][0], tmp_path / "pipe"
     os.mkfifo(pipe)
-    text = text_of(name, fairq)
+    text = text_of(name, run)
     writer = threading.Thread(target=pipe.write_text, args=(text,))
     writer.start()
 
-    ended = fairq("--state", state, *words, pipe)
+    ended = run("--state", state, *words, pipe)
     writer.join()
 
     assert ended.code in (0, 1 if name == "quotas check" else 0), ended.err
@@ -82,13 +82,13 @@ def test_a_closed_standard_input_does_not_become_the_state(state, fairq):
     assert fairq("--state", state, "slots", "--af", "Name").out == "a\n"
 
 
-def test_what_is_wrong_in_a_pipe_of_settings_is_told_with_its_line(fairq, tmp_path):
+def test_what_is_wrong_in_a_pipe_of_settings_is_told_with_its_line(run, tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_text, args=("[accounting]\n\nquux = 1\n",))
     writer.start()
 
-    ended = fairq("config", "check", pipe)
+    ended = run("config", "check", pipe)
     writer.join()
 
     assert (ended.code, ended.err.split(": accounting")[0]) == (15, f"fairq: {pipe}:3")
@@ -164,22 +164,22 @@ def test_a_byte_that_is_not_utf_8_goes_out_and_comes_back(locale, fairq, state, 
     run("import", "--jobs", tmp_path / "jobs.json", FAIRQ_STATE=str(tmp_path / "third.db"))
 
 
-def test_the_long_form_says_that_it_cannot_hold_such_a_byte(fairq, state):
-    fairq("--state", state, "submit", "--", "/bin/echo", os.fsdecode(b"\xff"))
+def test_the_long_form_says_that_it_cannot_hold_such_a_byte(run, state):
+    run("--state", state, "submit", "--", "/bin/echo", os.fsdecode(b"\xff"))
 
-    ended = fairq("--state", state, "export", "--jobs", "--long")
+    ended = run("--state", state, "export", "--jobs", "--long")
 
     assert (ended.code, "a byte that is not UTF-8, which the long form has no way to write" in ended.err) == (50, True)
 
 
-def test_queues_imported_by_name_can_be_computed_with(fairq, state, tmp_path):
+def test_queues_imported_by_name_can_be_computed_with(run, state, tmp_path):
     """CRIC publishes one object with a queue for each name; inside there are objects with empty names."""
     file = tmp_path / "queues.json"
     file.write_text(json.dumps({"CERN": QUEUE}))
-    assert fairq("--state", state, "broker", "queues", "import", file).code == 0
+    assert run("--state", state, "broker", "queues", "import", file).code == 0
 
-    listed = fairq("--state", state, "broker", "queues", "list", "--constraint", "corecount > 3",
-                   "--af", "name", "corecount + 1")  # fmt: skip
+    listed = run("--state", state, "broker", "queues", "list", "--constraint", "corecount > 3",
+                 "--af", "name", "corecount + 1")  # fmt: skip
 
     assert (listed.code, listed.out, listed.err) == (0, "CERN 9\n", "")
 

@@ -107,7 +107,7 @@ def test_a_listing_that_finds_no_room_is_an_error_and_changes_nothing(words, poo
 
 
 @needs_full
-@pytest.mark.parametrize("words", CHANGES, ids=" ".join)
+@pytest.mark.parametrize("words", CHANGES[::3], ids=" ".join)
 def test_a_full_stderr_changes_nothing_about_the_outcome(words, pool, run):
     before = exported(run, pool)
     assert ended_with(pool, *words, redirected="2>/dev/full")[0] == 0
@@ -131,7 +131,7 @@ def test_who_closes_a_stream_wants_nothing_from_it(closed, pool, run):
     assert run("--state", pool, "state", "check").code == 0
 
 
-@pytest.mark.parametrize("words", CHANGES, ids=" ".join)
+@pytest.mark.parametrize("words", CHANGES[::3], ids=" ".join)
 def test_a_change_whose_reader_went_away_is_done_quietly(words, pool, run):
     before = exported(run, pool)
     reader, writer = os.pipe()

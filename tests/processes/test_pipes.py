@@ -22,7 +22,6 @@ CLOSED_PIPE = 141
 
 LISTINGS: list[tuple[str, ...]] = [
     ("--help",),
-    ("negotiate", "--help"),
     ("queue",),
     ("queue", "--procs"),
     ("queue", "--json"),
@@ -31,18 +30,12 @@ LISTINGS: list[tuple[str, ...]] = [
     ("slots", "--csv"),
     ("slots", "detect"),
     ("negotiate", "--dry-run"),
-    ("negotiate", "--dry-run", "--json"),
     ("userprio", "--allusers"),
-    ("userprio", "--all", "--allusers", "--tsv"),
     ("userprio", "--allusers", "--long"),
-    ("userprio", "--getreslist", "müller@example.org"),
     ("config", "show", "--origin"),
     ("config", "path"),
     ("export",),
-    ("export", "--slots"),
     ("export", "--jobs", "--long"),
-    ("export", "--accounting"),
-    ("state", "path"),
     ("state", "history"),
     ("submit", "--dry-run", "--", "/bin/true"),
 ]

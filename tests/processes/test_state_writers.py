@@ -7,7 +7,7 @@ from fairq.common.records import JobRange
 from fairq.state import check, history, jobs, submitters
 from fairq.state.connection import reading, writing
 
-WRITERS = 20
+WRITERS = 8
 
 SUBMITTER = """
 import sys
@@ -32,7 +32,7 @@ def run_all(*commands):
         assert (process.returncode, error) == (0, b"")
 
 
-def test_twenty_first_commands_at_once_are_all_recorded(state):
+def test_first_commands_at_once_are_all_recorded(state):
     """None finds half a state, though the file does not exist when they begin."""
     names = [f"user{number}@x" for number in range(WRITERS)]
     fairq = [sys.executable, "-m", "fairq", "-q", "--state", str(state), "userprio", "--setfactor"]
@@ -45,7 +45,7 @@ def test_twenty_first_commands_at_once_are_all_recorded(state):
     assert [path.name for path in state.parent.iterdir()] == [state.name]
 
 
-def test_twenty_writers_lose_no_job_and_queue_none_twice(state):
+def test_writers_at_once_lose_no_job_and_queue_none_twice(state):
     with writing(state) as opened:
         jobs.add(opened, [JobRange(1, 0, 9, jobs.ad_id(opened, {}), "first@x", "me", 1, 5, 5)])
     run_all(*([sys.executable, "-c", SUBMITTER, str(state), f"user{number}@x"] for number in range(WRITERS)))

@@ -14,7 +14,7 @@ from fairq.state import check, claims, history, jobs, kept_queues, pilot_slots
 from fairq.state.connection import reading, writing
 
 NOW = 1_795_210_080
-PROCESSES, PILOTS = 20, [1, 4, 1, 4, 1, 4, 1, 4, 1, 4]
+PROCESSES, PILOTS = 8, [1, 4, 1, 4, 1, 4, 1, 4, 1, 4]
 JOBS = PROCESSES * sum(PILOTS)
 
 PILOT = """
@@ -50,7 +50,7 @@ def start(state, site, pilots):
     return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def test_500_pilots_from_20_processes_get_500_jobs(run, state):
+def test_the_pilots_of_many_processes_get_each_job_once(run, state):
     queue_up(run, state, JOBS)
     running = [start(state, f"Site{number}.example.org", PILOTS) for number in range(PROCESSES)]
     handed: list[str] = []
@@ -72,7 +72,7 @@ def test_500_pilots_from_20_processes_get_500_jobs(run, state):
         assert check.findings(opened) == []
 
 
-@pytest.mark.parametrize("seconds", [0.3, 0.45, 0.6, 0.75])
+@pytest.mark.parametrize("seconds", [0.35, 0.6])
 def test_a_killed_pilot_takes_a_job_along_or_does_not(run, state, seconds):
     """Whatever moment it is killed at: every job either waits or runs on a slot of its own."""
     queue_up(run, state, 40)
@@ -91,7 +91,7 @@ def test_a_killed_pilot_takes_a_job_along_or_does_not(run, state, seconds):
     assert run("--state", state, "state", "check").code == 0
 
 
-@pytest.mark.parametrize("seconds", [0.25, 0.4, 0.55])
+@pytest.mark.parametrize("seconds", [0.3, 0.5])
 def test_a_killed_import_leaves_the_former_queues_or_its_own(run, state, seconds):
     """Whatever moment it is killed at: the queues kept in the state are those of its jobs."""
     dumps = [state.with_suffix(f".{part}.json") for part in (1, 2)]

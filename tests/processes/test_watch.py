@@ -5,7 +5,6 @@ import pty
 import re
 import select
 import signal
-import subprocess
 import sys
 import termios
 import time
@@ -39,8 +38,8 @@ def on_terminal(words, keys):
     return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), output.decode(), echo
 
 
-def test_a_watched_command_draws_in_place_until_q(state):
-    subprocess.run([sys.executable, "-m", "fairq", "--state", state, "slots", "add", "node"], check=True)
+def test_a_watched_command_draws_in_place_until_q(run, state):
+    assert run("--state", state, "slots", "add", "node").code == 0
     code, output, echo = on_terminal(["--state", str(state), "status", "--watch", "60"], b"q")
     assert (code, echo) == (0, True)
     assert output.startswith(OTHER_SCREEN)
@@ -49,10 +48,10 @@ def test_a_watched_command_draws_in_place_until_q(state):
     assert "none; 'fairq negotiate' holds one" in output
 
 
-def test_the_watched_queue_shows_18_jobs_and_their_number_on_a_terminal_of_80_by_24(state):
+def test_the_watched_queue_shows_18_jobs_and_their_number_on_a_terminal_of_80_by_24(run, state):
     for number in range(25):
         words = ["submit", "--accounting-group-user", f"user{number}", "--", "/bin/sleep", str(number)]
-        subprocess.run([sys.executable, "-m", "fairq", "-q", "--state", state, *words], check=True)
+        assert run("--state", state, *words).code == 0
     _, output, _ = on_terminal(["--state", str(state), "queue", "--watch", "60"], b"q")
     lines = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", output).replace("\r", "").split("\n")
 

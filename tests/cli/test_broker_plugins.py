@@ -1,6 +1,8 @@
 """Filters and weights of others: found by their entry points, heeded, and named when they are wrong."""
 
+import importlib
 import json
+import sys
 import tomllib
 from pathlib import Path
 
@@ -13,22 +15,24 @@ HEAD = "from fairq.engine.brokerage.flow.plugin import *\n"
 
 
 @pytest.fixture
-def plugin(run, fairq, state, tmp_path):
+def plugin(run, state, tmp_path, monkeypatch):
     """Install a distribution with some code and entry points where Python finds it, and run fairq with it."""
     fill(run, state, tmp_path)
+    place = tmp_path / "site"
+    monkeypatch.syspath_prepend(place)
 
     def plugin(code, *words, filters="", weights=""):
-        place = tmp_path / "site"
         info = place / "sample_plugin-1.0.dist-info"
         info.mkdir(parents=True, exist_ok=True)
         (place / "sample_plugin.py").write_text(HEAD + code)
         (info / "METADATA").write_text("Metadata-Version: 2.1\nName: sample-plugin\nVersion: 1.0\n")
         points = [(FILTERS, filters), (WEIGHTS, weights)]
         (info / "entry_points.txt").write_text("".join(f"[{group}]\nmine = {one}\n" for group, one in points if one))
-        source = Path(__file__).parent.parent.parent / "src"
-        return fairq("--state", state, "broker", *words, environment={"PYTHONPATH": f"{source}:{place}"})
+        importlib.invalidate_caches()
+        return run("--state", state, "broker", *words)
 
-    return plugin
+    yield plugin
+    sys.modules.pop("sample_plugin", None)
 
 
 def brokered(ended):
