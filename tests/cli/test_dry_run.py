@@ -61,8 +61,8 @@ LINES: dict[str, list[str]] = {
     "config import": ["config import {condor}"],
 }
 
-ELSEWHERE = {"pool create", "pool remove", "pool resume", "slots sync"}
-"""They need a host, an engine or a pause of their own; tests/host/setup, tests/engines and test_pool_pause try them."""
+ELSEWHERE = {"pool create", "pool remove", "pool resume", "rerun", "slots sync"}
+"""They need a host, an engine, a pause or ended jobs; tests/host/setup, tests/engines, test_pool_pause and test_rerun do."""
 
 
 def commands(command, name=""):

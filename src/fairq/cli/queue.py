@@ -78,12 +78,13 @@ def queue(
     --batch shows a line for each batch, as condor_q does: the jobs of an owner with the same batch_name (--name of
     submit), otherwise those of a cluster. DONE counts jobs of the batch that have left the queue.
 
-    --start shows the idle jobs with their place in line and their start. It is estimated by running cycles ahead on a
-    copy of the state. Run times come from the last jobs of the same cluster that have ended, else of the submitter, the
-    group, or the pool, and are at most the declared limit. FROM is the first job of a line, TO the last one. Both
-    assume that nobody submits more jobs. EARLIEST assumes short run times. LATEST assumes long run times, and that the
-    jobs of the last 24 hours are submitted again each day. An empty field is a start that is not in sight. In JSON,
-    EstimatedStart, EarliestStart, LatestStart and PlaceInLine are those of each job.
+    --start shows the idle jobs, and those that wait for something, with their place in line and their start. It is
+    estimated by running cycles ahead on a copy of the state. Run times come from the last jobs of the same cluster that
+    have ended, else of the submitter, the group, or the pool, and are at most the declared limit. Jobs that others wait
+    for are taken to succeed. FROM is the first job of a line, TO the last one. Both assume that nobody submits more
+    jobs. EARLIEST assumes short run times. LATEST assumes long run times, and that the jobs of the last 24 hours are
+    submitted again each day. An empty field is a start that is not in sight. In JSON, EstimatedStart, EarliestStart,
+    LatestStart and PlaceInLine are those of each job.
 
     The options of condor_q also work with one dash and abbreviated: -run, -hold, -idle, -long, -constraint, -af, -json,
     -nobatch, -totals, -submitter, -batch. -global, -allusers and -wide are accepted and change nothing.

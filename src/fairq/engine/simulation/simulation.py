@@ -21,6 +21,7 @@ from fairq.engine.negotiation.queue import Jobs
 from fairq.engine.simulation.pool import SimulatedPool, Tenant
 from fairq.engine.simulation.promises import Promise
 from fairq.engine.simulation.queues import JobKey, Queues
+from fairq.engine.simulation.waiting import Waiting, WaitingJobs
 
 
 class Arrival(NamedTuple):
@@ -103,6 +104,7 @@ class Simulation:
             a sixteenth of the time since the last change. What such a cycle would match may come later by as much.
         moments: times at which slots begin or cease to take jobs by themselves, as reservations make them.
         promises: machines that are promised to jobs.
+        waiting: jobs that are not idle yet.
     """
 
     def __init__(
@@ -125,6 +127,7 @@ class Simulation:
         is_patient: bool = False,
         moments: Sequence[int] = (),
         promises: Iterable[Promise] = (),
+        waiting: WaitingJobs | None = None,
     ) -> None:
         self.pool = pool
         self.queues = queues
@@ -146,6 +149,7 @@ class Simulation:
         self._run_time = run_time
         self._arrivals = iter(arrivals)
         self._next_arrival = next(self._arrivals, None)
+        self._waiting = WaitingJobs(Waiting()) if waiting is None else waiting
         self._start = start
         self._charges_each_end = charge_each_end or not accountant.policy.exact_usage
         # The ledger of a simulation is not used, and would grow over many thousand cycles.
@@ -246,6 +250,8 @@ class Simulation:
             times += [time for time in self._moments if time > self.now][:1]
         if self._next_arrival is not None:
             times.append(self._next_arrival.time)
+        if (begin := self._waiting.next_begin) is not None:
+            times.append(begin)
         again = self._may_match_more and self.queues.idle and (self.pool.free > 0 or self._preempts)
         if again:
             times.append(self.now + 1 + ((self.now - self._last_change) // _PATIENCE if self._is_patient else 0))
@@ -272,6 +278,9 @@ class Simulation:
         while self._next_arrival is not None and self._next_arrival.time <= now:
             self.queues.add(self._next_arrival.jobs)
             self._next_arrival = next(self._arrivals, None)
+        for jobs in self._waiting.released(now):
+            self.queues.add(jobs)
+            self._last_change = self.skipped_since = now
         self.now = now
         if self.queues.idle and (self.pool.free > 0 or self.pool.divides or self._preempts):
             self._negotiate(now)
@@ -288,6 +297,7 @@ class Simulation:
             self.accountant.remove_match(tenant.key, end)
             self.pool.release(tenant)
             self.queues.stop(tenant.submitter, job.key.schedd, tenant.weight)
+            self._waiting.ended(job.key)
             self._witness.ended(job.key, tenant, end, now)
 
     def _negotiate(self, now: int) -> None:
@@ -328,6 +338,7 @@ class Simulation:
         self.pool.release(tenant)
         self.queues.stop(tenant.submitter, job.key.schedd, tenant.weight)
         self.queues.add(job.jobs)
+        self._waiting.evicted(job.key)
         self._witness.preempted(job.key, tenant, now)
 
     def _place(self, match: Match, piece: Tenant | None, now: int) -> None:
@@ -353,6 +364,7 @@ class Simulation:
         job = JobKey(match.schedd, match.cluster, match.proc)
         jobs = self.queues.start(match.submitter, job, match.cost)
         self._begin(job, jobs, tenant, now + self._run_time(job, jobs))
+        self._waiting.started(job)
         self._witness.started(job, match, now)
 
     def _begin(self, job: JobKey, jobs: JobRange, tenant: Tenant, end: int) -> None:

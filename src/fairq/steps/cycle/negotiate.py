@@ -15,7 +15,7 @@ from fairq.engine.accounting.identity import assigned_group
 from fairq.engine.negotiation.cycle import negotiate as decide
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.state import cycles, job_kinds, meta, tally
-from fairq.state.connection import State, keeping_few_pages, putting_together, reading, watching, writing
+from fairq.state.connection import State, keeping_few_pages, putting_together, reading, trying, watching, writing
 from fairq.state.cycle_lock import cycle_lock
 from fairq.steps.cycle.document import Cycle, cycle_document, shared_slots
 from fairq.steps.cycle.load import LoadedPool, load_without_jobs, of_pool, read_pool
@@ -59,7 +59,7 @@ def negotiate(
     """
     if dry_run:
         with putting_together(path):
-            snapshot = _taken(path, settings, actor.time, doing)
+            snapshot = _tried(path, settings, actor) or _taken(path, settings, actor.time, doing)
             doing("matching jobs with slots")
             return _decide(snapshot, actor.time, explain)
     with cycle_lock(path):
@@ -158,6 +158,16 @@ class _Snapshot(Struct, frozen=True):
     number: int
     known: set[str]
     notes: list[str]
+
+
+def _tried(path: Path, settings: Settings, actor: Actor) -> _Snapshot | None:
+    """Return what a cycle would see if a time has come for jobs or slots; None if none has."""
+    with reading(path) as state:
+        if not (is_due(state, actor.time) or leaving(state, actor.time)):
+            return None
+    with trying(path) as state:
+        _let_begin(state, actor)
+        return _read(state, settings, actor.time)()
 
 
 def _taken(path: Path, settings: Settings, now: int, doing: Callable[[str], None]) -> _Snapshot:

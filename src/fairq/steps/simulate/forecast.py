@@ -88,6 +88,7 @@ class Forecast(Struct, frozen=True):
     *sources* counts the estimated run times by their source. *every* is the time between cycles in seconds, *until*
     the end of the passes. *foreign* is the number of slots with jobs from outside the queue, assumed to stay there.
     *again*: the latest starts assume that users submit as they did lately. *pause*: the pool is paused.
+    *waiting*: jobs wait for other jobs.
     """
 
     starts: dict[JobKey, Start]
@@ -97,6 +98,7 @@ class Forecast(Struct, frozen=True):
     foreign: int
     again: bool = False
     pause: Pause | None = None
+    waiting: bool = False
 
     def start_of(self, schedd: str, cluster: int, proc: int) -> Start | None:
         """Return the start of one job; None if the forecast does not contain it."""
@@ -121,6 +123,8 @@ class Forecast(Struct, frozen=True):
         found = ["nobody submits more jobs", f"a cycle each {self.every} s"]
         total = sum(self.sources.values()) or 1
         parts = [f"{_SOURCES[name]} {100 * count / total:.0f} %" for name, count in self.sources.items()]
+        if self.waiting:
+            found.append("all jobs that others wait for succeed")
         if parts:
             found.append(f"run times: {', '.join(parts)}")
         if self.again and (start is None or start.earliest != start.latest):
@@ -185,7 +189,7 @@ class Forecaster:
 
     def forecast(self, wanted: Collection[JobKey] | None = None, work: int | None = None) -> Forecast:
         """Return the starts of *wanted*, or of all idle jobs; a pass ends after so much *work* (`Simulation.work`)."""
-        waiting = sum(map(len, self._world.idle))
+        waiting = self._count
         early, usual, late = self._passes
         likely = self._run(usual, wanted, work)
         sources = dict(sorted(self._sources.items()))
@@ -216,14 +220,16 @@ class Forecaster:
         # Keep a likely start inside its range after rounding to whole cycles.
         until = min(one.until for one in passes)
         again = bool(self._recent) and any(assumed.again for assumed in self._passes)
-        return Forecast(starts, sources, self._every, until, self._world.foreign, again, self._world.pause)
+        world = self._world
+        waits = bool(world.waiting.afters)
+        return Forecast(starts, sources, self._every, until, world.foreign, again, world.pause, waits)
 
     def _run(self, assumed: Assumed, wanted: Collection[JobKey] | None, work: int | None) -> _Pass:
         self._sources.clear()
         world = self._world
-        seen = _Pass(wanted, sum(map(len, world.idle)), self._beyond)
+        seen = _Pass(wanted, self._count, self._beyond)
         simulation = seen.simulation = self.simulation(assumed, seen)
-        size = len(world.names) + len(world.idle)
+        size = len(world.names) + len(world.idle) + len(world.waiting.jobs)
         highest = _MOST_CYCLES if wanted is None else _MOST_FOR_SOME
 
         def is_over() -> bool:
@@ -247,10 +253,15 @@ class Forecaster:
         """Whether jobs are submitted again by the time *last* (None: unknown)."""
         return bool(self._recent) and (last is None or self._recent[0].queue_date + PERIOD <= last)
 
+    @property
+    def _count(self) -> int:
+        """The number of idle and of waiting jobs."""
+        return sum(map(len, (*self._world.idle, *self._world.waiting.jobs)))
+
     @cached_property
     def _beyond(self) -> int:
         """A number above those of all clusters."""
-        known = (*self._world.idle, *self._world.running.values(), *self._recent)
+        known = (*self._world.idle, *self._world.waiting.jobs, *self._world.running.values(), *self._recent)
         return 1 + max((jobs.cluster for jobs in known), default=0)
 
     def _submitted_again(self) -> Iterator[Arrival]:

@@ -23,7 +23,8 @@ from fairq.engine.simulation.pool import SimulatedPool, Tenant
 from fairq.engine.simulation.promises import Promise
 from fairq.engine.simulation.queues import JobKey, Queues
 from fairq.engine.simulation.simulation import Arrival, Running, Simulation, Witness
-from fairq.state import claims, dynamic_slots, job_ads, jobs, reservations, slots
+from fairq.engine.simulation.waiting import Waiting, WaitingJobs
+from fairq.state import claims, dynamic_slots, job_ads, jobs, reservations, slots, waits
 from fairq.state import pause as pauses
 from fairq.state.connection import State
 from fairq.state.pause import Pause
@@ -68,6 +69,7 @@ class World(Struct, frozen=True):
     reserved: Sequence[ReservedSlots] = ()
     pause: Pause | None = None
     promises: Sequence[Promise] = ()
+    waiting: Waiting = Waiting()
 
     def simulation(
         self, run_time: RunTime, witness: Witness, every: int, arrivals: Iterable[Arrival] = ()
@@ -95,6 +97,7 @@ class World(Struct, frozen=True):
             charge_each_end=True,
             is_patient=True,
             promises=self.promises,
+            waiting=WaitingJobs(self.waiting),
             moments=[time for one in self.reserved for time in (one.begin, one.end or 0)],
         )
 
@@ -166,7 +169,8 @@ def load_world(state: State, settings: Settings, now: int) -> World:
         for one in jobs.select(state, statuses={JobStatus.RUNNING})
         for proc in range(one.first_proc, one.last_proc + 1)
     }
-    ads = job_ads.ads(state, {one.ad_id for one in (*idle, *running.values())})
+    waiting = _waiting(state)
+    ads = job_ads.ads(state, {one.ad_id for one in (*idle, *running.values(), *waiting.jobs)})
     place_of = {stored.ids[row]: place[row] for row in kept}
     return World(
         names=[stored.names[row] for row in kept],
@@ -186,7 +190,17 @@ def load_world(state: State, settings: Settings, now: int) -> World:
         reserved=reserved_rows(state, place_of, now, with_promises=False),
         promises=_promises(state, idle, stored.names, place, now),
         pause=pauses.load(state, now),
+        waiting=waiting,
     )
+
+
+def _waiting(state: State) -> Waiting:
+    found = jobs.select(state, statuses={JobStatus.WAITING}, schedd="")
+    if not found:
+        return Waiting()
+    caps = waits.load_caps(state)
+    counts = {cap.cluster: jobs.counts_of(state, cap.cluster) for cap in caps}
+    return Waiting(found, waits.load(state), waits.load_afters(state), caps, counts)
 
 
 def _promises(

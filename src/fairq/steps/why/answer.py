@@ -142,8 +142,9 @@ class _Study:
         for job in found:
             counts[job.status] += len(job)
         idle = [job for job in found if job.status == JobStatus.IDLE]
-        if not idle:
-            return self._not_idle(found[0])
+        waiting = [job for job in found if job.status == JobStatus.WAITING]
+        if not idle or (target.is_one_job and waiting):
+            return self._not_idle((waiting or found)[0])
         chosen, matched = self._first_left_idle(idle)
         if slot is not None:
             return self._pair(chosen, slot)
@@ -305,6 +306,9 @@ class _Study:
         """Return when the job would start; None if no end of a running job would let it run."""
         if of.reason in _NEVER:
             return None
+        return self._forecast(job)
+
+    def _forecast(self, job: JobRange) -> Document:
         key = JobKey(job.schedd, job.cluster, job.first_proc)
         forecast = Forecaster.of_state(self._state, self._settings, self._now).forecast([key], _FORECAST)
         return forecast.document(forecast.starts[key])
@@ -329,7 +333,7 @@ class _Study:
         ad = {**job.ad_of(shared, job.first_proc), **overlay.of(job, job.first_proc)}
         name = f"{job.cluster}.{job.first_proc}"
         status = JobStatus(job.status).name.lower()
-        document = {
+        document: Document = {
             "kind": "job",
             "subject": name,
             "status": status,
@@ -337,6 +341,8 @@ class _Study:
             "reason": status,
             "summary": status_sentence(name, job, ad),
         }
+        if job.status == JobStatus.WAITING and self._ahead:
+            document["start"] = self._forecast(job)
         if job.status == JobStatus.RUNNING and "RemoteHost" in ad:
             document["slot"] = ad["RemoteHost"]
         return document
