@@ -62,7 +62,8 @@ LINES: dict[str, list[str]] = {
 }
 
 ELSEWHERE = {"pool create", "pool remove", "pool resume", "rerun", "slots sync"}
-"""They need a host, an engine, a pause or ended jobs; tests/host/setup, tests/engines, test_pool_pause and test_rerun do."""
+"""They need a host, an engine, a pause or ended jobs of their own: tests/host/setup, tests/engines, test_pool_pause and
+test_rerun try them."""
 
 
 def commands(command, name=""):
