@@ -139,6 +139,12 @@ _NEGOTIATOR = (
         " if their limits end them in time. off: no machine is promised.", unit="seconds", minimum=0, unset="off"),
     own("negotiator", "large_job_machines", "integer", 1,
         "Most machines that are promised to large jobs at a time.", minimum=1),
+    own("negotiator", "max_preemptions_per_cycle", "integer", None,
+        "Most jobs that a cycle preempts. off: no maximum.", minimum=0, unset="off"),
+    own("negotiator", "max_preemptions_per_hour", "integer", None,
+        "Most jobs that cycles preempt in an hour. off: no maximum.", minimum=0, unset="off"),
+    own("negotiator", "max_preemptions_per_submitter", "integer", None,
+        "Most jobs that a cycle preempts for one submitter. off: no maximum.", minimum=0, unset="off"),
     own("negotiator", "evaluation_budget", "real", 10.0,
         "CPU time that the expressions of one autocluster may use in a cycle. All expressions of one submitter may"
         " use twice this time, all of a cycle six times. An expression that needs more evaluates to ERROR.",

@@ -10,6 +10,13 @@ from fairq.state.connection import State
 _COLUMNS = "cluster, proc, submitter, slot, slot_weight, start_time, end_time, how, exit_code, schedd"
 
 
+def preempted_since(state: State, time: int) -> int:
+    """Return how many runs a preemption ended after *time*."""
+    query = "SELECT count(*) FROM run WHERE how = 'preempted' AND end_time > ?"
+    count: int = state.connection.execute(query, (time,)).fetchone()[0]
+    return count
+
+
 def add(state: State, runs: Iterable[Run]) -> None:
     """Append runs."""
     state.connection.executemany(

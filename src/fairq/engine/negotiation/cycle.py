@@ -45,7 +45,7 @@ from fairq.engine.negotiation.pool import (
     users_of,
     weights_in_pie,
 )
-from fairq.engine.negotiation.preemption import permits_preemption
+from fairq.engine.negotiation.preemption import PreemptionCounts, permits_preemption
 from fairq.engine.negotiation.queue import Jobs, Queue
 from fairq.engine.negotiation.remote_attributes import Holders, InUse, find_holders, siblings_are_named
 from fairq.engine.negotiation.rooms import Rooms
@@ -177,6 +177,7 @@ class NegotiationCycle:
             keys=pool.keys,
             cost=self.cost,
             running=holders.running,
+            preemptions=PreemptionCounts(policy),
             demands=Demands(jobs, accountant, self._groups, policy, least, self._budget, may_preempt=may_preempt),
             in_use=InUse(accountant, policy.resources_in_use),
             slots=pool.ads,

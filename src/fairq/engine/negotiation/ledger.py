@@ -32,7 +32,7 @@ from fairq.engine.negotiation.limits import Limits, PieRules
 from fairq.engine.negotiation.partitionable import jobs_in_slot
 from fairq.engine.negotiation.pieces import Carving
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.preemption import NONE, PRIO, RANK, PreemptState
+from fairq.engine.negotiation.preemption import NONE, PRIO, RANK, PreemptionCounts, PreemptState
 from fairq.engine.negotiation.queue import Numbers
 from fairq.engine.negotiation.rejections import RejectedMany, Rejection, RejectReason
 from fairq.engine.negotiation.remote_attributes import InUse
@@ -79,6 +79,7 @@ class Ledger(Struct, frozen=True):
         keys: the accountant's keys of the slots.
         cost: the weight of every slot.
         running: per slot, the submitter of its running job.
+        preemptions: the jobs preempted in this cycle.
         demands: the slot weight that each submitter uses or could use.
         in_use: the use for expressions.
         slots: the slots' ads.
@@ -104,6 +105,7 @@ class Ledger(Struct, frozen=True):
     keys: Sequence[SlotKey]
     cost: Sequence[float]
     running: Sequence[str | None]
+    preemptions: PreemptionCounts
     demands: Demands
     in_use: InUse
     slots: AdColumns
@@ -228,6 +230,8 @@ class Entries:
             ledger.decision.matches.extend(alike)
             return
         making_room = evicted or (() if carving is None else carving.victims)
+        if state != NONE:
+            ledger.preemptions.use(name, len(making_room) or 1)
         from_whom = making_room[0] if making_room else slots[0]
         preempted = None if state == NONE else ledger.running[from_whom]
         job, reason = (jobs[0].cluster, jobs[0].first), _REASONS[state]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_left
+from collections.abc import Callable
 
 from msgspec import Struct
 
@@ -114,6 +115,7 @@ class Limits(Struct, kw_only=True):
         free_first: no preemption by priority for a job that matches a better slot which is free but beyond the limit:
             the job may still get that slot.
         caps: the hard caps on all matches of the group's turn; None: there are none.
+        may_preempt: returns whether one more job may be preempted; None: there is no maximum.
         stopped_by: the group whose cap last refused a match.
     """
 
@@ -129,6 +131,7 @@ class Limits(Struct, kw_only=True):
     share: float | None = None
     free_first: bool = False
     caps: Caps | None = None
+    may_preempt: Callable[[], bool] | None = None
     stopped_by: str | None = None
 
     @property
@@ -164,13 +167,13 @@ class Limits(Struct, kw_only=True):
         """
         if state == NONE:
             return self._permit_free(cost, used, used_unclaimed)
-        return self._caps_permit(cost, freed=freed) and (state == RANK or self._permit_by_priority(cost, used))
+        return self._preemption_permits(cost, freed) and (state == RANK or self._permit_by_priority(cost, used))
 
     def permit_popped(self, cost: float, state: PreemptState, freed: Freed) -> bool:
         """The test when a slot is taken off the list; for a preempting match, either limit is sufficient."""
         if state == NONE:
             return self._permit_free(cost, self.used, self.used_unclaimed)
-        if not self._caps_permit(cost, freed=freed):
+        if not self._preemption_permits(cost, freed):
             return False
         if self.share is not None:
             return state == RANK or self._permit_by_priority(cost, self.used)
@@ -204,6 +207,9 @@ class Limits(Struct, kw_only=True):
 
     def _is_spent(self, used_unclaimed: float) -> bool:
         return self.unclaimed_limit - used_unclaimed + self.tolerance < self.least
+
+    def _preemption_permits(self, cost: float, freed: Freed) -> bool:
+        return (self.may_preempt is None or self.may_preempt()) and self._caps_permit(cost, freed=freed)
 
     def _permit_by_priority(self, cost: float, used: float) -> bool:
         """Whether a slot of that cost may be preempted by priority; the first one may round an inexact limit up."""

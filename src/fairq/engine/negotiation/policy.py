@@ -99,6 +99,9 @@ class NegotiationPolicy(Struct, frozen=True, kw_only=True):
         cross_slot_prios: also give every slot the attributes of its machine's other slots.
         large_job_patience: seconds that a large job waits until a machine is promised to it; None: for ever.
         large_job_machines: the most machines that are promised at a time.
+        max_preemptions_per_cycle, max_preemptions_per_hour, max_preemptions_per_submitter: the most jobs that are
+            preempted in a cycle, in an hour, and in a cycle for one submitter; None: no maximum.
+        preempted_lately: number of jobs that were preempted in the hour before the cycle.
     """
 
     rules: str
@@ -155,6 +158,10 @@ class NegotiationPolicy(Struct, frozen=True, kw_only=True):
     last_dealing: bool
     large_job_patience: float | None = None
     large_job_machines: int = 1
+    max_preemptions_per_cycle: int | None = None
+    max_preemptions_per_hour: int | None = None
+    max_preemptions_per_submitter: int | None = None
+    preempted_lately: int = 0
     modify_requests: Mapping[str, Expression] = field(default_factory=default_modifications)
 
     @property

@@ -19,6 +19,7 @@ matchmaker.cpp, matchmakingAlgorithm, addPreemptionRank.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from enum import IntEnum
 
@@ -48,6 +49,30 @@ class PreemptState(IntEnum):
 
 PREEMPT_STATES = tuple(PreemptState)
 PRIO, RANK, NONE = PREEMPT_STATES
+
+
+class PreemptionCounts:
+    """The jobs preempted in the cycle: how many, and how many for one submitter, `NegotiationPolicy` permits."""
+
+    def __init__(self, policy: NegotiationPolicy) -> None:
+        of_cycle, of_hour = policy.max_preemptions_per_cycle, policy.max_preemptions_per_hour
+        left = [] if of_cycle is None else [of_cycle]
+        left += [] if of_hour is None else [of_hour - policy.preempted_lately]
+        self._left = min(left, default=None)
+        self._of_submitter = policy.max_preemptions_per_submitter
+        self._count = 0
+        self._counts: Counter[str] = Counter()
+
+    def permit(self, submitter: str) -> bool:
+        """Return whether one more job may be preempted for a submitter."""
+        if self._left is not None and self._count >= self._left:
+            return False
+        return self._of_submitter is None or self._counts[submitter] < self._of_submitter
+
+    def use(self, submitter: str, jobs: int) -> None:
+        """Count so many jobs that are preempted for a submitter."""
+        self._count += jobs
+        self._counts[submitter] += jobs
 
 
 def permits_preemption(policy: NegotiationPolicy) -> bool:

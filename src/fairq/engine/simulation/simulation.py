@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import heapq
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fairq.common.records import Ad, JobRange
 from fairq.common.reservation import JOB_ATTRIBUTE, Reservation
@@ -66,6 +68,8 @@ class _Job(Struct):
     tenant: Tenant
     end: int
 
+
+HOUR = 3600
 
 _PATIENCE = 16
 """A patient simulation waits for this part of the time since the last change; so many cycles come first."""
@@ -163,6 +167,7 @@ class Simulation:
         pool.promises = list(promises)
         self._promised = 0
         self._last_change = start
+        self._preempted = deque([start] * policy.preempted_lately)
         self._witness = witness
         self._times = dict(round_robin_times or {})
         self._ends: list[tuple[int, int]] = []
@@ -309,7 +314,10 @@ class Simulation:
             accountant.forget(name)
         slots = self.pool.snapshot(now)
         jobs = Jobs(self.queues.snapshot(), self._ads)
-        cycle = NegotiationCycle(slots, jobs, accountant, self.policy, now, self._times, clock=self._clock)
+        while self._preempted and self._preempted[0] <= now - HOUR:
+            self._preempted.popleft()
+        policy = replace(self.policy, preempted_lately=len(self._preempted))
+        cycle = NegotiationCycle(slots, jobs, accountant, policy, now, self._times, clock=self._clock)
         decision = cycle.run()
         self.cycles += 1
         self.limited = limited(decision)
@@ -334,6 +342,7 @@ class Simulation:
 
     def _evict(self, tenant: Tenant, now: int) -> None:
         """Return a preempted job to the queue; the cycle has already removed its charge."""
+        self._preempted.append(now)
         job = self._jobs.pop(self._of_key.pop(tenant.key))
         self.pool.release(tenant)
         self.queues.stop(tenant.submitter, job.key.schedd, tenant.weight)

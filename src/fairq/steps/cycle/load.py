@@ -23,7 +23,7 @@ from fairq.engine.negotiation.pieces import Carved
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.pool import PoolSlots
 from fairq.engine.negotiation.queue import Jobs, SubmitterQueue
-from fairq.state import claim_columns, idle_jobs, job_ads, job_kinds, jobs, meta, schedds
+from fairq.state import claim_columns, idle_jobs, job_ads, job_kinds, jobs, meta, runs, schedds
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import load_accountant, settings_of_pool
@@ -37,6 +37,8 @@ from fairq.steps.pool.reservation_clause import reserved_rows
 if TYPE_CHECKING:
     from fairq.settings import Settings
 
+
+HOUR = 3600
 
 ROUND_ROBIN = "round_robin_times"
 """Where the state keeps when each group was last dealt a remainder; only without slot weights it matters."""
@@ -57,12 +59,16 @@ def load_group_names(state: State) -> tuple[str, ...]:
     return tuple((meta.get(state, GROUP_NAMES) or "").split())
 
 
-def of_pool(policy: NegotiationPolicy, state: State, settings: Settings) -> NegotiationPolicy:
-    """Return *policy* for the next cycle on *state*: how many jobs its schedds run, and which groups ads may tell of.
+def of_pool(policy: NegotiationPolicy, state: State, settings: Settings, now: int) -> NegotiationPolicy:
+    """Return *policy* for the next cycle on *state* at *now*.
+
+    That is how many jobs its schedds run, how many were preempted lately, and which groups ads may tell of.
 
     Today's negotiator knows the groups of whom a cycle before, since it started, has settled the quotas.
     """
     policy = replace(policy, max_jobs_running=schedds.load(state))
+    if policy.max_preemptions_per_hour is not None:
+        policy = replace(policy, preempted_lately=runs.preempted_since(state, now - HOUR))
     if settings["negotiator.remote_group_at_once"]:
         return policy
     return replace(policy, known_groups=frozenset(name.lower() for name in load_group_names(state)))

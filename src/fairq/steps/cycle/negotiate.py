@@ -181,7 +181,7 @@ def _taken(path: Path, settings: Settings, now: int, doing: Callable[[str], None
 def _read(state: State, settings: Settings, now: int) -> Callable[[], _Snapshot]:
     """Read a snapshot; return what puts it together without the *state*."""
     loaded = read_pool(state, settings, now)
-    policy = of_pool(negotiation_policy(settings), state, settings)
+    policy = of_pool(negotiation_policy(settings), state, settings, now)
     missing = missing_accounting(state)
     notes = [] if missing is None else [missing]
     number = cycles.next_number(state)

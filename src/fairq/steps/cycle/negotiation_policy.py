@@ -75,6 +75,9 @@ def negotiation_policy(settings: Settings) -> NegotiationPolicy:
         matchlist_caching=settings["negotiator.negotiator_matchlist_caching"],
         large_job_patience=settings["negotiator.large_job_patience"],
         large_job_machines=settings["negotiator.large_job_machines"],
+        max_preemptions_per_cycle=settings["negotiator.max_preemptions_per_cycle"],
+        max_preemptions_per_hour=settings["negotiator.max_preemptions_per_hour"],
+        max_preemptions_per_submitter=settings["negotiator.max_preemptions_per_submitter"],
         cross_slot_prios=settings["negotiator.negotiator_cross_slot_prios"],
         modify_requests={
             "cpus": expression("modify_request_expr_requestcpus"),

@@ -143,7 +143,7 @@ def _side(state: State, settings: Settings, pool: LoadedPool, now: int, size: fl
         use |= dict(zip(names, found.tolist(), strict=True))
     decision = None
     if cycle:
-        rules = of_pool(policy, state, settings)
+        rules = of_pool(policy, state, settings, now)
         times = load_round_robin_times(state)
         decision = negotiate(pool.slots, pool.jobs, pool.accountant, rules, now, times, clock=time.monotonic)
     return Side(decision, {name: use[name] for name in asks}, factors, pie, allocated)

@@ -158,7 +158,7 @@ def load_world(state: State, settings: Settings, now: int) -> World:
         if (found := reserved.get(stored.ids[row])) is not None:
             freed[place[row]] = with_reservations(freed.get(place[row]) or stored.ads[row], found)
     columns = AdColumns(stored.ads, now, evaluation_budget(settings)).edited(np.array(kept, np.intp), freed)
-    policy = of_pool(negotiation_policy(settings), state, settings)
+    policy = of_pool(negotiation_policy(settings), state, settings, now)
     accountant = load_accountant(state, accounting_policy(settings_of_pool(settings, state)), charges_of(held.values()))
     expire_leases(accountant.records.values(), now)
     if load_group_names(state) != accountant.policy.group_names:

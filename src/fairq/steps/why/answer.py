@@ -129,7 +129,7 @@ class _Study:
         self._now = now
         self._ahead = ahead
         self._settings = settings
-        self._policy = of_pool(negotiation_policy(settings), state, settings)
+        self._policy = of_pool(negotiation_policy(settings), state, settings, now)
         self._held: tuple[ImaginedPool, Outcome] | None = None
 
     def jobs(self, target: Target, slot: str | None) -> Document:

@@ -1,0 +1,49 @@
+"""``negotiator.max_preemptions_per_cycle``, ``_per_hour`` and ``_per_submitter``: preemption that goes slowly."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+T = 1_795_000_000
+
+
+@pytest.fixture
+def pool(run, state: Path):
+    """Six slots of bob; ann and eve, who have used nothing, want as many."""
+
+    def fairq(*words: object):
+        return run("--state", state, *words)
+
+    fairq("slots", "add", "n", "--count", 6, "--now", T)
+    fairq("submit", "--accounting-group-user", "bob", "--count", 6, "--now", T, "--", "/bin/true")
+    fairq("negotiate", "--no-launch", "--now", T)
+    for user in ("ann", "eve"):
+        fairq("submit", "--accounting-group-user", user, "--count", 6, "--now", T + 1, "--", "/bin/true")
+    return fairq
+
+
+def preempted(pool, state: Path, at: int, **limits: int) -> list[str]:
+    """For whom a cycle preempts."""
+    lines = [f"max_preemptions_per_{name} = {value}\n" for name, value in limits.items()]
+    Path(f"{state}.toml").write_text(f'[negotiator]\npreemption_requirements = "True"\n{"".join(lines)}')
+    record = json.loads(pool("negotiate", "--no-launch", "--now", at, "--json").out)
+    return sorted(match["submitter"].partition("@")[0] for match in record["matches"] if match["preempted"])
+
+
+def test_without_a_limit_a_cycle_preempts_all_that_shares_ask_for(pool, state: Path):
+    assert preempted(pool, state, T + 86400) == ["ann"] * 3 + ["eve"] * 3
+
+
+def test_at_most_so_many_in_a_cycle_and_for_a_submitter(pool, state: Path):
+    assert len(preempted(pool, state, T + 86400, cycle=1)) == 1
+    assert preempted(pool, state, T + 86500, submitter=1) == ["ann", "eve"]
+    assert preempted(pool, state, T + 86600, cycle=0) == []
+
+
+def test_at_most_so_many_in_an_hour(pool, state: Path):
+    assert len(preempted(pool, state, T + 86400, hour=3)) == 3
+    assert preempted(pool, state, T + 86400 + 3599, hour=3) == []
+    assert len(preempted(pool, state, T + 86400 + 3600, hour=3)) == 3
