@@ -173,6 +173,7 @@ def _pool(sample: Sample) -> None:
     sample.show("quotas check", "quotas", "check", "--now", NOW + 40)
     sample.show("queue")
     sample.show("queue --batch", "queue", "--batch")
+    sample.show("queue --order", "queue", "--order")
     sample.show("slots list")
     sample.show("slots list --compact", "slots", "list", "--compact")
     for command, words in (("hold", ["4"]), ("release", ["4"]), ("prio", ["+5", "4"]), ("remove", ["4"]),

@@ -159,6 +159,7 @@ complete -c fairq -n '__fairq_at queue' -l sort -o sort -x -k -a '(__fairq_names
 complete -c fairq -n '__fairq_at queue' -l limit -o limit -x -d 'Show at most N lines or ads. [at least 1]'
 complete -c fairq -n '__fairq_at queue' -l batch -o batch -d 'Show batches: jobs with one name, else clusters.'
 complete -c fairq -n '__fairq_at queue' -l start -d 'Show when idle jobs will start.'
+complete -c fairq -n '__fairq_at queue' -l order -d 'Show the order in which idle jobs are offered.'
 complete -c fairq -n '__fairq_at queue' -l now -x -d 'Use TIME instead of the clock [such as 10:30 or -1h].'
 complete -c fairq -n '__fairq_at queue' -l all -d 'All jobs.'
 complete -c fairq -n '__fairq_at queue' -l idle -o idle -d 'Only idle jobs, also those that wait for something.'

@@ -46,6 +46,7 @@ _MATCHED = -1
         fairq queue --sort -JobPrio --limit 20     # the 20 lines with the highest priority
         fairq queue --batch                        # a line for each batch
         fairq queue --start                        # when idle jobs will start
+        fairq queue --order                        # in which order the next cycle offers them, and why
         fairq queue 7.0-99 --procs                 # each of a hundred jobs on its own line
         fairq queue --constraint 'RequestCpus > 8' --af ClusterId ProcId Owner
     """,
@@ -63,6 +64,7 @@ def queue(
     limit: Annotated[int | None, Option("--limit", metavar="N", min=1, help="Show at most N lines or ads.")] = None,
     batch: Annotated[bool, Option("--batch", help="Show batches: jobs with one name, else clusters.")] = False,
     start: Annotated[bool, Option("--start", help="Show when idle jobs will start.")] = False,
+    order: Annotated[bool, Option("--order", help="Show the order in which idle jobs are offered.")] = False,
     now: Now = None,
 ) -> None:
     """Show the jobs.
@@ -86,6 +88,11 @@ def queue(
     submitted again each day. An empty field is a start that is not in sight. In JSON, EstimatedStart, EarliestStart,
     LatestStart and PlaceInLine are those of each job.
 
+    --order shows the idle jobs as the next cycle would offer them: by the turn of their group, the effective priority
+    of their submitter, their own priority, and their age. GROUP_ORDER is the value that sorts the groups, lower first.
+    MATCH is how many of them that cycle would match. Slices of the pie and limits decide how many jobs a submitter may
+    match in its turn; why has them.
+
     The options of condor_q also work with one dash and abbreviated: -run, -hold, -idle, -long, -constraint, -af, -json,
     -nobatch, -totals, -submitter, -batch. -global, -allusers and -wide are accepted and change nothing.
     """
@@ -95,7 +102,7 @@ def queue(
     statuses = selection.status_numbers or None
     state, time = invocation.existing_state, invocation.now(now)
     reasons = list(selection.statuses) == ["held"]
-    is_whole = selection.is_by_status and not (start or batch) and sort is None
+    is_whole = selection.is_by_status and not (start or batch or order) and sort is None
     if output.format == "table":
         note_pause(invocation, state, time)
     if is_whole and limit is None and output.format == "table" and not (long or totals):
@@ -119,6 +126,13 @@ def queue(
         if start or procs or long or totals:
             raise UsageError(message="--batch is a view of its own; leave out the other options of the view")
         emit(_batches_view(batches(state, found), limit), output)
+        return
+    if order:
+        from fairq.cli.queue_order import order_view
+
+        if start or procs or long or totals or statuses not in (None, {_IDLE}):
+            raise UsageError(message="--order shows idle jobs in a table; leave out the other options of the view")
+        emit(order_view(invocation, found, limit), output)
         return
     if start:
         from fairq.cli.queue_starts import starts_view
