@@ -31,7 +31,6 @@ from fairq.engine.shares.match import Matcher
 from fairq.engine.shares.needs import SEGMENTS
 from fairq.engine.shares.queues import QueueTable, Requirements, TaskQueue
 from fairq.engine.shares.rules import Rules
-from fairq.state import kept_queues
 from fairq.state.connection import writing
 from fairq.steps.taskqueues.policy import preset
 
@@ -166,13 +165,14 @@ def commands(folder: Path, given: list[TaskQueue]) -> dict[str, Callable[[], obj
     def formed() -> None:
         shutil.copy(imported, state)
         with writing(state) as opened:
-            kept_queues.drop(opened)
+            opened.connection.execute("DELETE FROM job_need")
+            opened.connection.execute("DELETE FROM queue_need")
         running("match", *PILOT)()
 
     return {
         "taskqueues import": imports,
         "taskqueues match, the first one": first("match", *PILOT),
-        "taskqueues match, formed from all jobs": formed,
+        "taskqueues match, formed from all ads": formed,
         "taskqueues shares --json, storing": running("shares", "--json"),
         "taskqueues list --json": running("list", "--json"),
         "taskqueues match": running("match", *PILOT),

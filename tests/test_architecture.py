@@ -61,6 +61,7 @@ HEAVY_ALLOWED = (
     "fairq.cli.top.",
     "fairq.columns.idle_jobs",
     "fairq.state.idle_",
+    "fairq.state.queue_needs",
     "fairq.columns.claims",
     "fairq.state.claim_columns",
 )

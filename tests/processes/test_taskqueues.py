@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from fairq.state import check, claims, history, jobs, kept_queues, pilot_slots
+from fairq.state import check, claims, history, jobs, pilot_slots
 from fairq.state.connection import reading, writing
 
 NOW = 1_795_210_080
@@ -93,7 +93,7 @@ def test_a_killed_pilot_takes_a_job_along_or_does_not(run, state, seconds):
 
 @pytest.mark.parametrize("seconds", [0.3, 0.5])
 def test_a_killed_import_leaves_the_former_queues_or_its_own(run, state, seconds):
-    """Whatever moment it is killed at: the queues kept in the state are those of its jobs."""
+    """Whatever moment it is killed at: what the state knows of queues is that of its jobs."""
     dumps = [state.with_suffix(f".{part}.json") for part in (1, 2)]
     for part, dump in enumerate(dumps, 1):
         queue = {"OwnerGroup": "g", "CPUTime": (360, 1800)[part - 1], "Jobs": 1}
@@ -108,7 +108,7 @@ def test_a_killed_import_leaves_the_former_queues_or_its_own(run, state, seconds
     listed = run("--state", state, "taskqueues", "list", "--json", "--now", NOW).out
     assert {queue["cpu_time"] for queue in json.loads(listed)} in ({360}, {1800})
     with writing(state) as opened:
-        assert kept_queues.exists(opened)
-        kept_queues.drop(opened)
+        assert opened.connection.execute("DELETE FROM job_need").rowcount == 1200
+        opened.connection.execute("DELETE FROM queue_need")
     assert run("--state", state, "taskqueues", "list", "--json", "--now", NOW).out == listed
     assert run("--state", state, "state", "check").code == 0

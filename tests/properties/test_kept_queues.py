@@ -1,4 +1,4 @@
-"""Whatever happens to the jobs, task queues from the kept copy are those that are formed from all jobs."""
+"""Whatever happens to the jobs, task queues from what is stored with ads are those that are formed from all ads."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.engine.shares.plain_needs import plain_needs
 
-from fairq.common.expression_form import is_expression
 from fairq.common.records import Actor, JobRange, JobStatus
+from fairq.engine.shares.needs import PRIORITY
 from fairq.engine.shares.queues import RequirementTable
 from fairq.errors.shares import JobRequirementError
 from fairq.settings import load
-from fairq.state import check, document, idle_ranges, jobs
+from fairq.state import check, document, jobs
 from fairq.state.connection import reading, trying, writing
-from fairq.steps.taskqueues import needs_copy
+from fairq.steps.taskqueues import formation
 from fairq.steps.taskqueues.formation import form_queues
 from fairq.steps.taskqueues.import_dump import import_task_queues
 from fairq.steps.taskqueues.job_requirements import identity_of, plain_value, relevant
@@ -27,7 +28,7 @@ from fairq.steps.taskqueues.match import match
 from fairq.steps.taskqueues.pilots import Pilot
 from fairq.steps.taskqueues.policy import share_policy
 from fairq.steps.taskqueues.priorities import recalculate_shares
-from fairq.steps.taskqueues.waiting_jobs import read_waiting
+from fairq.steps.taskqueues.waiting_jobs import Numbers, read_waiting
 
 NOW = 1_795_210_080
 ACTOR = Actor("pilot", "fairq taskqueues match", NOW)
@@ -161,13 +162,13 @@ class Pool:
 
 @contextmanager
 def small():
-    """Keep copies of small pools, too."""
-    usual = needs_copy.WORTHWHILE, needs_copy.FEW_CHANGES
-    needs_copy.WORTHWHILE, needs_copy.FEW_CHANGES = 1, 3
+    """Store what is read of few ads, too."""
+    usual = formation.WORTHWHILE
+    formation.WORTHWHILE = 1
     try:
         yield
     finally:
-        needs_copy.WORTHWHILE, needs_copy.FEW_CHANGES = usual
+        formation.WORTHWHILE = usual
 
 
 def described(state, policy):
@@ -184,6 +185,10 @@ def described(state, policy):
         "rows": [formed.row_of_job(cluster, proc) for cluster in range(1, 9) for proc in range(4)],
         "owners": sorted(formed.queues.owners[0]),
     }
+
+
+def without_priorities(ad):
+    return {name: value for name, value in ad.items() if name.lower() not in PRIORITY}
 
 
 def plainly(job, shared, policy):
@@ -214,8 +219,8 @@ def test_the_needs_of_many_jobs_are_those_of_each(queued, rules):
                 jobs.change_many(state, [jobs.Procs("", last.cluster, 0, 1)], priority=priority)
         with reading(pool.path) as state:
             policy = share_policy(pool.settings, state)
-            none = RequirementTable.of(())
-            found, requirements, unlasting = read_waiting(state, idle_ranges.load(state), policy, none)
+            no_queues = Numbers(*np.empty((3, 0), np.int64))
+            found, requirements, learned = read_waiting(state, policy, RequirementTable.of(()), no_queues)
             ranges = jobs.select(state)
             shared = jobs.ads(state, {job.ad_id for job in ranges})
     each = {
@@ -230,16 +235,14 @@ def test_the_needs_of_many_jobs_are_those_of_each(queued, rules):
         for proc in range(one.first, one.last + 1)
     }
     assert len(set(asked)) == len(asked)
-    assert unlasting == {
-        (job.cluster, "", job.first_proc)
-        for job in ranges
-        if any(map(is_expression, {**relevant(shared[job.ad_id]), **relevant(job.overrides_for(0))}.values()))
-    }
+    for one in learned:
+        alone = JobRange(1, 0, 0, one.ad_id, "", one.owner, 1, 0, 0)
+        assert plainly(alone, without_priorities(shared[one.ad_id]), policy)[0] == asked[one.asked]
 
 
 @settings(max_examples=25)
 @given(st.lists(SUBMIT, min_size=1, max_size=3), st.lists(STEP, max_size=9), RULES)
-def test_kept_queues_are_those_formed_from_all_jobs(start, steps, rules):
+def test_known_queues_are_those_formed_from_all_ads(start, steps, rules):
     """Numbers, requirements, jobs, sums to the last bit, and what is left out and why."""
     with tempfile.TemporaryDirectory() as folder, small():
         pool = Pool(Path(folder, "state.db"), rules)
@@ -250,5 +253,7 @@ def test_kept_queues_are_those_formed_from_all_jobs(start, steps, rules):
                 found = described(state, policy)
                 assert check.findings(state) == []
             with trying(pool.path) as state:
-                state.connection.execute("DELETE FROM kept_queues")
+                state.connection.execute("DELETE FROM job_need")
+                assert found == described(state, policy)
+                state.connection.execute("DELETE FROM queue_need")
                 assert found == described(state, policy)

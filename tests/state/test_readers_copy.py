@@ -97,7 +97,7 @@ def test_others_jobs_keep_what_matchmaking_needs(pool, tmp_path):
 
 HIDDEN = {
     "job", "job_ad", "ended_job", "history", "undo", "request", "job_event", "launch", "job_kind",
-    "kept_queues", "kept_queues_change",
+    "job_need",
 }  # fmt: skip
 """Tables with texts of users about their jobs, which `fairq.state.hidden` hides from others."""
 
@@ -105,7 +105,7 @@ PUBLIC = {
     "job_wait", "job_after", "job_cap",
     "meta", "submitter", "slot", "claim", "claim_terms", "run", "cycle", "match", "dynamic_slot", "task_queue",
     "share_group", "usage_report", "pilot_slot", "matching_delay", "slot_shape", "slot_columns", "usage", "usage_edit",
-    "job_ad_kind",
+    "job_ad_kind", "queue_need", "need_value",
 }  # fmt: skip
 
 
@@ -131,8 +131,7 @@ def test_every_table_is_known_to_hide_or_to_show(pool):
             "name", "launcher", "schedd", "slot", "phase", "boot", "after", "cores", "ordered", "ended", "output",
             "error", "engine_id", "reason",
         ],
-        "kept_queues": ["policy"],
-        "kept_queues_change": ["schedd"],
+        "job_need": ["owner", "priorities"],
     }  # fmt: skip
 
 

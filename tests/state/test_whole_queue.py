@@ -4,11 +4,10 @@ import pytest
 from tests.state.pools import procs
 from tests.state.test_job_kinds import in_order, unknown
 from tests.state.test_job_kinds import pool as pool  # noqa: PLC0414 - a fixture
-from tests.state.test_kept_queues import POLICY, keep
 
 from fairq.common.past import EndedJob
 from fairq.common.records import JobStatus
-from fairq.state import check, ended_jobs, idle_jobs, job_ads, job_kinds, jobs, kept_queues, whole_queue
+from fairq.state import check, ended_jobs, idle_jobs, job_ads, job_kinds, jobs, whole_queue
 from fairq.state.connection import in_memory, reading, writing
 
 
@@ -45,18 +44,3 @@ def test_no_kind_of_the_former_queue_is_left(pool, count):
     with reading(pool) as opened:
         assert unknown(opened) == set(range(1, count + 1))
         assert list(idle_jobs.load(opened)) == in_order(jobs.idle(opened))
-
-
-@pytest.mark.parametrize("count", [3, 6000])
-def test_kept_task_queues_are_formed_anew(count):
-    """The queues that were kept had the former jobs."""
-    with in_memory() as state:
-        keep(state)
-        replace(state, count)
-
-        assert kept_queues.load(state, POLICY) is None
-        kept_queues.keep(state, POLICY, 7, b"", [])
-        jobs.remove(state, "", 2, 0, 0)
-        found = kept_queues.load(state, POLICY)
-        assert found is not None
-        assert found.changed == [(2, "", 0)]

@@ -34,6 +34,12 @@ TEXTS = ("schedd", "submitter", "owner", "own", "template", "reason")
 KIND = "kind"
 """The column with the number of a `KnownKind`; 0 where none is known, or jobs have more than their shared ad."""
 
+QUEUE = "queue"
+"""Instead, the column with the number of a task queue with what the jobs need; 0: none is known."""
+
+PRIORITIES = "priorities"
+"""With `QUEUE`, the column with the priorities in the shared ads, as JSON."""
+
 NO_NUMBER = int(np.iinfo(np.int64).min)
 """In a column of numbers: none."""
 
@@ -95,7 +101,7 @@ class IdleJobs(Rows[JobRange]):
 
     def of_clusters(self, clusters: Numbers) -> IdleJobs:
         """Return the ranges of these clusters."""
-        return self._rows(np.isin(self.columns["cluster"], clusters))
+        return self.take(np.isin(self.columns["cluster"], clusters))
 
     def by_submitter(self) -> dict[tuple[str, str], IdleJobs]:
         """Return the ranges of each submitter at each schedd, by both names, in the order that they have here."""
@@ -105,10 +111,11 @@ class IdleJobs(Rows[JobRange]):
         # A column with one value for all rows, which has no strides, stays as small as it is.
         columns = {name: column[order] if any(column.strides) else column for name, column in self.columns.items()}
         every = IdleJobs(columns, self.texts)
-        found = (every._rows(slice(*pair)) for pair in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
+        found = (every.take(slice(*pair)) for pair in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
         return {(first.submitter, first.schedd): of for of in found for first in [of.at(0)]}
 
-    def _rows(self, rows: NDArray[Any] | slice) -> IdleJobs:
+    def take(self, rows: NDArray[Any] | slice) -> IdleJobs:
+        """Return the ranges at these rows."""
         return IdleJobs({name: column[rows] for name, column in self.columns.items()}, self.texts)
 
 

@@ -171,7 +171,7 @@ _TABLES = (
     *document_waits.TABLES,
     "dynamic_slot", "claim", "claim_terms", "slot", "job", "job_ad_kind", "job_kind", "job_ad", "submitter",
     "run", "match", "cycle", "history", "undo", "request", "meta",
-    "slot_shape", "slot_columns", "kept_queues", "kept_queues_change",
+    "slot_shape", "slot_columns",
 )  # fmt: skip
 """All tables. What refers to a record goes before it. No trigger drops the copies of what is deleted."""
 

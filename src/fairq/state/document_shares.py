@@ -17,7 +17,9 @@ RECORDS: dict[str, type[Any]] = {
     "matching_delays": DelayState,
 }
 
-TABLES = ("pilot_slot", "task_queue", "share_group", "usage_report", "matching_delay")
+TABLES = (
+    "pilot_slot", "job_need", "queue_need", "need_value", "task_queue", "share_group", "usage_report", "matching_delay",
+)  # fmt: skip
 
 Require = Callable[[bool, str, str], None]
 Once = Callable[[str, Iterable[Any]], None]

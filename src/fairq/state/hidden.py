@@ -44,11 +44,9 @@ def hide(copy: sqlite3.Connection, user: str) -> None:
     _rewrite(copy, "launch", ("ended",), of_others, (), _numbers)
     _hide_changes(copy, user)
     execute("UPDATE undo SET data = '{}' WHERE user <> ?1", (user,))
-    execute("DELETE FROM job_ad_kind")
-    execute("DELETE FROM job_kind")
+    for of_ads in ("job_ad_kind", "job_kind", "job_need"):
+        execute(f"DELETE FROM {of_ads}")
     execute("DELETE FROM request WHERE user <> ?1", (user,))
-    execute("DELETE FROM kept_queues")  # it has others' sites and tags
-    execute("DELETE FROM kept_queues_change")
     for _, statement in triggers:
         execute(statement)
     execute("DROP TABLE mine")

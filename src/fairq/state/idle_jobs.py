@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fairq.columns.idle_jobs import KIND, NO_NUMBER, NUMBERS, TEXTS, IdleJobs, Numbers
+from fairq.columns.idle_jobs import KIND, NO_NUMBER, NUMBERS, PRIORITIES, QUEUE, TEXTS, IdleJobs, Numbers
 from fairq.common.records import JobStatus
 from fairq.state import rows
 from fairq.state.connection import State
@@ -15,20 +15,33 @@ from fairq.state.connection import State
 _RARE = ("hold_code", "hold_subcode", "own", "template", "reason")
 """Columns that most idle jobs have no value in."""
 
-_NONE = {"hold_code": NO_NUMBER, "hold_subcode": NO_NUMBER, KIND: 0}
-"""What stands for none in a column of numbers that may have none."""
-
 _COMMON = tuple(name for name in (*NUMBERS, KIND, *TEXTS) if name not in _RARE)
+
+_NEEDS = ("cluster", "first_proc", "last_proc", "ad_id", "priority", QUEUE, "schedd", "owner")
+"""Common columns that decide in which task queue jobs are."""
+
+_RARE_NEEDS = ("own", "template", PRIORITIES)
+
+_TEXTS = {*TEXTS, PRIORITIES}
+
+_NONE = {"hold_code": NO_NUMBER, "hold_subcode": NO_NUMBER, KIND: 0, QUEUE: 0}
+"""What stands for none in a column of numbers that may have none."""
 
 _ORDER = "ORDER BY cluster, schedd, first_proc"
 
 
 def load(state: State, clusters: Iterable[int] | None = None) -> IdleJobs:
     """Return the idle jobs, only of some *clusters* if given, in the order of clusters, schedds and procs."""
-    if clusters is None:
-        return _found(state, _every(state), ())
-    where = f"+status = {int(JobStatus.IDLE)} AND cluster IN (SELECT value FROM json_each(?))"
-    return _found(state, where, (rows.dumps(sorted(clusters)),))
+    chosen = f"+status = {int(JobStatus.IDLE)} AND cluster IN (SELECT value FROM json_each(?))"
+    where, values = (_every(state), []) if clusters is None else (chosen, [rows.dumps(sorted(clusters))])
+    idle = _read(state, _COMMON, _RARE, "job_ad_kind USING (ad_id)", where, values)
+    idle.columns[KIND] = np.where(idle.is_plain(), idle.columns[KIND], 0)
+    return idle
+
+
+def load_needs(state: State) -> IdleJobs:
+    """Return what decides in which task queue the idle jobs are, in the same order: other columns are missing."""
+    return _read(state, _NEEDS, _RARE_NEEDS, "job_need USING (ad_id, owner)", _every(state), [])
 
 
 def count(state: State) -> int:
@@ -44,40 +57,47 @@ def _every(state: State) -> str:
     return f"{'+status' if count(state) > every / 4 else 'status'} = {int(JobStatus.IDLE)}"
 
 
-def _found(state: State, where: str, values: Sequence[str]) -> IdleJobs:
-    taken = f"SELECT job.*, kind FROM job LEFT JOIN job_ad_kind USING (ad_id) WHERE {where} {_ORDER}"
+def _read(
+    state: State, common: Sequence[str], rare: Sequence[str], facts: str, where: str, values: Sequence[str]
+) -> IdleJobs:
+    """Return columns of the jobs *where* a condition holds, with *facts* of their ads if there are any."""
 
-    def read(*columns: str) -> list[Any]:
-        found = state.connection.execute(f"SELECT {', '.join(columns)} FROM ({taken})", values)
+    def read(names: Sequence[str], counted: Sequence[str] = ()) -> list[Any]:
+        # SQLite carries all that is named here from row to row, and does without facts that are not.
+        taken = f"SELECT {', '.join([*names, *counted])} FROM job LEFT JOIN {facts} WHERE {where} {_ORDER}"
+        counts = ["count(*)", *(f"count({name})" for name in counted)] if counted else []
+        found = state.connection.execute(
+            f"SELECT {', '.join([*counts, *map(_together, names)])} FROM ({taken})", values
+        )
         return list(found.fetchone())
 
-    size, *counts = read("count(*)", *(f"count({name})" for name in _RARE), *map(_together, _COMMON))
-    given = dict(zip(_COMMON, counts[len(_RARE) :], strict=True))
-    rare = [name for name, many in zip(_RARE, counts, strict=False) if many]
-    given |= dict(zip(rare, read(*map(_together, rare)), strict=True)) if rare else {}
+    size, *counts = read(common, rare)
+    given = dict(zip(common, counts[len(rare) :], strict=True))
+    there = [name for name, many in zip(rare, counts, strict=False) if many]
+    given |= dict(zip(there, read(there), strict=True)) if there else {}
     places: dict[str | None, int] = {None: 0}
-    columns = {name: np.broadcast_to(np.int64(NO_NUMBER if name in NUMBERS else 0), size) for name in _RARE}
+    columns = {name: np.broadcast_to(np.int64(NO_NUMBER if name in NUMBERS else 0), size) for name in rare}
     while given:  # each text is let go before the next one is taken apart
         name, together = given.popitem()
-        if name in TEXTS:
-            each = (places.setdefault(text, len(places)) for text in rows.loads_array(together))
-            columns[name] = np.fromiter(each, np.int64, size)
+        if name in _TEXTS:
+            texts = rows.loads_array(together)
+            for text in dict.fromkeys(texts):
+                places.setdefault(text, len(places))
+            columns[name] = np.fromiter(map(places.__getitem__, texts), np.int64, size)
         else:
-            columns[name] = _numbers(together, size)
-    idle = IdleJobs(columns, list(places))
-    columns[KIND] = np.where(idle.is_plain(), columns[KIND], 0)
-    return idle
+            columns[name] = numbers_in(together, size)
+    return IdleJobs(columns, list(places))
 
 
 def _together(name: str) -> str:
     """Return what puts a column into one text; to make an object of each value takes three times as long."""
-    if name in TEXTS:
+    if name in _TEXTS:
         return f"json_group_array({name})"
     return f"group_concat({f'coalesce({name}, {_NONE[name]})' if name in _NONE else name})"
 
 
-def _numbers(text: str | None, size: int) -> Numbers:
-    """Return the *size* numbers of a text."""
+def numbers_in(text: str | None, size: int) -> Numbers:
+    """Return the *size* numbers that SQLite put into one *text*."""
     found = np.fromstring(text or "", np.int64, sep=",")
     if len(found) != size:
         raise ValueError("a number of a job is none")

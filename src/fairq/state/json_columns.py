@@ -17,6 +17,8 @@ JSON_COLUMNS = {
     "history": ("id", "before", "after"),
     "undo": ("first", "data"),
     "task_queue": ("number", "identity"),
+    "need_value": ("id", "value"),
+    "job_need": ("ad_id", "priorities"),
     "share_group": ("name", "properties"),
     "broker_cycle": ("number", "document"),
     "slot_shape": ("id", "content"),

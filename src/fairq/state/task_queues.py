@@ -8,12 +8,20 @@ from fairq.common.records import QueueNumber
 from fairq.state import rows
 from fairq.state.connection import State
 
+FIELDS = (
+    "owner", "owner_group", "cpu_time", "grid_ces", "platforms", "job_types", "tags", "sites", "banned_sites",
+    "min_ram", "max_ram",
+)  # fmt: skip
+"""What a queue needs: the columns of a queue besides its number and part."""
 
-def load_all(state: State, above: int | None = None) -> list[QueueNumber]:
-    """Return every known queue, in order of number; only those with a number *above* one if given."""
-    where, values = ("", ()) if above is None else ("WHERE number > ? ", (above,))
+
+def load_all(state: State, *, unread: bool = False) -> list[QueueNumber]:
+    """Return every known queue, in order of number; only those whose needs are not stored by column if *unread*."""
+    # Mostly none is left, which the numbers of queues tell.
+    many = "(SELECT count(*) FROM task_queue) > (SELECT count(*) FROM queue_need)"
+    where = f"WHERE {many} AND number NOT IN (SELECT number FROM queue_need) " if unread else ""
     found = state.connection.execute(
-        f"SELECT number, identity, part, priority, updated FROM task_queue {where}ORDER BY number", values
+        f"SELECT number, identity, part, priority, updated FROM task_queue {where}ORDER BY number"
     ).fetchall()
     identities = rows.loads_all(text for _, text, *_ in found)
     return [
@@ -63,4 +71,7 @@ def set_priorities(state: State, priorities: Iterable[tuple[int, float]], update
 
 def forget(state: State, numbers: Iterable[int]) -> None:
     """Delete the queues of these numbers; the numbers are not reused while higher ones are stored."""
-    state.connection.executemany("DELETE FROM task_queue WHERE number = ?", ((number,) for number in numbers))
+    if gone := [(number,) for number in numbers]:
+        state.connection.executemany("DELETE FROM task_queue WHERE number = ?", gone)
+        used = " UNION ".join(f"SELECT {name} FROM queue_need WHERE {name} IS NOT NULL" for name in FIELDS)
+        state.connection.execute(f"DELETE FROM need_value WHERE id NOT IN ({used})")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 
 from fairq.common.records import Ad, JobRange
-from fairq.state import job_ads, jobs, kept_queues, rows, waits
+from fairq.state import job_ads, jobs, rows, waits
 from fairq.state.connection import State
 
 _MANY = 5000
@@ -15,8 +15,6 @@ _MANY = 5000
 
 def replace(state: State, ranges: Sequence[JobRange], ads: Sequence[Ad]) -> None:
     """Put *ranges* in the place of all jobs; their ``ad_id`` is an index into *ads*, and becomes the ad's number."""
-    # Of a copy of the former queue nothing holds any more: without it, no change need be noted.
-    kept_queues.drop(state)
     is_first = job_ads.is_empty(state)
     with rows.indexed_at_the_end(state, "job") if len(ranges) >= _MANY else nullcontext():
         state.connection.execute("DELETE FROM job")

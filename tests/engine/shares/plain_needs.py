@@ -31,10 +31,11 @@ def needs_of(job: Mapping[str, Any], job_priority: int, defaults: JobDefaults) -
     here, nothing = Column.of([0]).codes, Column.of([""])
     columns = {name: Column(here, [value]) for name, value in job.items()}
     needs = read_needs(columns, Column(here, [job_priority]), defaults)
-    for error in needs.refusal.values:
+    for error in needs.priorities.refusal.values:
         raise error
     requirements = needs.requirements(nothing, nothing).row(0)
-    return JobNeeds(requirements, needs.user_priority.tolist()[0], float(needs.real_priority[0]))
+    priorities = needs.priorities
+    return JobNeeds(requirements, priorities.user.tolist()[0], float(priorities.real[0]))
 
 
 def plain_needs(job: Mapping[str, Any], job_priority: int, defaults: JobDefaults) -> JobNeeds:

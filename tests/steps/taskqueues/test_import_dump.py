@@ -1,4 +1,4 @@
-"""An import of task queues leaves them formed in the state, and numbers no others."""
+"""An import of task queues stores what their jobs need, and numbers no others."""
 
 import json
 
@@ -8,7 +8,7 @@ from fairq.common.records import Actor, JobRange
 from fairq.settings import load
 from fairq.state import jobs, task_queues
 from fairq.state.connection import reading, writing
-from fairq.steps.taskqueues import needs_copy
+from fairq.steps.taskqueues import formation
 from fairq.steps.taskqueues.formation import form_queues
 from fairq.steps.taskqueues.import_dump import import_task_queues
 from fairq.steps.taskqueues.policy import share_policy
@@ -17,9 +17,9 @@ ACTOR = Actor("ann", "fairq taskqueues import", 1_795_210_080)
 
 
 @pytest.mark.parametrize("own, is_kept", [(0, True), (2, True), (9, False)])
-def test_formed_queues_are_kept_unless_most_jobs_are_others(tmp_path, monkeypatch, own, is_kept):
+def test_needs_are_stored_unless_most_jobs_are_others(tmp_path, monkeypatch, own, is_kept):
     """A queue of fairq's own jobs gets its number when a pilot is matched, as before."""
-    monkeypatch.setattr(needs_copy, "WORTHWHILE", 1)
+    monkeypatch.setattr(formation, "WORTHWHILE", 1)
     path = tmp_path / "state.db"
     settings = load(None, path, {"XDG_CONFIG_HOME": str(tmp_path)})
     with writing(path) as state:
@@ -33,7 +33,7 @@ def test_formed_queues_are_kept_unless_most_jobs_are_others(tmp_path, monkeypatc
     import_task_queues(path, settings, str(dump), ACTOR, host="x")
     with reading(path) as state:
         policy = share_policy(settings, state)
-        found = needs_copy.load(state, policy)
-        assert (found is not None) == is_kept
+        known = state.connection.execute("SELECT queue FROM job_need ORDER BY queue").fetchall()
+        assert known == ([(3,), (5,), (8,)] if is_kept else [])
         assert [one.number for one in task_queues.load_all(state)] == [3, 5, 8]
         assert form_queues(state, policy).queues.ids.tolist() == [3, 5, 8, *([9] if own else [])]

@@ -95,8 +95,8 @@ class Table(Struct, Generic[Record], frozen=True):
 
     def joined(self: AnyTable, other: AnyTable) -> AnyTable:
         """Return the table with the rows of *other* after its own."""
-        if not len(other):
-            return self
+        if not len(other) or not len(self):
+            return self if len(self) else other
         pairs = zip(self.columns, other.columns, strict=True)
         return type(self)(
             *(np.concatenate(pair) if isinstance(pair[0], np.ndarray) else pair[0].joined(pair[1]) for pair in pairs)

@@ -41,7 +41,8 @@ _TAGGED = ("requestcpus", "requestgpus", "wholenode")
 
 _RAM = ("minram", "maxram", "requestmemory")
 
-_PRIORITY = ("userpriority", "realpriority")
+PRIORITY = ("userpriority", "realpriority")
+"""The attributes that give priorities."""
 
 _JOB_PRIORITY = "jobprio"
 
@@ -55,7 +56,7 @@ def _words(name: str) -> tuple[str, ...]:
     return label, label[:-1]
 
 
-ATTRIBUTES = frozenset((*chain.from_iterable(map(_words, LISTS)), *_TAGGED, "cputime", *_RAM, *_PRIORITY))
+ATTRIBUTES = frozenset((*chain.from_iterable(map(_words, LISTS)), *_TAGGED, "cputime", *_RAM, *PRIORITY))
 """Lower-case names of all attributes that are read."""
 
 
@@ -75,23 +76,31 @@ class JobDefaults(NamedTuple):
     user_priority: float
 
 
-class Needs(Struct, frozen=True):
-    """The needs of many jobs; those of a refused job mean nothing.
+class Priorities(NamedTuple):
+    """The priorities of many jobs; those of a refused job mean nothing.
 
     Attributes:
-        lists, cpu_time, min_ram, max_ram: their requirements, apart from owner and group (`Requirements`).
-        user_priority: their UserPriorities.
-        real_priority: the part of each job in the sum of its queue.
+        user: their UserPriorities.
+        real: the part of each job in the sum of its queue.
         refusal: the first error of each job with an invalid value; the code -1 is for other jobs.
+    """
+
+    user: Column
+    real: Floats
+    refusal: Column
+
+
+class Needs(Struct, frozen=True):
+    """The needs of many jobs; those of a job whose priorities are refused mean nothing.
+
+    *lists*, *cpu_time*, *min_ram* and *max_ram* are their requirements, apart from owner and group (`Requirements`).
     """
 
     lists: Mapping[str, Column]
     cpu_time: Column
     min_ram: Column
     max_ram: Column
-    user_priority: Column
-    real_priority: Floats
-    refusal: Column
+    priorities: Priorities
 
     def requirements(self, owner: Column, group: Column) -> RequirementTable:
         """Return the requirements of the jobs, which have these owners and groups."""
@@ -154,16 +163,18 @@ def read_needs(jobs: Mapping[str, Column], job_priority: Column, defaults: JobDe
         for name in Requirements._fields
         if name in LISTS
     }
-    priorities = reader.read(partial(_priorities, defaults=defaults), (_JOB_PRIORITY, *_PRIORITY), (0, 0.0))
     return Needs(
         lists,
         cpu_time,
         ram.changed(lambda bounds: bounds[0]),
         ram.changed(lambda bounds: bounds[1]),
-        priorities.changed(lambda pair: pair[0]),
-        np.array([real for _, real in priorities.values], float)[priorities.codes],
-        Column(reader.refused, reader.refusals),
+        _priorities_of(reader, defaults),
     )
+
+
+def read_priorities(jobs: Mapping[str, Column], job_priority: Column, defaults: JobDefaults) -> Priorities:
+    """Return the priorities of *jobs*; the arguments are those of `read_needs`."""
+    return _priorities_of(_Reader({**jobs, _JOB_PRIORITY: job_priority}, len(job_priority)), defaults)
 
 
 class _Reader:
@@ -288,6 +299,16 @@ def _ram(job: Mapping[str, Any]) -> tuple[int, int]:
     if least > most > 0:
         raise JobRequirementError(JobRequirement.RAM_ABOVE_MAXIMUM, what="MinRAM", value=least, maximum=most)
     return least, most
+
+
+def _priorities_of(reader: _Reader, defaults: JobDefaults) -> Priorities:
+    """Read the priorities last: of several errors of a job, the first one counts."""
+    pairs = reader.read(partial(_priorities, defaults=defaults), (_JOB_PRIORITY, *PRIORITY), (0, 0.0))
+    return Priorities(
+        pairs.changed(lambda pair: pair[0]),
+        np.array([real for _, real in pairs.values], float)[pairs.codes],
+        Column(reader.refused, reader.refusals),
+    )
 
 
 def _priorities(job: Mapping[str, Any], defaults: JobDefaults) -> tuple[float, float]:

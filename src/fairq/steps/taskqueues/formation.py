@@ -1,7 +1,7 @@
 """Task queues formed from the idle jobs of fairq's own queue (docs/dirac.md 1.3).
 
-A queue contains exactly its waiting jobs, and no queue is empty. The numbers of queues are stored. A copy of what the
-jobs need may be kept (`needs_copy`); then only jobs are read that have changed since.
+A queue contains exactly its waiting jobs, and no queue is empty. The numbers of queues are stored. Where the state
+knows to which queue the jobs with an ad belong (`fairq.state.queue_needs`), the ad is not read.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from fairq.common.records import Ad, JobRange
 from fairq.engine.shares.columns import Column
 from fairq.engine.shares.formation import form, number
 from fairq.engine.shares.queues import QueueTable, Requirements, RequirementTable
-from fairq.state import idle_ranges, jobs, meta, task_queues
-from fairq.state.connection import State
-from fairq.state.kept_queues import JobKey
-from fairq.steps.taskqueues import needs_copy
-from fairq.steps.taskqueues.needs_copy import Known, Numbers
+from fairq.state import jobs, meta, queue_needs, task_queues
+from fairq.state.connection import State, keeping_few_pages
 from fairq.steps.taskqueues.policy import SharePolicy
-from fairq.steps.taskqueues.waiting_jobs import read_waiting
+from fairq.steps.taskqueues.waiting_jobs import AdNeed, Numbers, WaitingJobs, policy_key, read_waiting
 
 NEXT = "next_task_queue"
 """The key in the state for the number of the next new queue."""
+
+WORTHWHILE = 1000
+"""Fewer ads are read as fast as it is stored what they need."""
 
 FIELDS = (
     "Owner", "OwnerGroup", "CPUTime", "GridCEs", "Platforms", "JobTypes", "Tags", "Sites", "BannedSites", "MinRAM",
@@ -61,10 +61,15 @@ def requirements_of(identities: Sequence[Mapping[str, Any]]) -> RequirementTable
     """Return the requirements that *identities* (see `fields_of`) name."""
     columns = []
     for name, field in zip(FIELDS, Requirements._fields, strict=True):
-        default = Requirements._field_defaults.get(field, 0)
+        default = _default(field)
         values = [fields.get(name, default) for fields in identities]
         columns.append(Column.of(list(map(tuple, values)) if default == () else values))
     return RequirementTable(*columns)
+
+
+def _default(field: str) -> Any:
+    """Return the value of a field of `Requirements` with which nothing is needed."""
+    return Requirements._field_defaults.get(field, "" if field in ("owner", "group") else 0)
 
 
 class Member(Struct, frozen=True):
@@ -88,34 +93,36 @@ class FormedQueues:
 
     Attributes:
         queues: in order of number; *parts* are over them, as `formed` has them.
-        known: the jobs and their requirements, and the numbers of all queues, existing or not.
+        requirements: those of jobs and of numbered queues; *numbers* are those of all queues, existing or not.
         gone: the numbers of queues that no longer exist.
         first_new, next_number: the number of the first new queue, and of the next one.
-        changes: number of ranges of jobs that changed since the copy was made; None: there was no copy.
-        unlasting: ranges of jobs whose needs may change though the jobs do not.
+        learned: what was read of ads.
     """
 
     def __init__(
-        self, known: Known, capacity: int, first_new: int, changes: int | None, unlasting: set[JobKey]
+        self,
+        waiting: WaitingJobs,
+        requirements: RequirementTable,
+        numbers: Numbers,
+        capacity: int,
+        first_new: int,
+        learned: Sequence[AdNeed],
     ) -> None:
         """Form the queues."""
-        waiting = known.jobs
         formed = form(waiting.asked, waiting.last - waiting.first + 1, waiting.real_priority, capacity)
-        numbers = number(formed, known.numbers.columns, first_new)
-        order = np.argsort(numbers)
+        ids = number(formed, numbers.columns, first_new)
+        order = np.argsort(ids)
         self.queues = QueueTable(
-            numbers[order],
-            known.requirements.take(formed.asked[order]),
-            formed.jobs[order],
-            formed.real_priorities[order],
+            ids[order], requirements.take(formed.asked[order]), formed.jobs[order], formed.real_priorities[order]
         )
         self.parts = formed.part[order]
         is_new = self.queues.ids >= first_new
         new = Numbers(formed.asked[order][is_new], self.parts[is_new], self.queues.ids[is_new])
-        self.known = known._replace(numbers=known.numbers.joined(new))
-        self.gone = known.numbers.number[~np.isin(known.numbers.number, self.queues.ids)].tolist()
+        self.requirements, self.numbers = requirements, numbers.joined(new)
+        self.gone = numbers.number[~np.isin(numbers.number, self.queues.ids)].tolist()
         self.first_new, self.next_number = first_new, first_new + len(new)
-        self.changes, self.unlasting = changes, unlasting
+        self.learned = learned
+        self._waiting = waiting
         self._queue = np.argsort(order)[formed.queue]
         self._row, self._first = formed.row, waiting.first[formed.row] + formed.start
         self._last = self._first + formed.size - 1
@@ -123,13 +130,13 @@ class FormedQueues:
     @cached_property
     def left_out(self) -> list[LeftOut]:
         """The jobs in no queue."""
-        found = self.known.jobs.take(np.flatnonzero(self.known.jobs.asked < 0)).tolist()
+        found = self._waiting.take(np.flatnonzero(self._waiting.asked < 0)).tolist()
         return [LeftOut(one.cluster, one.first, one.last, one.reason) for one in found]
 
     def members(self, state: State, row: int) -> list[Member]:
         """Return the jobs of the queue at *row*, oldest first."""
         places = np.flatnonzero(self._queue == row)
-        waiting = self.known.jobs.take(self._row[places])
+        waiting = self._waiting.take(self._row[places])
         ranges = {(one.cluster, one.schedd, one.first_proc): one for one in jobs.at(state, waiting.range_keys())}
         bounds = zip(self._first[places].tolist(), self._last[places].tolist(), strict=True)
         return [
@@ -140,35 +147,50 @@ class FormedQueues:
         ]
 
     def keep(self, state: State, policy: SharePolicy) -> None:
-        """Leave a copy of what the jobs need in the state, if it is worth while."""
-        needs_copy.keep(state, policy, self.known, self.changes, self.unlasting)
+        """Store what was read of ads if it is much: to which of the stored queues their jobs belong."""
+        if len(self.learned) < WORTHWHILE:
+            return
+        stored = self.numbers.take(np.flatnonzero(np.isin(self.numbers.number, list(task_queues.priorities(state)))))
+        fresh = stored.take(np.flatnonzero(~np.isin(stored.number, queue_needs.load(state).number)))
+        columns = (column.compact() for column in self.requirements.take(fresh.asked).columns)
+        fields = [(column.codes, column.values) for column in columns]
+        queue_needs.add(state, fresh.number.tolist(), fresh.part.tolist(), fields)
+        # Of several queues with equal requirements, the first one lasts longest.
+        number_of = dict(zip(stored.asked[::-1].tolist(), stored.number[::-1].tolist(), strict=True))
+        found = (
+            (one.ad_id, one.owner, number_of[one.asked], one.priorities)
+            for one in self.learned
+            if one.asked in number_of
+        )
+        queue_needs.keep(state, policy_key(policy), found)
 
     def row_of_job(self, cluster: int, proc: int) -> int | None:
         """Return the row of the queue with this job, None if it is in none."""
         has_proc = (self._first <= proc) & (proc <= self._last)
-        rows = self._queue[has_proc & (self.known.jobs.cluster[self._row] == cluster)]
+        rows = self._queue[has_proc & (self._waiting.cluster[self._row] == cluster)]
         return int(rows.min()) if len(rows) else None
 
 
 def form_queues(state: State, policy: SharePolicy) -> FormedQueues:
     """Form the task queues of all idle jobs of *state*."""
-    copy = needs_copy.load(state, policy)
-    known, highest, changed = copy or (Known.nothing(), None, [])
-    requirements, numbers = _with_stored_numbers(state, known, highest)
-    fresh = idle_ranges.load(state) if copy is None else idle_ranges.at(state, changed)
-    waiting, requirements, unlasting = read_waiting(state, fresh, policy, requirements)
-    waiting = waiting if copy is None else known.jobs.replaced(changed, waiting)
+    with keeping_few_pages(state):
+        requirements, numbers = _numbered(state)
+        waiting, requirements, learned = read_waiting(state, policy, requirements, numbers)
     first_new = max(int(numbers.number.max(initial=0)) + 1, int(meta.get(state, NEXT) or 1))
-    known = Known(requirements, numbers, waiting)
-    return FormedQueues(known, policy.capacity, first_new, None if copy is None else len(set(changed)), unlasting)
+    return FormedQueues(waiting, requirements, numbers, policy.capacity, first_new, learned)
 
 
-def _with_stored_numbers(state: State, known: Known, highest: int | None) -> tuple[RequirementTable, Numbers]:
-    """Return requirements and numbers with those of the stored queues above the *highest* known number."""
-    stored = task_queues.load_all(state, above=highest)
-    requirements, asked = known.requirements.with_all(requirements_of([one.identity for one in stored]))
-    part, number = np.array([(one.part, one.number) for one in stored], np.int64).reshape(-1, 2).T
-    return requirements, known.numbers.joined(Numbers(asked, part, number))
+def _numbered(state: State) -> tuple[RequirementTable, Numbers]:
+    """Return the numbers of the stored queues, and the requirements that these have."""
+    stored, unread = queue_needs.load(state), task_queues.load_all(state, unread=True)
+    columns = []
+    for field, (codes, values) in zip(Requirements._fields, stored.fields, strict=True):
+        columns.append(Column(codes, [_default(field) if one is None else one for one in values]))
+    requirements, asked = RequirementTable.of(()).with_all(RequirementTable(*columns))
+    requirements, more = requirements.with_all(requirements_of([one.identity for one in unread]))
+    part, number = np.array([(one.part, one.number) for one in unread], np.int64).reshape(-1, 2).T
+    numbers = Numbers(asked, stored.part, stored.number).joined(Numbers(more, part, number))
+    return requirements, numbers.take(np.argsort(numbers.number))
 
 
 def remember(

@@ -18,7 +18,7 @@ from fairq.errors.base import SettingValueError
 from fairq.errors.shares import DiracStopsError, ShareCorrectionError
 from fairq.formats.task_queue_files import read_dump
 from fairq.formats.task_queues import DumpedQueue, TaskQueueDump
-from fairq.state import ended_jobs, history, idle_ranges, jobs, kept_queues, meta, share_groups, task_queues, undo
+from fairq.state import ended_jobs, history, idle_jobs, jobs, meta, share_groups, task_queues, undo
 from fairq.state.connection import State, reading, writing
 from fairq.steps.taskqueues.formation import fields_of, form_queues, requirements_of
 from fairq.steps.taskqueues.policy import read_groups, share_policy, share_rules
@@ -88,7 +88,7 @@ def _imported(
             entries = history.record(state, actor, [Change("task queues", None, change)])
             undo.record_final(state, actor, entries, "what an import replaces is not kept", settings["pool.undo_kept"])
             # To form the queues of many other jobs, too, would make the import much dearer.
-            if idle_ranges.count(state) <= 2 * len(ranges):
+            if idle_jobs.count(state) <= 2 * len(ranges):
                 _keep_formed(state, settings)
     return imported
 
@@ -183,14 +183,13 @@ def _ad(queue: DumpedQueue) -> Ad:
 
 
 def _keep_formed(state: State, settings: Settings) -> None:
-    """Leave a copy of the formed queues in the state, so that the first match need not form them."""
+    """Store what the jobs need, so that the first match need not read their ads."""
     with suppress(SettingValueError, ShareCorrectionError, DiracStopsError):  # a match tells what is wrong with them
         policy = share_policy(settings, state)
         form_queues(state, policy).keep(state, policy)
 
 
 def _store(state: State, dump: TaskQueueDump, ads: list[Ad], ranges: list[JobRange], time: int) -> None:
-    kept_queues.drop(state)
     if dump.oldest is not None:
         meta.set(state, _NEWER, f"{dump.oldest} {time}")
     for schedd in (SCHEDD, UNNUMBERED):

@@ -2,28 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from fairq import __version__
 from fairq.columns.ads import AdTable
+from fairq.columns.idle_jobs import PRIORITIES, QUEUE, IdleJobs
 from fairq.common.expression_form import is_expression
 from fairq.common.records import Ad, overrides
-from fairq.engine.shares.columns import Column, Floats, Integers, Table
+from fairq.engine.shares.columns import Column, Floats, Integers, Mask, Table, distinct_rows
 from fairq.engine.shares.needs import ATTRIBUTES as NEEDS
-from fairq.engine.shares.needs import kinds_of, read_needs
+from fairq.engine.shares.needs import PRIORITY, Priorities, kinds_of, read_needs, read_priorities
 from fairq.engine.shares.queues import RequirementTable
-from fairq.state import jobs
+from fairq.state import idle_jobs, jobs, queue_needs, rows
 from fairq.state.connection import State
-from fairq.state.idle_ranges import IdleRanges
-from fairq.state.kept_queues import JobKey
-from fairq.steps.taskqueues.job_requirements import IDENTITY, identity_of, plain_value, read_as
+from fairq.steps.taskqueues.job_requirements import IDENTITY, identity_of, plain_value, read_as, relevant
 from fairq.steps.taskqueues.policy import SharePolicy
 
 _OWNER = "owner"
 """The owner of a job, as an attribute beside those of its ad."""
+
+_FORM = 3
+"""Increase it with each change of how the needs of jobs are read."""
+
+_AT_ONCE = 500
+"""So many ads are read together."""
+
+RangeKey = tuple[int, str, int]
+"""The cluster, the schedd and the first proc of a range of jobs."""
+
+
+class NumberedQueue(NamedTuple):
+    """A queue that has a number: the number of its requirements, and its part (`formation.FormedQueues`)."""
+
+    asked: int
+    part: int
+    number: int
+
+
+class Numbers(Table[NumberedQueue], frozen=True):
+    """Numbers of queues."""
+
+    record = NumberedQueue
+
+    asked: Integers
+    part: Integers
+    number: Integers
 
 
 class WaitingJob(NamedTuple):
@@ -58,61 +85,156 @@ class WaitingJobs(Table[WaitingJob], frozen=True):
     asked: Integers
     reason: Column
 
-    @classmethod
-    def none(cls) -> WaitingJobs:
-        """Return a table without jobs."""
-        numbers, values = np.empty(0, np.int64), Column.of(())
-        return cls(numbers, values, numbers, numbers, numbers, values, np.empty(0), numbers, values)
-
-    def range_keys(self) -> list[JobKey]:
+    def range_keys(self) -> list[RangeKey]:
         """Return the range of each job."""
         return list(zip(self.cluster.tolist(), self.schedd.tolist(), self.whole.tolist(), strict=True))
 
-    def replaced(self, ranges: Collection[JobKey], by: WaitingJobs) -> WaitingJobs:
-        """Return the jobs with others in place of those in some *ranges*, which may be gone."""
-        if not ranges:
-            return self
-        suspects = np.flatnonzero(np.isin(self.cluster, [cluster for cluster, _, _ in ranges]))
-        wanted = set(ranges)
-        is_gone = [key in wanted for key in self.take(suspects).range_keys()]
-        joined = self.take(np.delete(np.arange(len(self)), suspects[is_gone])).joined(by)
-        names = joined.schedd.values
+    def in_order(self) -> WaitingJobs:
+        """Return the same jobs in their order."""
+        names = self.schedd.values
         rank = np.argsort(sorted(range(len(names)), key=names.__getitem__))
-        return joined.take(np.lexsort((joined.first, rank[joined.schedd.codes], joined.cluster)))
+        return self.take(np.lexsort((self.first, rank[self.schedd.codes], self.cluster)))
+
+
+class AdNeed(NamedTuple):
+    """What jobs of an *owner* need that have nothing beside a shared ad but priorities: requirements by number.
+
+    *priorities* are those in the ad, as JSON.
+    """
+
+    ad_id: int
+    owner: str
+    asked: int
+    priorities: str | None
+
+
+def policy_key(policy: SharePolicy) -> str:
+    """Return all that the needs of a job depend on besides the job."""
+    return repr((_FORM, __version__, policy.job_defaults))
 
 
 def read_waiting(
-    state: State, idle: IdleRanges, policy: SharePolicy, known: RequirementTable
-) -> tuple[WaitingJobs, RequirementTable, set[JobKey]]:
-    """Return the jobs *idle* with their needs, in their order.
+    state: State, policy: SharePolicy, known: RequirementTable, numbers: Numbers
+) -> tuple[WaitingJobs, RequirementTable, list[AdNeed]]:
+    """Return the idle jobs with their needs, their requirements (the *known* ones first), and what was read of ads.
 
-    Also return their requirements, the *known* ones first, and the ranges of jobs whose needs may change though the
-    jobs do not: the value of an expression may.
+    The ads of jobs are not read where it is stored which of the queues with *numbers* they belong to.
     """
-    pieces = _split(idle)
-    raw = _attributes(state, idle, pieces)
-    plain = {name: Column(one.codes, list(map(plain_value, one.values))) for name, one in raw.items() if name in NEEDS}
-    needs = read_needs(plain, Column.of(idle.priority.tolist()).take(pieces.of_range), policy.job_defaults)
-    is_placed = needs.refusal.codes < 0
-    requirements = needs.requirements(*_identities(raw, Column.of(idle.owner).take(pieces.of_range)))
-    asked = np.full(len(is_placed), -1)
-    different, asked[is_placed] = known.with_all(requirements.take(np.flatnonzero(is_placed)))
-    waiting = WaitingJobs(
-        idle.cluster[pieces.of_range],
-        Column.of(idle.schedd).take(pieces.of_range),
-        idle.first_proc[pieces.of_range],
+    idle = idle_jobs.load_needs(state)
+    asked = _asked(idle, numbers) if queue_needs.policy(state) == policy_key(policy) else np.full(len(idle), -1)
+    asked[_needs_more(idle)] = -1
+    is_known = asked >= 0
+    fresh, known, learned = _read(state, idle.take(~is_known), policy, known)
+    waiting = _of_known(idle.take(is_known), asked[is_known], policy)
+    return waiting.joined(fresh).in_order() if len(fresh) else waiting, known, learned
+
+
+def _asked(idle: IdleJobs, numbers: Numbers) -> Integers:
+    """Return the number of the requirements of each range's queue; -1: its queue is not known."""
+    order = np.argsort(numbers.number)
+    ordered, queue = numbers.number[order], idle.columns[QUEUE]
+    if not len(ordered):
+        return np.full(len(queue), -1)
+    place = np.minimum(np.searchsorted(ordered, queue), len(ordered) - 1)
+    return np.where(ordered[place] == queue, numbers.asked[order][place], -1)
+
+
+def _needs_more(idle: IdleJobs) -> Mask:
+    """Return which ranges have attributes beside their shared ads that decide more than priorities."""
+    found = np.zeros(len(idle), bool)
+    for name in ("own", "template"):
+        column = _texts(idle, name)
+        decides = [any(read_as(word) not in ("", *PRIORITY) for word in ad) for ad in rows.loads_all(column.values)]
+        found |= np.array([*decides, False])[column.codes]
+    return found | _differ(idle)
+
+
+def _differ(idle: IdleJobs) -> Mask:
+    """Return the ranges whose procs may differ in what they need."""
+    template = _texts(idle, "template")
+    reads = [any(map(read_as, ad)) for ad in rows.loads_all(template.values)]
+    return np.array([*reads, False])[template.codes]
+
+
+def _texts(idle: IdleJobs, name: str) -> Column:
+    """Return a column of texts; the code -1 is for none."""
+    different, codes = np.unique(idle.columns[name], return_inverse=True)
+    texts = [idle.texts[place] for place in different.tolist()]
+    is_first_none = bool(texts) and texts[0] is None
+    return Column(codes - is_first_none, texts[is_first_none:])
+
+
+def _of_known(idle: IdleJobs, asked: Integers, policy: SharePolicy) -> WaitingJobs:
+    """Return jobs whose requirements are known."""
+    own, shared = _texts(idle, "own"), _texts(idle, PRIORITIES)
+    first, kinds = distinct_rows((own, shared), len(idle))
+    owns, of_ads = rows.loads_all(own.values), rows.loads_all(shared.values)
+    raws = [
+        {**(of_ads[ad] if ad >= 0 else {}), **(relevant(owns[place]) if place >= 0 else {})}
+        for ad, place in zip(shared.codes[first].tolist(), own.codes[first].tolist(), strict=True)
+    ]
+    given = {}
+    for name in PRIORITY:
+        places = [kind for kind, raw in enumerate(raws) if name in raw]
+        if places:
+            of_kind = np.full(len(raws), -1)
+            of_kind[places] = np.arange(len(places))
+            given[name] = Column(of_kind[kinds], [plain_value(raws[kind][name]) for kind in places])
+    job_priority = Column.of(idle.columns["priority"].tolist())
+    priorities = read_priorities(given, job_priority, policy.job_defaults)
+    whole = _Pieces(np.arange(len(idle)), idle.columns["first_proc"], idle.columns["last_proc"], own.codes, [])
+    return _waiting(idle, whole, asked, priorities)
+
+
+def _waiting(idle: IdleJobs, pieces: _Pieces, asked: Integers, priorities: Priorities) -> WaitingJobs:
+    refusal = priorities.refusal
+    return WaitingJobs(
+        idle.columns["cluster"][pieces.of_range],
+        _texts(idle, "schedd").take(pieces.of_range),
+        idle.columns["first_proc"][pieces.of_range],
         pieces.first,
         pieces.last,
-        needs.user_priority,
-        needs.real_priority,
-        asked,
-        Column(needs.refusal.codes + 1, ["", *map(str, needs.refusal.values)]),
+        priorities.user,
+        priorities.real,
+        np.where(refusal.codes < 0, asked, -1),
+        Column(refusal.codes + 1, ["", *map(str, refusal.values)]),
     )
+
+
+def _read(
+    state: State, idle: IdleJobs, policy: SharePolicy, known: RequirementTable
+) -> tuple[WaitingJobs, RequirementTable, list[AdNeed]]:
+    """Read the needs of jobs from their ads."""
+    own = _texts(idle, "own")
+    pieces = _split(idle, own)
+    raw, of_ads = _attributes(state, idle, own.values, pieces)
+    plain = {name: Column(one.codes, list(map(plain_value, one.values))) for name, one in raw.items() if name in NEEDS}
+    priority = Column.of(idle.columns["priority"].tolist()).take(pieces.of_range)
+    needs = read_needs(plain, priority, policy.job_defaults)
+    is_placed = needs.priorities.refusal.codes < 0
+    owner = _texts(idle, "owner").take(pieces.of_range)
+    requirements = needs.requirements(*_identities(raw, owner))
+    asked = np.full(len(is_placed), -1)
+    different, asked[is_placed] = known.with_all(requirements.take(np.flatnonzero(is_placed)))
     has_expression = np.zeros(len(asked), bool)
-    for one in raw.values():
-        # The last is for jobs without the attribute, whose code is -1.
-        has_expression |= np.array([*map(is_expression, one.values), False])[one.codes]
-    return waiting, different, set(waiting.take(np.flatnonzero(has_expression)).range_keys())
+    for name, one in raw.items():
+        if name not in PRIORITY:
+            # The last is for jobs without the attribute, whose code is -1.
+            has_expression |= np.array([*map(is_expression, one.values), False])[one.codes]
+    lasting = np.flatnonzero(is_placed & ~has_expression & ~_needs_more(idle)[pieces.of_range])
+    ad_id = Column.of(idle.columns["ad_id"].tolist()).take(pieces.of_range)
+    once = lasting[distinct_rows((ad_id.take(lasting), owner.take(lasting)), len(lasting))[0]]
+    learned = map(
+        AdNeed, ad_id.take(once).tolist(), owner.take(once).tolist(), asked[once].tolist(), _written(of_ads, once)
+    )
+    return _waiting(idle, pieces, asked, needs.priorities), different, list(learned)
+
+
+def _written(of_ads: Mapping[str, Column], pieces: Integers) -> list[str | None]:
+    """Return the priorities in the ads of some pieces, as JSON."""
+    kinds, found = kinds_of({name: one.take(pieces) for name, one in of_ads.items()}, PRIORITY, len(pieces))
+    texts = [rows.dumps(kind) if kind else None for kind in found]
+    return [texts[kind] for kind in kinds.tolist()]
 
 
 class _Pieces(NamedTuple):
@@ -131,36 +253,44 @@ class _Pieces(NamedTuple):
     more: list[Ad]
 
 
-def _split(idle: IdleRanges) -> _Pieces:
-    first, last, own = idle.first_proc, idle.last_proc, idle.own
-    reading = [place for place, template in enumerate(idle.templates) if any(map(read_as, template))]
-    if not reading:
+def _split(idle: IdleJobs, owns: Column) -> _Pieces:
+    first, last, own, differ = idle.columns["first_proc"], idle.columns["last_proc"], owns.codes, _differ(idle)
+    if not differ.any():
         return _Pieces(np.arange(len(first)), first, last, own, [])
     # The procs of such a range may differ: each is a piece.
-    differ = np.isin(idle.template, reading)
     sizes = np.where(differ, last - first + 1, 1)
     of_range = np.repeat(np.arange(len(first)), sizes)
     firsts = first[of_range] + np.arange(len(of_range)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     own, lasts = own[of_range], np.where(differ[of_range], firsts, last[of_range])
-    every = list(chain.from_iterable(idle.own_ads()))
+    template = _texts(idle, "template")
+    every, templates = rows.loads_all(owns.values), rows.loads_all(template.values)
     more: list[Ad] = []
     for piece in np.flatnonzero(differ[of_range]).tolist():
         shared = None if own[piece] < 0 else every[own[piece]]
         own[piece] = len(every) + len(more)
-        more.append(overrides(shared, idle.templates[idle.template[of_range[piece]]], int(firsts[piece])))
+        more.append(overrides(shared, templates[template.codes[of_range[piece]]], int(firsts[piece])))
     return _Pieces(of_range, firsts, lasts, own, more)
 
 
-def _attributes(state: State, idle: IdleRanges, pieces: _Pieces) -> dict[str, Column]:
-    """Return the attributes that are read, by lower-case name; the code -1 is for pieces without the attribute."""
-    numbers, of_ad = np.unique(idle.ad_id, return_inverse=True)
-    size = len(numbers) + len(idle.owns) + len(pieces.more)
-    ads = chain(jobs.ads_in_turn(state, numbers.tolist()), idle.own_ads(), [pieces.more])
+def _attributes(
+    state: State, idle: IdleJobs, owns: Sequence[str], pieces: _Pieces
+) -> tuple[dict[str, Column], dict[str, Column]]:
+    """Return the attributes that are read, by lower-case name, and those of the shared ads alone.
+
+    The code -1 is for pieces without the attribute.
+    """
+    numbers, of_ad = np.unique(idle.columns["ad_id"], return_inverse=True)
+    size = len(numbers) + len(owns) + len(pieces.more)
+    # Who needs a part of each ad keeps no more.
+    own_ads = (rows.loads_all(owns[start : start + _AT_ONCE]) for start in range(0, len(owns), _AT_ONCE))
+    ads = chain(jobs.ads_in_turn(state, numbers.tolist()), own_ads, [pieces.more])
     shared, own = of_ad[pieces.of_range], np.where(pieces.own < 0, size, pieces.own + len(numbers))
+    columns = _columns(ads, size)
+    of_ads = {name: column.take(shared) for name, column in columns.items()}
     return {
-        name: Column(np.where(column.codes[own] < 0, column.codes[shared], column.codes[own]), column.values)
-        for name, column in _columns(ads, size).items()
-    }
+        name: Column(np.where(column.codes[own] < 0, of_ads[name].codes, column.codes[own]), column.values)
+        for name, column in columns.items()
+    }, of_ads
 
 
 def _columns(batches: Iterable[Sequence[Ad]], size: int) -> dict[str, Column]:
@@ -173,7 +303,7 @@ def _columns(batches: Iterable[Sequence[Ad]], size: int) -> dict[str, Column]:
         table = AdTable()
         table.put(range(start, start + len(ads)), ads)
         start += len(ads)
-        for names, rows, columns in table.parts:
+        for names, places, columns in table.parts:
             # Of several spellings in one ad, the last one counts.
             for name, place in {name: place for place, word in enumerate(names) if (name := read_as(word))}.items():
                 of_name = known.setdefault(name, {})
@@ -182,7 +312,7 @@ def _columns(batches: Iterable[Sequence[Ad]], size: int) -> dict[str, Column]:
                 of_name.update(zip(new, range(len(of_name), len(of_name) + len(new)), strict=True))
                 values.setdefault(name, []).extend(new.values())
                 of_all = codes.setdefault(name, np.full(size + 1, -1))
-                of_all[np.asarray(rows)] = [of_name[key] for key in keys]
+                of_all[np.asarray(places)] = [of_name[key] for key in keys]
     return {name: Column(codes[name], values[name]) for name in codes}
 
 
