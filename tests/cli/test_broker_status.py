@@ -72,3 +72,13 @@ def test_it_is_watched_on_a_terminal_only(run, broker, state):
     ended = run("--state", state, "broker", "status", "--watch")
     assert ended.code == 2
     assert "--watch needs a terminal" in ended.err
+
+
+def test_the_grid_is_in_the_metrics(broker, run, state):
+    assert "fairq_broker_due_tasks 3\n" in run("--state", state, "metrics", "--now", NOW).out
+    broker("run")
+    text = run("--state", state, "metrics", "--now", NOW).out
+    for sample in ('queues{status="online"} 4', 'tasks{state="assigned"} 1', 'jobs{state="running"} 2'):
+        assert f"fairq_broker_{sample}\n" in text
+    assert f"fairq_broker_run_last_timestamp_seconds {NOW}\n" in text
+    assert 'fairq_broker_pending_tasks{reason="' in text

@@ -39,3 +39,40 @@ def test_no_limits_are_said(pool):
     ended = pool("taskqueues", "limits")
     expected = "no site has a limit or a delay; see shares.RunningLimit and shares.MatchingDelay\n"
     assert (ended.out, ended.err) == ("", expected)
+
+
+def test_limits_and_delays_are_in_the_metrics(run, pool, state):
+    assert "taskqueues" not in run("--state", state, "metrics", "--now", NOW).out
+    settings(
+        state, f'[shares.RunningLimit."{SITE}".JobType]\nMC = 2\n[shares.MatchingDelay."{SITE}".JobType]\nMC = 100\n'
+    )
+    submit(run, "anna", "u", 3, JobType='"MC"')
+    pool("taskqueues", "match", *PILOT)
+    text = run("--state", state, "metrics", "--now", NOW + 40).out
+    labels = f'{{site="{SITE}",ce="",attribute="JobType",value="MC"}}'
+    for name, value in (("running_jobs", 1), ("running_limit", 2), ("delay_left_seconds", 60)):
+        assert f"fairq_taskqueues_{name}{labels} {value}\n" in text
+
+
+def test_a_job_is_explained_at_all_known_sites(run, pool, state):
+    settings(
+        state,
+        '[shares]\nusable_sites = "A, B, C, D"\n[shares.RunningLimit.B.JobType]\nMC = 0\n'
+        "[shares.MatchingDelay.C.JobType]\nMC = 100\n",
+    )
+    submit(run, "anna", "u", 3, JobType='"MC"', BannedSites='"D"', Tags='"GPU"', CPUTime=100000)
+    submit(run, "bert", "u", 1, Sites='"A, X"')
+    pool("taskqueues", "match", "--site", "C", "--cputime", 1e6, "--tag", "GPU")
+    found = pool("taskqueues", "why", "1.1", "--json")
+    failing = {one["site"]: [failure["condition"] for failure in one["failures"]] for one in found["sites"]}
+    assert failing == {
+        "A": [], "B": ["RunningLimit"], "C": ["MatchingDelay"], "D": ["BannedSites"], "X": ["JobType"],
+    }  # fmt: skip
+    assert [one["offered"] for one in found["sites"]] == [True, False, False, False, False]
+    shown = pool("taskqueues", "why", "1.1").out
+    assert "is offered at 1 of 5 known sites" in shown
+    assert "JobType MC: 0 of at most 0 running" in shown
+    narrow = pool("taskqueues", "why", "1.1", "--cputime", 10, "--json")
+    assert all("CPUTime" in [failure["condition"] for failure in one["failures"]] for one in narrow["sites"])
+    assert "not one of its Sites" in pool("taskqueues", "why", "2.0").out
+    assert "it is running" in pool("taskqueues", "why", "1.0").out

@@ -9,10 +9,11 @@ from math import fsum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from msgspec import Struct
 from typer import Option
 
 from fairq.cli.command import App, Context
+from fairq.cli.metric import Metric
+from fairq.cli.metrics_grid import metrics_of_grid, metrics_of_sites
 from fairq.cli.options import Now
 from fairq.cli.output.renderer import write_text
 from fairq.common import files
@@ -30,20 +31,6 @@ _MODE = 0o644
 _BUCKET = "_bucket"
 _OTHERS = "other"
 _LIMIT = "concurrency limit reached"
-
-
-class Metric(Struct, frozen=True):
-    """One metric: name, type, help, label names, and for each sample its label values and its value.
-
-    The name of a histogram's sample ends in *suffixes* of the same place, and its buckets have one more label, ``le``.
-    """
-
-    name: str
-    kind: str
-    help: str
-    labels: Sequence[str]
-    samples: Sequence[tuple[Sequence[str], float]]
-    suffixes: Sequence[str] = ()
 
 
 @app.command(
@@ -72,18 +59,28 @@ def metrics(
     fairq_cycle_errors_total counts the cycles that failed, by the name of the error without "Error".
     fairq_job_errors_total counts the jobs that a cycle has held because fairq failed at their part of it.
 
+    Where task queues have sites with limits or delays, and where the grid has queues or tasks, what taskqueues limits
+    and broker status show is among the metrics, as fairq_taskqueues_... and fairq_broker_....
+
     fairq_cycle_last_timestamp_seconds is the time of the last cycle: alert if it is too long ago. Counters count from
     the beginning of the pool.
     """
+    from fairq.steps.broker.status import grid_status
     from fairq.steps.reports.status import standing
     from fairq.steps.reports.totals import totals
+    from fairq.steps.taskqueues.limits import site_limits
 
     invocation = context.obj
-    settings = invocation.settings
-    found = standing(invocation.state_path, settings, invocation.now(now))
+    settings, path, time = invocation.settings, invocation.state_path, invocation.now(now)
+    found = standing(path, settings, time)
     most = settings["metrics.submitters"] if users is None else users
     rules = settings["negotiator.rules"]
-    text = "".join(map(_text, _metrics(found, totals(invocation.state_path, settings), most, rules)))
+    known = [
+        *_metrics(found, totals(path, settings), most, rules),
+        *metrics_of_sites(site_limits(path, settings, time)),
+        *metrics_of_grid(grid_status(path, time)),
+    ]
+    text = "".join(map(_text, known))
     if out is None:
         write_text(text)
         return

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from typer import Argument, Option
 
 from fairq.cli.command import App, Context
-from fairq.cli.comparison import Compare
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now
 from fairq.cli.output import emit
 from fairq.cli.taskqueues_demo import EXAMPLES, demo
 from fairq.cli.taskqueues_limits import EXAMPLES as LIMITS
 from fairq.cli.taskqueues_limits import limits
-from fairq.cli.taskqueues_notes import in_words
+from fairq.cli.taskqueues_notes import in_words, tell
 from fairq.cli.taskqueues_options import (
     PILOT,
     VO,
@@ -34,13 +33,14 @@ from fairq.cli.taskqueues_options import (
     WholeNode,
     number,
     pilot_of,
-    target_of,
 )
+from fairq.cli.taskqueues_why import EXAMPLES as WHY
+from fairq.cli.taskqueues_why import why
 from fairq.errors.base import UsageError
 from fairq.settings.key import DIRAC
 
 if TYPE_CHECKING:
-    from fairq.steps.taskqueues.world import Told
+    pass
 
 app = App(help="DIRAC's scheme: task queues, shares and their corrections, and pilots that pull work.", default="list")
 
@@ -88,7 +88,7 @@ def list_(context: Context, now: Now = None) -> None:
 
     invocation, output = context.obj, context.obj.output
     listed = list_queues(invocation.state_path, invocation.settings, invocation.now(now))
-    _tell(invocation, listed)
+    tell(invocation, listed)
     emit(views.list_view(listed), output)
 
 
@@ -238,63 +238,12 @@ def match(
         seed=None if seed is None else int(seed),
         dry_run=dry_run,
     )
-    _tell(invocation, matched)
+    tell(invocation, matched)
     if len(matched.matches) < matched.asked:
         invocation.note(views.shortage(matched))
     if dry_run and matched.matches:
         invocation.note("dry run: these jobs would be handed out; nothing was changed")
     emit(views.match_view(matched), output)
-
-
-@app.report(
-    "why",
-    examples="""
-        fairq taskqueues why 17 --site LCG.CERN.cern --cputime 50000      # a task queue
-        fairq taskqueues why 7.0 --site LCG.CERN.cern --cputime 50000     # a job
-        fairq taskqueues why 17 --site LCG.CERN.cern --cputime 50000 --compare
-    """,
-)
-def why(
-    context: Context,
-    what: Annotated[str, Argument(metavar="QUEUE|JOB", help="A task queue (17) or a job (7.0).")],
-    site: Site,
-    cputime: CpuTime,
-    grid_ce: GridCE = None,
-    platform: Platform = None,
-    job_type: JobType = None,
-    tag: Tag = None,
-    required_tag: RequiredTag = None,
-    group: Group = None,
-    owner: Owner = None,
-    vo: VO = None,
-    proxy: Proxy = None,
-    processors: Processors = None,
-    whole_node: WholeNode = False,
-    max_ram: MaxRAM = None,
-    compare: Compare = False,
-    now: Now = None,
-) -> None:
-    """Explain why a task queue or a job is not offered to a pilot.
-
-    For every condition that fails, the table shows what the queue requires, what the pilot offers, and the smallest
-    change on either side. If none fails, the queue is offered: the output then shows its priority and its chance to
-    be drawn first.
-
-    With --compare, the member compare of the JSON document has differs, differs_at (the first step at which the two
-    sets of rules differ), steps (the result of each step under both sets), and points (the rule points that change the
-    decision on their own).
-    """
-    from fairq.cli import taskqueues_views as views
-    from fairq.steps.taskqueues.why import compared, why_not
-
-    invocation, output = context.obj, context.obj.output
-    target = target_of(what)
-    asked = pilot_of(**{name: value for name, value in locals().items() if name in PILOT})
-    time = invocation.now(now)
-    found = why_not(invocation.state_path, invocation.settings, asked, target, time)
-    _tell(invocation, found)
-    comparison = compared(invocation.state_path, invocation.settings, asked, target, time) if compare else None
-    emit(views.why_view(found, comparison), output)
 
 
 @app.report(
@@ -363,6 +312,7 @@ def import_(
 
 
 app.listing("limits", watch=True, examples=LIMITS)(limits)
+app.report("why", examples=WHY)(why)
 app.command("demo", examples=EXAMPLES)(demo)
 
 
@@ -383,11 +333,3 @@ def _check(invocation: Invocation, dump: str, rules: str, time: int) -> None:
     emit(views.check_view(report, every=invocation.output.format != "table"), invocation.output)
     if report.differences:
         raise SystemExit(1)
-
-
-def _tell(invocation: Invocation, told: Told) -> None:
-    """Print the notes; the remarks of the correctors only with ``-v``."""
-    for note in told.notes:
-        invocation.note(in_words(note))
-    for detail in told.details:
-        invocation.detail(in_words(detail))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from fairq.cli.invocation import Invocation
     from fairq.engine.shares.options import Note
+    from fairq.steps.taskqueues.world import Told
 
 WORDS = {
     "unknown_corrector": "{where}: ShareCorrectorsToStart names {where}; known are: {known}; DIRAC ignores it",
@@ -33,3 +35,11 @@ WORDS = {
 def in_words(note: Note | str) -> str:
     """Return a note as text; notes of plugins and of steps are text already."""
     return note if isinstance(note, str) else WORDS[note.kind].format(where=note.where, **note.facts)
+
+
+def tell(invocation: Invocation, told: Told) -> None:
+    """Print the notes; the remarks of the correctors only with ``-v``."""
+    for note in told.notes:
+        invocation.note(in_words(note))
+    for detail in told.details:
+        invocation.detail(in_words(detail))

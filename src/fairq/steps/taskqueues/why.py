@@ -17,7 +17,7 @@ from fairq.common.quantities import shown_duration
 from fairq.common.records import JobRange, JobStatus
 from fairq.engine.shares.choice import chance
 from fairq.engine.shares.limits import excludes
-from fairq.engine.shares.match import LIMITS, Refusal, Terms
+from fairq.engine.shares.match import LIMITS, Matcher, Refusal, Terms
 from fairq.engine.shares.options import Note
 from fairq.engine.shares.pilot import SETS, SINGLE, TEST
 from fairq.engine.shares.queues import Requirements
@@ -102,21 +102,16 @@ def why_not(path: Path, settings: Settings, pilot: Pilot, target: int | tuple[in
         barred = load.barred(pilot.grid_ce, now)
         matcher = matcher_of(pilot, world.policy, barred.negative)
         job = None if isinstance(target, int) else f"{target[0]}.{target[1]}"
-        row = _row_of_number(world, target) if isinstance(target, int) else world.formed.row_of_job(*target)
+        row = row_of(world, target)
         queue = None if row is None else world.formed.queues.row(row)
         ahead = None if row is None or isinstance(target, int) else _ahead(state, world, row, *target)
-        reason = "" if queue is not None or isinstance(target, int) else _not_waiting(state, world, *target)
+        reason = "" if queue is not None or isinstance(target, int) else not_waiting(state, world, *target)
     places = matcher.matching(world.formed.queues.requirements)
     priorities = world.priorities
     failures: list[Failure] = []
     first = None
     if queue is not None:
-        told = _Changes(pilot, load.policy)
-        for refusal in matcher.refusals(queue.requirements):
-            if refusal.key == LIMITS:
-                failures += _barring(barred, queue.requirements, load)
-            else:
-                failures.append(told.of(refusal, queue.requirements))
+        failures += failures_of(pilot, matcher, queue.requirements, barred, load)
         if row in places and len(places) <= MOST_CHANCES:
             weights = [priorities[place] for place in places]
             first = chance(weights, places.index(row), world.policy.rules.selection)
@@ -137,6 +132,26 @@ def why_not(path: Path, settings: Settings, pilot: Pilot, target: int | tuple[in
         [*world.notes, *load.notes],
         world.details,
     )
+
+
+def failures_of(
+    pilot: Pilot, matcher: Matcher, queue: Requirements, barred: Barred, load: SiteLoad
+) -> Iterator[Failure]:
+    """Yield each condition of *queue* that fails for the *pilot*."""
+    told = _Changes(pilot, load.policy)
+    for refusal in matcher.refusals(queue):
+        if refusal.key == LIMITS:
+            yield from _barring(barred, queue, load)
+        else:
+            yield told.of(refusal, queue)
+
+
+def row_of(world: ShareWorld, target: int | tuple[int, int]) -> int | None:
+    """Return the row of the queue of number *target*, or of that of the job; None if the job is in none.
+
+    Raises UnknownTaskQueueError.
+    """
+    return _row_of_number(world, target) if isinstance(target, int) else world.formed.row_of_job(*target)
 
 
 def _row_of_number(world: ShareWorld, number: int) -> int:
@@ -162,7 +177,7 @@ def _has(job: JobRange, cluster: int, proc: int) -> bool:
     return job.cluster == cluster and job.first_proc <= proc <= job.last_proc
 
 
-def _not_waiting(state: State, world: ShareWorld, cluster: int, proc: int) -> str:
+def not_waiting(state: State, world: ShareWorld, cluster: int, proc: int) -> str:
     """Return why a job is in no task queue."""
     for one in world.formed.left_out:
         if one.cluster == cluster and one.first <= proc <= one.last:
