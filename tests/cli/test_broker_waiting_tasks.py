@@ -71,6 +71,16 @@ class TestAllTasks:
         told(broker)
         assert "ready" in broker("why", 1).out
 
+    def test_of_many_tasks_some_from_all_parts_are_tried(self, broker, monkeypatch):
+        import fairq.steps.broker.waiting_tasks as step
+
+        monkeypatch.setattr(step, "_MOST_TRIED", 1)
+        found = told(broker)
+        assert (found["tasks"], found["placed"], found["tried"]) == (5, 3, 1)
+        assert max(one["tasks"] for one in found["reasons"]) == 2
+        assert [one["tasks"] for one in found["help"]] == [1]
+        assert "1 of the 1 tried would get one" in broker("why").out
+
     def test_the_first_lines_say_how_many_and_what_helps_most(self, broker):
         first, second, *_ = broker("why").out.splitlines()
         assert first == "5 tasks wait: a run now would give a queue to 3; 2 do not get one (rules documented)."

@@ -65,9 +65,13 @@ def _headline(found: WhyWaiting) -> str:
     if found.help:
         best = found.help[0]
         more = counted(best["tasks"], "more task")
+        if found.tried < left:
+            more = f"{best['tasks']} of the {found.tried} tried"
         lines.append(f"Without the {best['check']}, {more} would get {'one' if found.queue is None else 'it'}.")
     elif left:
         lines.append("No single check is in the way: leaving out any one of them changes nothing.")
+    if found.tried < left:
+        lines.append(f"Of the {left} tasks, {found.tried} from all parts of the list were tried without each check.")
     return "\n".join(lines)
 
 

@@ -60,8 +60,9 @@ def why(
 
     Without TASK, the command brokers all waiting tasks now and stores nothing. It shows the reasons of those without an
     eligible queue, by stage and by queue, with the number of tasks. It then lists the checks without which most of them
-    would find queues: each check is left out by itself, and the tasks are brokered again. With --queue, it shows why
-    waiting tasks do not get this queue. Of the reasons by queue, the first 12 are shown; --json has all of them.
+    would find queues: each check is left out by itself, and the tasks are brokered again, at most 2,000 of them from
+    all parts of the list. With --queue, it shows why waiting tasks do not get this queue. Of the reasons by queue, the
+    first 12 are shown; --json has all of them.
 
     With TASK, the command brokers the task now and stores nothing. The stage table shows the number of queues before
     and after each check. Each skipped queue has the deciding reason, the numbers compared, and the change that would

@@ -32,6 +32,9 @@ from fairq.steps.broker.world import load_types, load_world
 _AT_ONCE = 100
 """Tasks brokered together, as in a run."""
 
+_MOST_TRIED = 2_000
+"""Tasks that are brokered again without each check that refused them; of more, some from all parts of the list."""
+
 STATES = (READY, PENDING, WAITING)
 """The states of the tasks that wait for queues."""
 
@@ -50,7 +53,8 @@ class WhyWaiting(Struct):
         placed: how many of them a run would give queues now; with *queue*, how many it would give this queue.
         reasons: the reasons for which the others are refused, most tasks first.
         queues: the same by queue, most tasks first; empty with *queue*.
-        help: the checks without which most of the others would find queues (or this *queue*), each tried alone.
+        tried: how many of the others were brokered again without each check; all of them unless there are many tasks.
+        help: the checks without which most of those tried would find queues (or this *queue*), each tried alone.
     """
 
     time: int
@@ -58,6 +62,7 @@ class WhyWaiting(Struct):
     queue: str | None
     tasks: int = 0
     placed: int = 0
+    tried: int = 0
     reasons: list[Record] = field(default_factory=list)
     queues: list[Record] = field(default_factory=list)
     help: list[Record] = field(default_factory=list)
@@ -68,8 +73,8 @@ def why_waiting(
 ) -> WhyWaiting:
     """Broker all waiting tasks at *now* without storing, and explain those without a queue, or without *queue*.
 
-    Every check that refused such a task is left out by itself, and the task brokered again without it. *watch* shows
-    the progress.
+    Every check that refused such a task is left out by itself, and the task brokered again without it: that is done
+    with at most `_MOST_TRIED` tasks, from all parts of the list. *watch* shows the progress.
 
     Raises UnknownQueueError, BrokerPluginError.
     """
@@ -77,7 +82,8 @@ def why_waiting(
     with reading(path) as state:
         chosen = waiting_tasks(state)
         columns = columns_of(load_world(state, now, datasets_of(state, chosen)))
-        counts = _Counts(columns, rules, brokerages(plugins), None if queue is None else rows_of(columns, queue))
+        rows = None if queue is None else rows_of(columns, queue)
+        counts = _Counts(columns, rules, brokerages(plugins), rows, len(chosen))
         left = each_brokered(state, load_types(state), chosen)
         with watch(len(chosen)) as advance:
             while some := list(islice(left, _AT_ONCE)):
@@ -85,7 +91,7 @@ def why_waiting(
                     counts.add(activity, [one for one in some if one.task.activity == activity])
                 advance(len(some))
     return WhyWaiting(
-        now, rules.name, queue, len(chosen), counts.placed, counts.reasons(),
+        now, rules.name, queue, len(chosen), counts.placed, counts.tried, counts.reasons(),
         [] if queue else counts.queues(), counts.help(),
     )  # fmt: skip
 
@@ -107,9 +113,15 @@ class _Counts:
     """Counts the reasons of tasks without a queue among *rows* (None: all), and what leaving out a check changes."""
 
     def __init__(
-        self, columns: Columns, rules: Rules, flows: dict[Activity, Brokerage], rows: Sequence[int] | None
+        self,
+        columns: Columns,
+        rules: Rules,
+        flows: dict[Activity, Brokerage],
+        rows: Sequence[int] | None,
+        total: int,
     ) -> None:
-        self.flows, self.placed = flows, 0
+        self.flows, self.placed, self.tried = flows, 0, 0
+        self._seen_tasks, self._total = 0, total
         self._columns, self._rules = columns, rules
         self._rows = np.arange(len(columns)) if rows is None else np.array(rows, np.intp)
         self._without: dict[tuple[Activity, str], Brokerage] = {}
@@ -122,10 +134,14 @@ class _Counts:
         flow = self.flows[activity]
         refused: dict[Filter, list[tuple[Brokered, Outcome]]] = {}
         for one, outcome in zip(tasks, self._broker(flow, tasks), strict=True):
+            self._seen_tasks += 1
             if self._taken(outcome).size:
                 self.placed += 1
                 continue
             self._note(one, outcome)
+            if self.tried * self._total >= _MOST_TRIED * self._seen_tasks:
+                continue  # the rest is for tasks further down the list
+            self.tried += 1
             reasons = outcome.plan.reasons
             numbers = distinct(outcome.decided[self._rows]).tolist()
             checks = dict.fromkeys(reasons[number].filter for number in numbers if number != UNDECIDED)
