@@ -88,3 +88,31 @@ def test_a_running_job_is_told_apart(fairq):
 
 def test_nothing_to_change_is_wrong_use(fairq):
     assert fairq("edit", "1").code == fairq("edit").code == fairq("edit", "--mem", "1").code == 2
+
+
+def test_the_environment_and_the_retries(fairq):
+    assert fairq("edit", "1.0", "--environment", "A=1;B=two", "--retries", "3").code == 0
+    assert [ads(fairq)["1.0"][name] for name in ("Environment", "JobMaxRetries")] == ["A=1 B=two", 3]
+    assert fairq("edit", "1.0", "--environment", "A").code == 32
+
+
+def test_another_accounting_group_charges_another_submitter_until_undo(fairq, state):
+    state.with_name(f"{state.name}.toml").write_text("[groups.physics]\nquota = 2\n")
+    before = ads(fairq)["1.0"]
+    assert fairq("edit", "1.0", "2", "--accounting-group", "physics", "--mem", "300").code == 0
+    found = ads(fairq)
+    assert found["1.0"]["AccountingGroup"] == f"physics.{before['Owner']}" == found["2.1"]["AccountingGroup"]
+    listed = fairq("queue", "--procs").out.split()
+    assert sum(word.startswith("physics.") for word in listed) == 3
+    assert "AccountingGroup" not in found["1.1"]
+    fairq("undo")
+    assert ads(fairq)["1.0"] == before
+    assert "physics" not in fairq("queue", "--procs").out
+    assert "is not configured" in fairq("edit", "2", "--accounting-group", "nosuch", "--dry-run").err
+    fairq("slots", "add", "a")
+    fairq("edit", "1", "Requirements", "true")
+    fairq("negotiate")
+    assert fairq("edit", "1.0", "--accounting-group", "physics").code == 34
+    said = fairq("edit", "1.0", "--retries", "2", "--mem", "90").err
+    assert "JobMaxRetries counts at once; the current run keeps what it was started with" in said
+    assert fairq("edit", "1.0", "AcctGroup", '"physics"').code == 59

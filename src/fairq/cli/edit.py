@@ -31,6 +31,9 @@ _COMMANDS = {
     "request_disk": "RequestDisk",
     "request_gpus": "RequestGPUs",
     "allowed_execute_duration": "AllowedExecuteDuration",
+    "environment": "Environment",
+    "max_retries": "JobMaxRetries",
+    "accounting_group": "AcctGroup",
     "batch_name": "JobBatchName",
     "notification": "JobNotification",
     "rank": "Rank",
@@ -64,6 +67,15 @@ def edit(
     disk: Annotated[str | None, _option("--disk", "Disk space, such as 2GB.", "SIZE")] = None,
     gpus: Annotated[str | None, _option("--gpus", "GPUs.", "N")] = None,
     time: Annotated[str | None, _option("--time", "Time after which a run is ended, such as 2h.", "DURATION")] = None,
+    environment: Annotated[
+        str | None, _option("--environment", 'Environment in place of the former, such as "A=1;B=2".', "VARS")
+    ] = None,
+    retries: Annotated[
+        int | None, Option("--retries", metavar="N", min=0, help="Runs to add until one exits with 0.")
+    ] = None,
+    group: Annotated[
+        str | None, _option("--accounting-group", "Accounting group to charge; not of running jobs.", "GROUP")
+    ] = None,
     batch_name: Annotated[str | None, _option("--batch-name", "Name of the batch.", "NAME")] = None,
     mail: Annotated[str | None, _option("--mail", "Mail about ends: end, fail or all.", "WHEN")] = None,
     rank: Annotated[str | None, _option("--rank", "Slot preference; higher is better.", "EXPR")] = None,
@@ -83,7 +95,9 @@ def edit(
     If a request is new, its clause is added to the requirements.
 
     Idle and held jobs have the new values from the next cycle on. The current run of a job keeps what it was started
-    with. What fairq sets cannot be edited: the identity of a job, its status, times, usage and numbers of runs, who is
+    with, but --retries, --mail and --batch-name count at once. --environment replaces the whole environment that the
+    job was submitted with. --accounting-group is for jobs that do not run, and for groups that you may submit to. What
+    fairq sets cannot be edited: the identity of a job, its status, times, usage and numbers of runs, the user who is
     charged, and what it waits for. On a terminal, the command asks before it changes all jobs, or more than 20.
     """
     given = {
@@ -92,6 +106,9 @@ def edit(
         "request_disk": disk,
         "request_gpus": gpus,
         "allowed_execute_duration": None if time is None else str(parse_duration(time, "--time")),
+        "environment": environment,
+        "max_retries": None if retries is None else str(retries),
+        "accounting_group": group,
         "batch_name": batch_name,
         "notification": None if mail is None else notification_of(mail),
         "rank": rank,
@@ -117,7 +134,13 @@ def edit(
         invocation.note(f"WARNING: {warning}")
     if changed.running:
         run = "1 job runs" if changed.running == 1 else f"{counted(changed.running, 'job')} run"
-        invocation.note(f"{run}: the current run keeps what it was started with; the next one has the new values")
+        from fairq.steps.jobs.attributes import AT_ONCE
+
+        now_too = [name for name in attributes if name.lower() in AT_ONCE]
+        others = len(now_too) < len(attributes)
+        kept = "the current run keeps what it was started with; the next one has the new values" if others else ""
+        at_once = f"{', '.join(now_too)} {'counts' if len(now_too) == 1 else 'count'} at once" if now_too else ""
+        invocation.note(f"{run}: {'; '.join(filter(None, [at_once, kept]))}")
     emit(report(changed.targets, selection, "edited", dry_run), invocation.output)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from fairq.common.expression_form import as_expression, expression_text
 from fairq.common.records import JOB_COLUMNS, Ad, JobRange
+from fairq.engine.accounting.identity import submitter_name
 from fairq.errors.pool import ProtectedAttributeError
 from fairq.formats.submitfile import JobGroup, Submission
 from fairq.state import jobs
@@ -25,7 +26,7 @@ _RESOURCES = {"requestcpus": "Cpus", "requestmemory": "Memory", "requestdisk": "
 
 _QUEUE = "the queue sets it"
 _USAGE = "it is what the runs of the job have used"
-_IDENTITY = "it decides who is charged; remove the job and submit it again"
+_IDENTITY = "it decides who is charged; use --accounting-group, or remove the job and submit it again"
 _CONDITION = "it decides what the job waits for; remove the job and submit it again"
 
 _COUNTED = (
@@ -51,6 +52,18 @@ _PROTECTED = {
 """Why an attribute, in lower case, cannot be edited: HTCondor's immutable ones, and what fairq or the kernel sets."""
 
 
+GROUP = "AcctGroup"
+"""The attribute of an accounting group, which an edit gives together with what follows from it."""
+
+_READ_LATE = (
+    "jobmaxretries retryuntil jobsuccessexitcode jobnotification notifyuser jobbatchname leavejobinqueue onexithold "
+    "onexitholdreason onexitholdsubcode onexitremove periodichold periodicholdreason periodicholdsubcode "
+    "periodicrelease periodicremove"
+)
+AT_ONCE = frozenset(_READ_LATE.split())
+"""The attributes, in lower case, that are read when a run ends or while it lasts: a new value counts for it."""
+
+
 def check_names(names: Iterable[str]) -> None:
     """Raise ProtectedAttributeError for the name of an attribute that nobody edits."""
     for name in names:
@@ -63,7 +76,7 @@ def check_edit(attributes: Mapping[str, object], settings: Settings) -> list[str
 
     Raises ProtectedAttributeError for an attribute that nobody edits; JobAttributeError for a value.
     """
-    check_names(attributes)
+    check_names(name for name in attributes if name != GROUP)
     made = Submission([JobGroup(0, 0, dict(attributes), None)])
     check(made, settings)
     return made.warnings
@@ -84,6 +97,14 @@ def edit(state: State, found: Sequence[JobRange], attributes: Ad) -> None:
         jobs.change_many(state, [procs], ad_id=number[job.ad_id], own=own or None, template=template or None)
     for old, ranges in alike.items():
         jobs.change_many(state, ranges, ad_id=number[old])
+
+
+def charged_to(group: str, job: JobRange, shared: Ad) -> tuple[Ad, str]:
+    """Return the attributes of *job* in another accounting *group*, and its submitter then; raises InvalidNameError."""
+    ad = job.ad_of(shared, job.first_proc)
+    user = next((value for name, value in ad.items() if name.lower() == "acctgroupuser"), job.owner)
+    attributes: Ad = {GROUP: group, "AcctGroupUser": user, "AccountingGroup": f"{group}.{user}"}
+    return attributes, submitter_name({**ad, **attributes}, job.submitter.rpartition("@")[2])
 
 
 def _edited(ad: Ad, attributes: Ad) -> Ad:

@@ -19,7 +19,7 @@ from fairq.state import claims, history, jobs, undo
 from fairq.state.connection import State, reading, writing
 from fairq.state.job_ranges import Procs
 from fairq.state.location import exists
-from fairq.steps.jobs.attributes import check_edit, edit
+from fairq.steps.jobs.attributes import GROUP, charged_to, check_edit, edit
 from fairq.steps.jobs.end import end_runs
 from fairq.steps.jobs.end_records import record_ended
 from fairq.steps.jobs.name import job_name
@@ -28,7 +28,7 @@ from fairq.steps.jobs.waits import released
 from fairq.steps.launch import events
 from fairq.steps.launch.launchers import is_launching
 from fairq.steps.launch.order import order_ends
-from fairq.steps.rights import check_owner, is_own
+from fairq.steps.rights import check_owner, check_submitters, is_own
 from fairq.steps.undo.jobs import kept_jobs
 
 if TYPE_CHECKING:
@@ -156,21 +156,37 @@ class JobEditor:
         Raises ProtectedAttributeError, JobAttributeError.
         """
         warnings = check_edit(attributes, self._settings)
+        group = attributes.get(GROUP)
         former: dict[Procs, Ad] = {}
+        new: dict[Procs, tuple[Ad, str]] = {}
+        """What each job gets, and its submitter then."""
 
         def prepare(state: State, found: Sequence[JobRange]) -> None:
             shared = jobs.ads(state, {job.ad_id for job in found})
-            names = {name.lower(): name for name in attributes}
             for job in found:
                 ad = job.ad_of(shared[job.ad_id], job.first_proc)
+                charged: Ad = {}
+                submitter = job.submitter
+                if group is not None:
+                    charged, submitter = charged_to(group, job, shared[job.ad_id])
+                    check_submitters(self._settings, self._actor, [submitter], job.owner, submitter.rpartition("@")[2])
+                new[procs(job)] = {**attributes, **charged}, submitter
+                names = {name.lower(): name for name in new[procs(job)][0]}
                 former[procs(job)] = {names[name.lower()]: ad[name] for name in ad if name.lower() in names}
 
         def change(state: State, found: Sequence[JobRange]) -> None:
-            edit(state, found, attributes)
+            if group is None:
+                edit(state, found, attributes)
+                return
+            for submitter in {new[procs(job)][1] for job in found}:
+                part = [job for job in found if new[procs(job)][1] == submitter]
+                edit(state, part, new[procs(part[0])][0])
+                jobs.change_many(state, map(procs, part), submitter=submitter)
 
-        statuses = (*_UNHELD, JobStatus.RUNNING, JobStatus.HELD)
+        running = () if group is not None else (JobStatus.RUNNING,)
+        statuses = (*_UNHELD, *running, JobStatus.HELD)
         changed = self._change(
-            selection, statuses, change, lambda _: attributes, "edit", prepare, lambda job: former[procs(job)]
+            selection, statuses, change, lambda job: new[procs(job)][0], "edit", prepare, lambda job: former[procs(job)]
         )
         changed.warnings = warnings
         changed.running = sum(len(job) for job in changed.jobs if job.status == JobStatus.RUNNING)

@@ -96,7 +96,9 @@ def undo_change(state: State, kind: str, data: Mapping[str, Any], now: int) -> P
     for job in former:
         procs = [_procs(job)]
         if kind == "edit":
-            jobs.change_many(state, procs, ad_id=numbers[str(job.ad_id)], own=job.own, template=job.template)
+            jobs.change_many(
+                state, procs, ad_id=numbers[str(job.ad_id)], own=job.own, template=job.template, submitter=job.submitter
+            )
         elif kind == "prio":
             jobs.change_many(state, procs, priority=job.priority)
         elif job.status == JobStatus.RUNNING:
