@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from fairq.common.records import Ad
 from fairq.common.reservation import Reservation
 from fairq.engine.classad import AdColumns
+from fairq.engine.negotiation.decision import CycleDecision, StopReason
 from fairq.engine.negotiation.evaluation import agreed
 from fairq.engine.negotiation.partitionable import Partitions
 from fairq.engine.negotiation.policy import NegotiationPolicy
@@ -84,3 +85,14 @@ class Machines:
                     return None
                 found.append((parts[ended - 1].end, row))
         return min(found, default=None)
+
+
+_LIMITS = frozenset(
+    {StopReason.CEILING, StopReason.QUOTA, StopReason.CONCURRENCY_LIMIT, StopReason.SCHEDD}
+    | {StopReason.SUBMITTER_CONSTRAINT, StopReason.JOB_CONSTRAINT}
+)
+
+
+def limited(decision: CycleDecision) -> set[str]:
+    """Return the submitters that a limit stopped which no free slot changes."""
+    return {one.submitter for one in decision.submitters if one.stopped in _LIMITS}

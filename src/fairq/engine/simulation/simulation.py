@@ -17,11 +17,11 @@ from fairq.engine.accounting.leases import expire_leases, leases_of
 from fairq.engine.accounting.removal import removable
 from fairq.engine.negotiation.budgets import Clock
 from fairq.engine.negotiation.cycle import NegotiationCycle
-from fairq.engine.negotiation.decision import CycleDecision, Match, StopReason
+from fairq.engine.negotiation.decision import CycleDecision, Match
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.queue import Jobs
 from fairq.engine.simulation.pool import SimulatedPool, Tenant
-from fairq.engine.simulation.promises import Promise
+from fairq.engine.simulation.promises import Promise, limited
 from fairq.engine.simulation.queues import JobKey, Queues
 from fairq.engine.simulation.waiting import Waiting, WaitingJobs
 
@@ -73,12 +73,6 @@ HOUR = 3600
 
 _PATIENCE = 16
 """A patient simulation waits for this part of the time since the last change; so many cycles come first."""
-
-
-_LIMITS = frozenset(
-    {StopReason.CEILING, StopReason.QUOTA, StopReason.CONCURRENCY_LIMIT, StopReason.SCHEDD}
-    | {StopReason.SUBMITTER_CONSTRAINT, StopReason.JOB_CONSTRAINT}
-)
 
 
 class Simulation:
@@ -381,11 +375,6 @@ class Simulation:
         self._jobs[self._sequence] = _Job(job, jobs, tenant, end)
         self._of_key[tenant.key] = self._sequence
         heapq.heappush(self._ends, (end, self._sequence))
-
-
-def limited(decision: CycleDecision) -> set[str]:
-    """Return the submitters that a limit stopped which no free slot changes."""
-    return {one.submitter for one in decision.submitters if one.stopped in _LIMITS}
 
 
 def may_preempt(policy: NegotiationPolicy, pool: SimulatedPool) -> bool:
