@@ -7,6 +7,7 @@ import os
 import subprocess
 from collections import Counter
 from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -360,3 +361,17 @@ def test_the_script_asks_slurm_and_its_archive_is_imported(run, state, tmp_path,
     ended = imported(run, state, archive)
     assert "101 jobs" in ended.out
     assert "the queue cannot be queried: no JSON here" in ended.err
+
+
+def test_jobs_of_one_user_are_in_the_order_of_slurm_and_those_of_different_users_as_the_page_says(
+    run, state, ask, site
+):
+    imported(run, state, ARCHIVE)
+    recorded = [one for one in json.loads((site / "queue.json").read_text())["jobs"] if one["job_state"] == "PENDING"]
+    place = {one["job_id"]: (-one["priority"], one["job_id"]) for one in recorded}
+    user = {one["job_id"]: (one["account"], one["user_name"]) for one in recorded}
+    offered = [int(one["jobs"].split(".")[0]) for one in ask("queue", "--order", "--now", TIME)]
+    pairs = [*combinations(dict.fromkeys(offered), 2)]
+    alike = [place[a] < place[b] for a, b in pairs if user[a] == user[b]]
+    others = [place[a] < place[b] for a, b in pairs if user[a] != user[b] and place[a][0] != place[b][0]]
+    assert (sum(alike), len(alike), sum(others), len(others)) == (615, 615, 457, 1401)
