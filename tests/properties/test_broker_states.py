@@ -20,7 +20,7 @@ from fairq.steps.broker.world import load_types, load_world
 Run = Callable[..., Any]
 
 
-@pytest.fixture(params=range(40))
+@pytest.fixture(params=range(15))
 def broker(request, run, state):
     """Run a broker command on a state that was drawn from a seed."""
     with writing(state) as opened:
@@ -67,7 +67,7 @@ def flows_of_both():
     return brokerages(load_plugins())
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 def test_what_is_read_for_one_task_decides_as_the_whole_pool_does(flows_of_both, state, seed):
     with writing(state) as opened:
         fill(opened, random.Random(seed))

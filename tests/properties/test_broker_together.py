@@ -27,7 +27,7 @@ from fairq.steps.broker.packer import Packer
 from fairq.steps.broker.plugins import load_plugins
 from fairq.steps.broker.run import stage_order
 
-EXAMPLES = settings(max_examples=15)
+EXAMPLES = settings(max_examples=10)
 SEEDS = st.integers(0, 2**32)
 ACTIVITIES = {"managed": PRODUCTION, "user": ANALYSIS}
 

@@ -1,6 +1,5 @@
-"""The analysis brokerage as PanDA's page tells it, and where today's code does otherwise."""
+"""What the page and the recorded cases do not reach of the analysis brokerage, by the page and by today's code."""
 
-import pytest
 from msgspec.structs import replace
 from tests.broker_rules import DOCUMENTED, PANDA
 from tests.engine.brokerage.pools import NOW, QUEUE, chunk, pool, queue
@@ -12,11 +11,7 @@ from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File
 from fairq.engine.brokerage.pool.columns import columns_of
 from fairq.engine.brokerage.pool.config import Config
 from fairq.engine.brokerage.pool.world import (
-    Failures,
-    Pilots,
-    Quota,
     Relation,
-    Slots,
     Storage,
     UserJobs,
     UserTotals,
@@ -68,80 +63,7 @@ def jobs(**of_queues):
     return {name: {SHARE: counts} for name, counts in of_queues.items()}
 
 
-class TestWeight:
-    def test_it_is_running_against_queued_jobs(self):
-        """(running + 1) / (activated + assigned + starting + defined + 1)."""
-        stats = jobs(A={"running": 9, "activated": 1, "assigned": 1, "starting": 1, "defined": 1}, B={"running": 19})
-        outcome = ask(users_pool(job_stats=stats))
-        assert {one.queue: one.weight for one in outcome.candidates} == {"B": 20.0, "A": 10 / 5, "C": 1.0}
-        assert names(outcome) == ["B", "A", "C"]
-
-    def test_batch_workers_stand_in_where_hardly_any_job_runs(self):
-        """At most 20 of them, and only while fewer than 20 jobs run."""
-        workers = {"A": {"running": 3, "submitted": 4}, "B": {"running": 500}, "C": {"running": 500}}
-        outcome = ask(users_pool(workers=workers, job_stats=jobs(A={"running": 2}, C={"running": 21})))
-        assert {one.queue: one.running for one in outcome.candidates} == {"A": 7, "B": 20, "C": 21}
-
-    def test_requested_slots_count_as_running_and_none_of_them_adds_starting_jobs(self):
-        slots = (Slots("A", SHARE, "SCORE", 40), Slots("B", SHARE, "SCORE", 0))
-        world = users_pool(slots=slots, job_stats=jobs(A={"running": 2}, B={"running": 2, "starting": 5}))
-        for rules, of_b in ((DOCUMENTED, 5), (PANDA, 7)):
-            outcome = ask(world, rules)
-            assert {one.queue: one.running for one in outcome.candidates} == {"A": 40, "B": of_b, "C": 0}
-
-    def test_the_code_divides_the_jobs_by_class_and_by_what_the_user_may_still_queue(self):
-        """40 jobs of a task of class A: nearly all to the queues of class 1, by twice their running jobs."""
-        world = users_pool(site_classes={"A": 1, "B": 0, "C": -1}, job_stats=jobs(A={"running": 100}))
-        outcome = ask(world, PANDA, chunk(40))
-        weights = {one.queue: one.weight for one in outcome.candidates}
-        # One queue of class 1 with room for 200: (200 - 39.948) / (200 - 39.948) of 40 - 0.052 jobs.
-        assert weights["A"] == pytest.approx(39.948)
-        assert weights["B"] == pytest.approx(0.05, abs=1e-5)
-        assert weights["C"] == pytest.approx(0.002, abs=1e-5)
-
-
 class TestInput:
-    def test_queues_without_the_input_are_tried_only_if_none_is_left_with_it(self):
-        """The first pass finds A; if A is offline, the second one takes those that can have it moved."""
-        where = {"ds": {"A": None}}
-        first = ask(users_pool(replicas=where))
-        assert (names(first), reasons(first)["B"]) == (["A"], "no_data")
-        second = ask(users_pool(queue("A", status="offline"), queue("B"), replicas=where))
-        assert (names(second), reasons(second)["A"]) == (["B", "NUC_Q"], "status")
-        assert [stage.stage for stage in second.stages if stage.stage.startswith("LOOP")] == [
-            "LOOP with data locality",
-            "LOOP without data locality",
-        ]
-
-    def test_input_that_cannot_be_read_from_afar_is_not_moved(self):
-        """Its only replica is at A, which is offline, and cannot be read over WAN: nothing is left."""
-        storage = Storage("A", "A", space_free=1000, activities={"read_wan": "OFF"})
-        world = users_pool(
-            queue("A", status="offline"), queue("B"), replicas={"ds": {"A": None}}, storages={"A": storage}
-        )
-        outcome = ask(world)
-        assert (outcome.status, names(outcome), reasons(outcome)) == ("failed", [], {"A": "status", "B": "blacklist"})
-        outcome = ask(world, preset("documented", second_pass_needs_source=True))
-        assert reasons(outcome) == {"A": "status", "B": "no_data"}
-
-    def test_by_the_code_input_that_is_nowhere_complete_stops_the_task(self):
-        """Of 100 files 80 are there: more than ten are missing and less than 90 % are found."""
-        found = frozenset(f"f{number}" for number in range(80))
-        world = users_pool(replicas={"ds": {"A": found}})
-        code = preset("documented", incomplete_input=True)
-        stopped = ask(world, code, chunk_=chunk(100))
-        assert (stopped.status, stopped.stopped_by) == ("failed", "incomplete_input")
-        assert names(ask(world, code, chunk_=chunk(100), codes={"AI": "1"})) == ["A"]
-        assert names(ask(world, chunk_=chunk(100))) == ["A"]
-
-    def test_datasets_at_different_queues_are_united(self):
-        """No queue has both: those that have one are taken, and the other dataset is moved."""
-        both = Chunk((Dataset("d1", (File("a", 2**31),)), Dataset("d2", (File("b", 2**31),))))
-        world = users_pool(replicas={"d1": {"A": None}, "d2": {"B": None}})
-        outcome = ask(world, chunk_=both)
-        assert sorted(names(outcome)) == ["A", "B"]
-        assert reasons(outcome)["C"] == "no_data"
-
     def test_virtual_placement_gives_way_to_real_replicas_and_is_not_moved_to(self):
         relations = {"A": (Relation("A"),), "V": (Relation("V"), Relation("X_VP_DISK", default_write=False))}
         known = {"relations": relations, "storages": {"X_VP_DISK": Storage("X_VP_DISK", "V", space_free=1000)}}
@@ -153,23 +75,6 @@ class TestInput:
 
 
 class TestStops:
-    @pytest.mark.parametrize(
-        ("totals", "tag"),
-        [
-            (UserTotals(running_jobs=101), "cap_running_jobs"),
-            (UserTotals(queued_jobs=201), "cap_queued_jobs"),
-            (UserTotals(running_cores=801), "cap_running_cores"),
-            (UserTotals(queued_cores=1601), "cap_queued_cores"),
-        ],
-    )
-    def test_a_user_over_a_cap_waits(self, totals, tag):
-        """More than the cap running, or more than twice as many queued; merges go on."""
-        caps = Config({"prio_mgr.CAP_RUNNING_USER_JOBS": 100, "prio_mgr.CAP_RUNNING_USER_CORES": 800})
-        world = users_pool(user_totals={"jane": totals}, config=caps)
-        outcome = ask(world)
-        assert (outcome.status, outcome.stopped_by) == ("waiting", tag)
-        assert ask(world, chunk_=chunk(1, is_merging=True)).status == "assigned"
-
     def test_a_working_group_has_caps_of_its_own(self):
         caps = Config({"prio_mgr.CAP_RUNNING_GROUP_JOBS": 10})
         world = users_pool(user_totals={"higgs": UserTotals(11), "jane": UserTotals(11)}, config=caps)
@@ -178,44 +83,8 @@ class TestStops:
         assert ask(world, working_group="higgs").stopped_by == "cap_running_jobs"
         assert ask(world).status == "assigned"
 
-    def test_a_user_over_the_quota_goes_no_further(self):
-        """By the page the task is throttled, which does not age it; being near the quota is no matter."""
-        for rules, status in ((DOCUMENTED, "waiting"), (PANDA, "failed")):
-            outcome = ask(users_pool(quotas={"jane": Quota(ok=False)}), rules)
-            assert (outcome.status, outcome.stopped_by) == (status, "global_quota")
-        near = users_pool(quotas={"jane": Quota(near=True)})
-        assert (ask(near).stopped_by, ask(near, PANDA).stopped_by) == ("", "global_quota_near")
-
-    def test_a_task_without_queues_is_tried_again_in_20_minutes_by_the_page_and_60_by_the_code(self):
-        world = users_pool(queue("A", status="offline"), replicas={"ds": {"A": None}})
-        world = replace(world, queues={"A": world.queues["A"]})
-        assert ask(world).retry_after == 20 * 60
-        assert ask(world, PANDA).retry_after == 60 * 60
-
 
 class TestTemporaryProblems:
-    def test_by_the_page_a_queue_with_too_many_jobs_is_skipped(self):
-        """Queued above 2 * max(20, running): 41 where nothing runs, 61 where 30 run. The code has another rule."""
-        stats = jobs(A={"activated": 40}, B={"activated": 41, "running": 1}, C={"activated": 60, "running": 30})
-        assert reasons(ask(users_pool(job_stats=stats))) == {"A": "", "B": "cap", "C": ""}
-        assert reasons(ask(users_pool(job_stats=stats), PANDA)) == {"A": "overloaded", "B": "overloaded", "C": ""}
-
-    def test_failed_and_closed_jobs_must_be_fewer_than_twice_those_finished_and_than_five(self):
-        """By the page everywhere; the code leaves out any queue with a closed job, and asks on crowded ones."""
-        failures = {1: {"A": Failures(4, 0, 0), "B": Failures(3, 2, 0), "C": Failures(5, 2, 4)}}
-        world = users_pool(failures=failures)
-        assert reasons(ask(world)) == {"A": "", "B": "badsite", "C": ""}
-        assert reasons(ask(world, PANDA)) == {"A": "", "B": "closed", "C": "closed"}
-
-    def test_a_user_with_too_many_jobs_at_a_queue_goes_elsewhere(self):
-        """100 jobs wait at A, 60 of them jane's, who may have half of 100 there."""
-        there = {SHARE: {"jane": UserJobs(60, 0), "_total": UserJobs(100, 60)}}
-        world = users_pool(user_stats={"A": there}, job_stats=jobs(A={"activated": 100, "running": 60}))
-        assert reasons(ask(world)) == {"A": "", "B": "", "C": ""}
-        crowded = {SHARE: {"jane": UserJobs(61, 0), "_total": UserJobs(100, 60)}}
-        outcome = ask(replace(world, user_stats={"A": crowded}), user="jane")
-        assert outcome.verdict(outcome.ask.pool.rows["A"]).reason == "badsite"
-
     def test_by_the_code_a_task_may_leave_its_input_if_every_queue_with_it_has_a_problem(self):
         there = {SHARE: {"jane": UserJobs(500, 0), "_total": UserJobs(500, 300)}}
         stats = jobs(A={"activated": 500, "running": 300})
@@ -228,20 +97,6 @@ class TestTemporaryProblems:
 
 
 class TestUsersChoice:
-    def test_lists_of_queues_hold_by_the_code_only_with_the_rule_for_them(self):
-        lists = {"includedSite": ["A", "B*"], "excludedSite": "B"}
-        assert reasons(ask(users_pool(), PANDA, parameters=lists)) == {"A": "", "B": "", "C": ""}
-        for rules, codes in ((PANDA, {"LS": "1"}), (DOCUMENTED, {})):
-            chosen = ask(users_pool(), rules, parameters=lists, codes=codes)
-            assert reasons(chosen) == {"A": "", "B": "excluded", "C": "notincluded"}
-
-    def test_named_queues_may_be_closed_to_the_brokerage(self):
-        world = users_pool(queue("A", status="brokeroff"), queue("B"))
-        assert reasons(ask(world))["A"] == "status"
-        assert names(ask(world, site="A")) == ["A"]
-        assert reasons(ask(world, site="A"))["B"] == "nonpreassigned"
-        assert "A" in names(ask(world, parameters={"includedSite": ["A"]}, codes={"LS": "1"}))
-
     def test_a_task_whose_own_queue_is_out_cannot_go_on(self):
         """The task is given A, which is offline though others are not: it fails by the code; by the page it gets A."""
         world = users_pool(queue("A", status="offline"), queue("B"))
@@ -257,47 +112,6 @@ class TestUsersChoice:
         world = users_pool(job_stats=stats, used_queues={1: frozenset({"C"})})
         assert names(ask(world, preset("documented", used_queues_first=True))) == ["C", "B", "A"]
         assert names(ask(world)) == ["B", "A", "C"]
-
-
-class TestQueues:
-    @pytest.mark.parametrize(
-        ("fields", "reason"),
-        [
-            ({"status": "test"}, "status"),
-            ({"status": "paused"}, ""),
-            ({"fairsharepolicy": "type=any:0%"}, "zeroshare"),
-            ({"corecount": 8}, "cpucore"),
-            ({"maxrss": 1000}, "lowmemory"),
-            ({"minrss": 2000}, "highmemory"),
-            ({"maxwdir": 299}, "disk"),
-            ({"catchall": "gpu"}, "gpu_architecture"),
-            ({"releases": ()}, "cache"),
-            ({"type": "production"}, "wrong_type"),
-            ({"maxtime": 1023}, "shortwalltime"),
-            ({"params": {"max_io_intensity": 10}}, "max_io_intensity"),
-        ],
-    )
-    def test_each_filter_has_its_reason(self, fields, reason):
-        """A job of 1500 MB, one file of 1 GiB, a second for each MiB, under the rules of the code."""
-        work = {"work_disk_count": 0, "ram_count": 1500, "io_intensity": 100}
-        found = ask(users_pool(queue("A", **fields), queue("B"), replicas=EVERYWHERE), PANDA, **work)
-        assert reasons(found) == {"A": reason, "B": ""}
-
-    def test_pilots_storage_and_quotas_count(self):
-        world = users_pool(
-            pilots={"A": Pilots(1, 0), "B": Pilots(0, 0), "C": Pilots(1, 0), "NUC_Q": Pilots(1, 0)},
-            storages={"C": Storage("C", "C", space_free=199)},
-            quotas={"jane": Quota(endpoints_over=frozenset({"A"}))},
-        )
-        assert reasons(ask(world)) == {"A": "", "B": "nopilot", "C": "disk"}
-        assert reasons(ask(world, PANDA)) == {"A": "local_quota", "B": "nopilot", "C": "disk"}
-
-    def test_hospital_queues_are_the_last_resort(self):
-        world = users_pool(queue("A_HOSPITAL"), queue("B"), replicas={"ds": {"A_HOSPITAL": None, "B": None}})
-        assert reasons(ask(world, PANDA)) == {"A_HOSPITAL": "hospital", "B": ""}
-        assert reasons(ask(world)) == {"A_HOSPITAL": "", "B": ""}
-        alone = replace(world, queues={"A_HOSPITAL": world.queues["A_HOSPITAL"]})
-        assert names(ask(alone, PANDA)) == ["A_HOSPITAL"]
 
 
 class TestNumberOfJobs:
