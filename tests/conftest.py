@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # A slow machine is no failure; on the machine that decides about a change the examples are the same every time.
-settings.register_profile("fairq", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("fairq", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("fairq"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "fairq")
 

@@ -97,7 +97,7 @@ def lines(draw):
     return words + draw(st.lists(st.sampled_from(WORDS), max_size=2))
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=400)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
 @given(words=lines())
 def test_a_line_is_understood_or_refused_in_one_line(words, capsys, monkeypatch):
     monkeypatch.setattr(Command, "invoke", lambda *_: None)

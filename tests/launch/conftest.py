@@ -22,12 +22,13 @@ PATIENCE = 120.0
 
 def until(is_so: Callable[[], Any], what: str = "it") -> Any:
     """Wait until *is_so*, and return what it says."""
-    end = time.monotonic() + PATIENCE
+    end, wait = time.monotonic() + PATIENCE, 0.02
     while True:
         if found := is_so():
             return found
         assert time.monotonic() < end, f"{what} did not come about"
-        time.sleep(0.05)
+        time.sleep(wait)
+        wait = min(wait * 1.5, 0.2)
 
 
 def is_alive(pid: int) -> bool:

@@ -60,7 +60,7 @@ JUNK = st.one_of(
 MUTATIONS = st.dictionaries(st.sampled_from(sorted(SOUND)), JUNK, min_size=1, max_size=6)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(MUTATIONS | JUNK, st.sampled_from(["documented", "panda"]))
 def test_a_bad_queue_is_handled_or_refused_by_name_and_breaks_nothing(odd, rules):
     queue = {**SOUND, **odd} if isinstance(odd, dict) else odd
@@ -99,7 +99,7 @@ MAPS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(MAPS, st.sampled_from(["x86_64-el9-gcc13-opt", "#x86_64", "&nvidia-a100", "(a|b)-el9#aarch64"]))
 def test_a_bad_software_map_is_handled_or_refused_by_name_and_breaks_nothing(odd, architecture):
     asked = {"architecture": architecture, "transHome": "Athena-24.0.1", "container_name": None}

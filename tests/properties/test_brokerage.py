@@ -22,7 +22,7 @@ from fairq.engine.brokerage.production.flow import broker_production, production
 PLANS = {"managed": production_plan(), "user": analysis_plan()}
 """The plan of each flow, by the label of a task that takes it."""
 
-EXAMPLES = settings(max_examples=60)
+EXAMPLES = settings(max_examples=25)
 SEEDS = st.integers(0, 2**32)
 
 every_flow = pytest.mark.parametrize(("label", "rules"), list(product(PLANS, RULES)))

@@ -15,7 +15,7 @@ from fairq.common.records import AccountingRecord
 from fairq.engine.negotiation.groups import quota_tree
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=75)
 @given(
     st.lists(group_slots, min_size=1, max_size=14),
     st.dictionaries(
@@ -82,7 +82,7 @@ def entitlement(me, priority, demand, pie):
         satisfied |= more
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(
     st.integers(4, 40),
     st.dictionaries(

@@ -325,7 +325,7 @@ class Generator:
         return ad
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**32))
 def test_many_expressions_over_many_rows_give_what_the_library_gives(seed):
     """

@@ -202,7 +202,7 @@ def plainly(job, shared, policy):
     return needs.requirements._replace(owner=owner, group=group), needs.user_priority, needs.real_priority
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(
     st.lists(st.tuples(AD, st.none() | AD, st.none() | AD, st.integers(-3, 12)), min_size=1, max_size=6)
     | st.lists(st.tuples(ODD_AD, st.none() | ODD_AD, st.none() | ODD_AD, st.integers(-3, 12)), min_size=1, max_size=6),

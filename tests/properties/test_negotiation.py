@@ -109,7 +109,7 @@ def check_columns(pool, htcondor):
 
 
 @given(pools, st.booleans())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_jobs_by_column_are_decided_as_jobs_one_by_one(pool, htcondor):
     """Under both sets of rules."""
     check_columns(pool, htcondor)
@@ -133,14 +133,14 @@ def of_many_kinds(draw):
 
 
 @given(of_many_kinds(), st.booleans())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_whom_the_limit_leaves_a_fraction_of_a_slot_is_refused_as_one_by_one(pool, htcondor):
     """Where a slot is left for some of the kinds of jobs, and for others none."""
     check_columns(pool, htcondor)
 
 
 @given(pools)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_no_slot_stays_free_that_suits_an_idle_job(pool):
     """Unless a quota, a ceiling or a concurrency limit is what stopped its submitter."""
     ads, queues, decision = hold(pool)
@@ -164,7 +164,7 @@ def test_no_slot_stays_free_that_suits_an_idle_job(pool):
     first=st.integers(0, 60),
     considered=st.booleans(),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_what_one_leaves_the_others_share_by_the_ratio(size, priorities, first, considered):
     """B and C want more than there is: what A does not take they share inversely to priority, within a slot."""
     queues = {"a@x": [jobs(first)] if first else [], "b@x": [jobs(size)], "c@x": [jobs(size)]}

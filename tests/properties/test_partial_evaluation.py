@@ -51,7 +51,7 @@ job = st.fixed_dictionaries(
 
 
 @pytest.mark.parametrize("side", list(Side))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(ads=slots, job=job, text=expressions, parts=st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=18, max_size=18))
 def test_reduced_expressions_have_the_values_of_an_evaluation(side, ads, job, text, parts):
     """Whatever is left of the numbers, the rows that are true are the same, and so is every number."""

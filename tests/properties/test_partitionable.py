@@ -36,7 +36,7 @@ RULES = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(
     machines=st.lists(machine, min_size=1, max_size=5),
     wants=st.lists(st.lists(st.tuples(st.integers(1, 12), job), max_size=3), min_size=1, max_size=3),
@@ -82,7 +82,7 @@ host = st.tuples(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     hosts=st.lists(host, min_size=1, max_size=5),
     wants=st.lists(st.lists(st.tuples(st.integers(1, 4), asked), min_size=1, max_size=4), min_size=1, max_size=3),

@@ -31,7 +31,7 @@ job = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.lists(slot, min_size=1, max_size=8), job, st.sampled_from(EXPRESSIONS))
 def test_what_is_put_together_has_the_values_of_each(slots, job, text):
     ads, expression = AdColumns(slots, now=0), parse(text)

@@ -18,7 +18,7 @@ ENDED = frozenset({"finished", "failed", "cancelled", "closed"})
 NOW = 1_800_000_000.0
 HOUR = 3600.0
 SEEDS = st.integers(0, 2**32)
-EXAMPLES = settings(max_examples=80)
+EXAMPLES = settings(max_examples=40)
 
 every_rules = pytest.mark.parametrize("rules", RULES)
 

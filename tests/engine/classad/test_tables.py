@@ -23,7 +23,7 @@ def same(columns, expected):
 
 
 @given(st.lists(ads, min_size=1, max_size=8), st.integers(1, 4))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_a_table_reads_like_its_ads(drawn, at_once):
     table = AdTable()
     for first in range(0, len(drawn), at_once):
@@ -54,7 +54,7 @@ def test_columns_put_read_like_those_of_the_ads(drawn):
 
 
 @given(st.lists(ads, min_size=1, max_size=6), st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 def test_changed_columns_read_like_changed_ads(drawn, data):
     """Twice changed, and with what is read before or after the change."""
     columns, expected = AdColumns(drawn), drawn

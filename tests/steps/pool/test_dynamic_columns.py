@@ -38,7 +38,7 @@ families = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(families=families, lone=st.lists(child, max_size=2))
 def test_ads_by_column_are_those_of_single_slots(families, lone):
     """Whatever its family advertises, a dynamic slot inherits the same, in the same order."""
