@@ -15,7 +15,7 @@ from fairq.cli.options import DryRun, Now, parse_duration
 from fairq.cli.output import emit
 from fairq.cli.queue_options import Reason, confirm_many, job_editor, report
 from fairq.cli.selection_options import SELECTION, selected
-from fairq.cli.submit_program import attribute_of, notification_of
+from fairq.cli.submit_program import attribute_of, mail_commands
 from fairq.errors.base import UsageError
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ _COMMANDS = {
     "accounting_group": "AcctGroup",
     "batch_name": "JobBatchName",
     "notification": "JobNotification",
+    "notify_all_ended": "NotifyAllEnded",
     "rank": "Rank",
     "concurrency_limits": "ConcurrencyLimits",
 }
@@ -110,7 +111,7 @@ def edit(
         "max_retries": None if retries is None else str(retries),
         "accounting_group": group,
         "batch_name": batch_name,
-        "notification": None if mail is None else notification_of(mail),
+        **({} if mail is None else mail_commands(mail)),
         "rank": rank,
         "concurrency_limits": limits,
     }

@@ -17,7 +17,7 @@ from fairq.cli.single_dash import SEPARATOR
 from fairq.cli.submission import queued, submitter_here
 from fairq.cli.submit_dag import SUFFIX, submit_dag
 from fairq.cli.submit_defaults import submit_defaults
-from fairq.cli.submit_program import attribute_of, items_of, notification_of, program_of
+from fairq.cli.submit_program import attribute_of, items_of, mail_commands, program_of
 from fairq.cli.submit_script import script_as_options
 from fairq.cli.tools import SUBMIT
 from fairq.common.inputs import STANDARD_INPUT, read_bytes
@@ -36,7 +36,8 @@ _LINE = re.compile(r"\s*\+?[A-Za-z_][\w.]*\s*=[^\n]*", re.ASCII)
 
 
 _OPTIONS = {
-    "allowed_execute_duration": "time", "max_retries": "retries", "notification": "mail", "request_cpus": "cpus",
+    "allowed_execute_duration": "time", "max_retries": "retries", "notification": "mail",
+    "notify_all_ended": "mail", "request_cpus": "cpus",
     "request_memory": "mem", "request_gpus": "gpus",
 }  # fmt: skip
 """Options that have another name than their submit command, or a second one."""
@@ -138,7 +139,12 @@ def submit(
     retries: Annotated[
         int | None, Option("--retries", metavar="N", min=0, help="Runs to add until one exits with 0.")
     ] = None,
-    mail: Annotated[Text, _option("--mail", "Mail on end, fail or all [default: none].", "WHEN")] = None,
+    mail: Annotated[
+        Text, _option("--mail", "Mail: end, fail, or all: once, when all have ended [none].", "WHEN")
+    ] = None,
+    notify_command: Annotated[
+        Text, _option("--notify-command", "Command in place of the mail of --mail all.", "COMMAND")
+    ] = None,
     each: Annotated[
         list[str] | None, Option("--each", metavar="ITEM", help="Item to queue a job for; repeatable.")
     ] = None,
@@ -222,7 +228,8 @@ def submit(
         "getenv": "true" if getenv else None,
         "allowed_execute_duration": None if time is None else str(parse_duration(time, "--time")),
         "max_retries": None if retries is None else str(retries),
-        "notification": None if mail is None else notification_of(mail),
+        **({} if mail is None else mail_commands(mail)),
+        "notify_command": notify_command,
         "concurrency_limits": concurrency_limits,
         "input": input_file,
         "output": output_file,
@@ -231,6 +238,8 @@ def submit(
         "initialdir": initialdir,
         "environment": environment,
     }
+    if notify_command is not None:
+        commands["notify_all_ended"] = "true"
     given = {name: value for name, value in commands.items() if value is not None}
     defaults = submit_defaults(invocation.settings)
     for text in attribute or []:

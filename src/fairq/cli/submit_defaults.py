@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fairq.cli.submit_program import environment_of, notification_of
+from fairq.cli.submit_program import environment_of, mail_commands
 
 if TYPE_CHECKING:
     from fairq.cli.invocation import Invocation
@@ -60,7 +60,9 @@ def submit_defaults(settings: Settings) -> SubmitDefaults:
     if settings["submit.getenv"]:
         names["getenv"], commands["getenv"] = "submit.getenv", "true"
     if settings["submit.mail"] != "none":
-        names["notification"], commands["notification"] = "submit.mail", notification_of(settings["submit.mail"])
+        wanted = mail_commands(settings["submit.mail"])
+        commands |= wanted
+        names |= dict.fromkeys(wanted, "submit.mail")
     return SubmitDefaults(commands, {**names, "environment": "submit.env"}, settings["submit.env"])
 
 

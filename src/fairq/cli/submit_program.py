@@ -15,8 +15,8 @@ from fairq.errors.pool import InvalidSubmitValueError, UnreadableDescriptionErro
 if TYPE_CHECKING:
     from fairq.steps.jobs.submit import Program
 
-_MAILS = {"end": "complete", "fail": "error", "all": "always"}
-"""The values of ``--mail``, with those of the command notification."""
+_MAILS = {"end": ("complete", "false"), "fail": ("error", "false"), "all": ("never", "true")}
+"""The values of ``--mail``, with those of the commands notification and notify_all_ended."""
 
 _VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -84,11 +84,11 @@ def items_of(each: list[str] | None, file: str | None) -> list[str] | None:
     return items
 
 
-def notification_of(text: str) -> str:
-    """Return the value of the command notification for that of ``--mail``; raises UsageError."""
+def mail_commands(text: str) -> dict[str, str]:
+    """Return the submit commands for a value of ``--mail``; raises UsageError."""
     if text not in _MAILS:
         raise UsageError(message=f"--mail {text}: give {', '.join(list(_MAILS)[:-1])} or {list(_MAILS)[-1]}")
-    return _MAILS[text]
+    return dict(zip(("notification", "notify_all_ended"), _MAILS[text], strict=True))
 
 
 def attribute_of(text: str) -> tuple[str, str]:

@@ -15,7 +15,8 @@ from fairq.state.location import exists, make_directory, resolve_for_writing
 
 CYCLE = "negotiation cycle"
 BROKERAGE = "brokerage run"
-_SUFFIXES = {CYCLE: ".cycle", BROKERAGE: ".broker"}
+MAIL = "mail about ends"
+_SUFFIXES = {CYCLE: ".cycle", BROKERAGE: ".broker", MAIL: ".mail"}
 
 
 def lock_file(state: Path, what: str = CYCLE) -> Path:
@@ -27,8 +28,8 @@ def lock_file(state: Path, what: str = CYCLE) -> Path:
 def cycle_lock(path: Path, what: str = CYCLE) -> Iterator[None]:
     """Hold the lock of *what* on a state file; the system lets go of it however the process ends.
 
-    The lock is on a file `<state>.cycle` (or `.broker`) beside the state file, which is gone again afterwards. Who may
-    open it is who may open the state.
+    The lock is on a file `<state>.cycle` (or `.broker`, `.mail`) beside the state file, which is gone again afterwards.
+    Who may open it is who may open the state.
 
     Raises:
         CycleUnderWayError: another process holds it.

@@ -126,6 +126,8 @@ HONOURED: dict[str, tuple[str, Any]] = {
     "cron_month": ("cron_month = 1,7", {"CronMonth": "1,7"}),
     "cron_day_of_week": ("cron_day_of_week = 7", {"CronDayOfWeek": "7"}),
     "max_running": ("max_running = 3", {"MaxRunning": 3}),
+    "notify_all_ended": ("notify_all_ended = true", {"NotifyAllEnded": True}),
+    "notify_command": ("notify_command = say 'all done'", {"NotifyCommand": "say 'all done'"}),
     "max_idle": ("max_idle = 3", {"JobMaterializeMaxIdle": 3}),
     "max_materialize": ("max_materialize = 3", {"JobMaterializeLimit": 3}),
 }  # fmt: skip

@@ -90,6 +90,8 @@ SIMPLE: tuple[Simple, ...] = (
     Simple("want_graceful_removal", "WantGracefulRemoval", "expression"),
     Simple("next_job_start_delay", "NextJobStartDelay", "expression"),
     Simple("keep_claim_idle", "KeepClaimIdle", "expression"),
+    Simple("notify_all_ended", "NotifyAllEnded", "boolean"),
+    Simple("notify_command", "NotifyCommand", "text"),
     Simple("after", "After", "list"),
     Simple("after_ok", "AfterOk", "list"),
     Simple("after_failed", "AfterFailed", "list"),
@@ -177,7 +179,10 @@ def spellings(command: str) -> tuple[str, ...]:
     return (command, *others) if attribute == command else (command, *others, attribute)
 
 
-_BESIDE = {"accounting_group": ("my.accountinggroup", "my.acctgroup", "accounting_group_user", "nice_user")}
+_BESIDE = {
+    "notify_all_ended": ("notification", "jobnotification"),
+    "accounting_group": ("my.accountinggroup", "my.acctgroup", "accounting_group_user", "nice_user"),
+}
 
 
 def said_by(command: str) -> tuple[str, ...]:

@@ -55,6 +55,8 @@ _HONOURED: dict[str, str] = {
     "how many jobs, and how they begin": "queue hold",
     "what a job waits for (fairq's own, see [running.md](running.md#waiting))": """
         after after_ok after_failed begin max_running""",
+    "word of the end of all jobs of a cluster (fairq's own, see [running.md](running.md#mail))": """
+        notify_all_ended notify_command""",
     "when it starts": """
         deferral_time deferral_window deferral_prep_time cron_minute cron_hour cron_day_of_month cron_month
         cron_day_of_week""",

@@ -28,7 +28,7 @@ def renew_promises(state: State, settings: Settings, decision: CycleDecision, ac
     former = {one.number: one for one in stored if one.job is not None}
     promises: list[Promise] = []
     if patience is not None and (former or jobs.has_idle_since(state, actor.time - patience)):
-        from fairq.engine.simulation.simulation import limited  # most pools do without
+        from fairq.engine.simulation.promises import limited  # most pools do without
         from fairq.steps.simulate.forecast import LIKELY, Forecaster
 
         simulation = Forecaster.of_state(state, settings, actor.time).simulation(LIKELY)

@@ -56,6 +56,7 @@ GROUP = "AcctGroup"
 """The attribute of an accounting group, which an edit gives together with what follows from it."""
 
 _READ_LATE = (
+    "notifyallended notifycommand "
     "jobmaxretries retryuntil jobsuccessexitcode jobnotification notifyuser jobbatchname leavejobinqueue onexithold "
     "onexitholdreason onexitholdsubcode onexitremove periodichold periodicholdreason periodicholdsubcode "
     "periodicrelease periodicremove"

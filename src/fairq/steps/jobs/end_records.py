@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from fairq.common.past import EndedJob
 from fairq.common.records import Ad, JobRange, JobStatus, Launch, Run
-from fairq.state import ended_jobs, jobs, launches, runs, waits
+from fairq.state import ended_jobs, jobs, launches, runs, untold, waits
 from fairq.state.connection import State
 from fairq.steps.jobs.conditions import has_failed
 from fairq.steps.jobs.waits import Ended, let_follow
@@ -18,6 +18,9 @@ from fairq.steps.launch.values import read_if_usable
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
+
+WANTED = "NotifyAllEnded"
+"""The attribute of jobs that ask for word when all of their cluster have ended."""
 
 _AT_ONCE = 10_000
 """Maximum number of ended jobs that one cycle deletes, to limit its duration."""
@@ -42,6 +45,11 @@ def record_ended(
             ad = shared[job.ad_id]
             facts += (Ended(one.cluster, one.first_proc, one.last_proc, has_failed(one, ad, end)) for one in own)
     ended_jobs.add(state, records)
+    told = {
+        job.cluster for job in leaving if not job.schedd and (shared[job.ad_id] | (job.own or {})).get(WANTED) is True
+    }
+    if told:
+        untold.add(state, told)
     let_follow(state, facts, end)
 
 

@@ -33,7 +33,7 @@ from fairq.steps.jobs.groups import unknown_group
 from fairq.steps.jobs.name import job_name
 from fairq.steps.jobs.waits import settle
 from fairq.steps.launch import events
-from fairq.steps.launch.launchers import is_launching
+from fairq.steps.launch.launchers import is_launching, runs_as_owner
 from fairq.steps.launch.values import unusable_literals
 from fairq.steps.mail import WANTED
 from fairq.steps.rights import check_submitters
@@ -226,12 +226,19 @@ def check(made: Submission, settings: Settings) -> None:
             raise JobAttributeError(attribute=error.attribute, problem=error.problem)
     _check_user_priorities(made, settings)
     made.warnings += _unknown_groups(made, settings)
-    if not settings["mail.command"] and any(ad.get("JobNotification") in WANTED for ad in _ads(made)):
+    ads_of_all = _ads(made)
+    if runs_as_owner(settings) and any(ad.get("NotifyCommand") for ad in ads_of_all):
+        raise JobAttributeError(attribute="NotifyCommand", problem="the pool of this host sends mail only")
+    if not settings["mail.command"] and any(map(_wants_mail, ads_of_all)):
         made.warnings.append("notification mails nothing: mail.command is not set")
     if settings["launch.htcondor.spool"]:
         made.without_effect = [name for name in made.without_effect if not is_of_transfer(name)]
     if _is_skipped_together(settings) and _differ_in_needs(made):
         made.warnings.append(_SKIPPED)
+
+
+def _wants_mail(ad: Ad) -> bool:
+    return ad.get("JobNotification") in WANTED or (ad.get("NotifyAllEnded") is True and not ad.get("NotifyCommand"))
 
 
 def _ads(made: Submission) -> list[Ad]:

@@ -93,6 +93,10 @@ def turn(
 
             with begun.faults_held():
                 begun.result.notes += notify(path, settings, untold, begun.result.started, faults=begun.faults)
+        if match or launch:
+            from fairq.steps.launch.summary import tell_ended
+
+            begun.result.notes += tell_ended(path, settings, actor.time)
     return begun.result
 
 

@@ -1,0 +1,116 @@
+"""One word about all jobs of a cluster when the last one has ended: a mail, or a command of the owner's in its place.
+
+Word is given before it is noted that it was: after a crash in between, it is given again.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairq.common.past import EndedJob
+from fairq.common.quantities import counted, shown_time
+from fairq.common.records import Ad, JobStatus
+from fairq.errors.base import CycleUnderWayError
+from fairq.state import ended_jobs, job_ads, jobs, untold
+from fairq.state.connection import reading, writing
+from fairq.state.cycle_lock import MAIL, cycle_lock
+from fairq.steps.jobs.conditions import has_failed
+from fairq.steps.jobs.name import job_name
+from fairq.steps.launch.launchers import runs_as_owner
+from fairq.steps.launch.values import read_if_usable
+from fairq.steps.mail import Mailer
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
+
+COMMAND = "NotifyCommand"
+"""The attribute of jobs with a command in place of the mail."""
+
+_MOST = 100_000
+_NAMED = 10
+"""Number of failed jobs that are named."""
+_LONGEST = 30.0
+"""Seconds that a command may take."""
+
+
+def tell_ended(path: Path, settings: Settings, now: int) -> list[str]:
+    """Give word of the clusters of which the last job has ended; return what went wrong."""
+    with reading(path) as state:
+        if not untold.clusters(state):
+            return []
+    try:
+        with cycle_lock(path, MAIL):
+            return _tell(path, settings, now)
+    except CycleUnderWayError:
+        return []  # another process gives it
+
+
+def _tell(path: Path, settings: Settings, now: int) -> list[str]:
+    notes: list[str] = []
+    with reading(path) as state:
+        clusters = [one for one in untold.clusters(state) if not jobs.select(state, cluster=one, schedd="")]
+    for cluster in clusters:
+        with reading(path) as state:
+            wanted = ended_jobs.Wanted(jobs=((cluster, None, None, ""),))
+            ended = [job for _, job in ended_jobs.page(state, wanted, _MOST)]
+            ads = job_ads.ads(state, {job.ad_id for job in ended})
+        if ended:
+            problem = _word(cluster, sorted(ended, key=lambda one: one.first_proc), ads, settings, now)
+            notes += [] if problem is None else [problem]
+        with writing(path) as state:
+            untold.remove(state, [cluster])
+    return notes
+
+
+def _word(cluster: int, ended: Sequence[EndedJob], ads: dict[int, Ad], settings: Settings, now: int) -> str | None:
+    first = ended[0]
+    ad = first.ad_of(ads[first.ad_id], first.first_proc)
+    bad = [job for job in ended if has_failed(job, ads[job.ad_id], now)]
+    count, failed = sum(map(len, ended)), sum(map(len, bad))
+    done = f"{counted(count, 'job')} of cluster {cluster} ended, {failed or 'none'} without success"
+    text = "\n".join([f"{done}.", "", *_lines(ad, ended, bad, now)]) + "\n"
+    command = read_if_usable(ad, COMMAND, now)
+    if isinstance(command, str) and command:
+        if runs_as_owner(settings):
+            return f"NotifyCommand of cluster {cluster} was not run: the pool of a host sends mail only"
+        facts = {"FAIRQ_CLUSTER": str(cluster), "FAIRQ_JOBS": str(count), "FAIRQ_FAILED": str(failed)}
+        return _run(cluster, command, text, facts)
+    to = read_if_usable(ad, "NotifyUser", now) or first.owner
+    return Mailer.of(settings).send(str(to), f"fairq: {done}", text)
+
+
+def _lines(ad: Ad, ended: Sequence[EndedJob], bad: Sequence[EndedJob], now: int) -> list[str]:
+    name = ad.get("JobBatchName")
+    lines = [f"Batch:     {name}"] if name else []
+    lines.append(f"Submitted: {shown_time(ended[0].queue_date)}")
+    lines.append(f"Ended:     {shown_time(max(job.end_time for job in ended))}")
+    directory, output = (read_if_usable(ad, name, now) for name in ("Iwd", "Out"))
+    if output:
+        others = " and those of the others" if sum(map(len, ended)) > 1 else ""
+        lines.append(f"Output:    {Path(directory or '/') / output}{others}")
+    lines += [f"{job_name(job.cluster, job.first_proc, job.last_proc)} {_how(job)}" for job in bad[:_NAMED]]
+    return [*lines, f"and {len(bad) - _NAMED} more"] if len(bad) > _NAMED else lines
+
+
+def _how(job: EndedJob) -> str:
+    if job.status != JobStatus.COMPLETED:
+        return f"was removed{f': {job.reason}' if job.reason else ''}"
+    return f"ended by signal {job.signal}" if job.signal is not None else f"ended with exit code {job.exit_code}"
+
+
+def _run(cluster: int, command: str, text: str, facts: dict[str, str]) -> str | None:
+    """Run the *command* of an owner with *text* as its input; return what went wrong."""
+    problem = f"NotifyCommand of cluster {cluster} failed"
+    try:
+        done = subprocess.run(
+            shlex.split(command), input=text.encode("utf-8", "surrogateescape"), env={**os.environ, **facts},
+            capture_output=True, timeout=_LONGEST, check=False,
+        )  # fmt: skip
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        return f"{problem}: {error}"
+    return f"{problem}: exit code {done.returncode}" if done.returncode else None
