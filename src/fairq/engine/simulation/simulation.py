@@ -23,7 +23,7 @@ from fairq.engine.negotiation.queue import Jobs
 from fairq.engine.simulation.pool import SimulatedPool, Tenant
 from fairq.engine.simulation.promises import Promise, limited
 from fairq.engine.simulation.queues import JobKey, Queues
-from fairq.engine.simulation.waiting import Waiting, WaitingJobs
+from fairq.engine.simulation.waiting_jobs import Waiting, WaitingJobs
 
 
 class Arrival(NamedTuple):

@@ -23,7 +23,7 @@ from fairq.engine.simulation.pool import SimulatedPool, Tenant
 from fairq.engine.simulation.promises import Promise
 from fairq.engine.simulation.queues import JobKey, Queues
 from fairq.engine.simulation.simulation import Arrival, Running, Simulation, Witness
-from fairq.engine.simulation.waiting import Waiting, WaitingJobs
+from fairq.engine.simulation.waiting_jobs import Waiting, WaitingJobs
 from fairq.state import claims, dynamic_slots, job_ads, jobs, reservations, slots, waits
 from fairq.state import pause as pauses
 from fairq.state.connection import State
