@@ -33,6 +33,7 @@ def cycle_view(document: Record, matches: Sequence[Record], *, dry_run: bool = F
             Column("Limit", "limit", two_places, level=4),
             Column("Matched", "matched"),
             Column("Weight", "matched_weight", short, level=6),
+            *([Column("Dominant", "dominant", level=1)] if "dominant" in document else []),
             *([Column("Refused", "rejected", level=3)] if explained else []),
             Column("Stopped by", "stopped"),
         ],
@@ -41,12 +42,14 @@ def cycle_view(document: Record, matches: Sequence[Record], *, dry_run: bool = F
     )
     # A stored match does not tell the slot that was carved for it.
     carved = bool(matches) and "dynamic_slot" in matches[0] and any(match["dynamic_slot"] for match in matches)
+    named = bool(matches) and "dominant" in matches[0]
     made = Table(
         columns=[
             Column("Job", "assigned"),
             Column("Submitter", "submitter"),
             Column("Slot", "slot"),
             *([Column("Dynamic", "dynamic_slot", level=2)] if carved else []),
+            *([Column("Dominant", "dominant", level=1), Column("Weight", "weight", short, level=4)] if named else []),
             Column("Reason", "reason", level=3),
             Column("Preempted", "preempted", _victim, level=1),
         ],

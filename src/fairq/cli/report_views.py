@@ -81,7 +81,8 @@ def _row(found: Report, line: Line) -> dict[str, Any]:
     keys: dict[str, Any] = dict(zip(found.by, line.keys, strict=True))
     if line.start_time is not None:
         keys["start_time"] = line.start_time
-    return {**keys, **_figures(found, line)}
+    named = {"dominant": found.dominant.get(line.keys[0])} if found.dominant else {}
+    return {**keys, **_figures(found, line), **named}
 
 
 def _figures(found: Report, line: Line) -> dict[str, Any]:
@@ -147,4 +148,5 @@ def _columns(found: Report) -> list[Column]:
         Column("WAIT", "wait_median", duration, "right", level=2),
         Column("WAIT95", "wait_95_percent", duration, "right", level=6),
         Column("CPU", "cpu_efficiency", _share, "right", level=3),
+        *([Column("DOMINANT", "dominant", align="left", level=1)] if found.dominant else []),
     ]

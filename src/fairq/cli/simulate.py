@@ -74,7 +74,7 @@ def simulate(
     """Simulate a trace of jobs under one or more policies, and compare them.
 
     TRACE is a log in the Standard Workload Format, or CSV or TSV with the columns submit and run (seconds, or ISO times
-    for submit) and optionally user, group, cpus, memory, limit, priority and status, or what sacct -X -P prints
+    for submit) and optionally user, group, cpus, memory, gpus, limit, priority and status, or what sacct -X -P prints
     (docs/slurm-site.md). It may be compressed by gzip. The times of submission are all
     dates (ISO or seconds since 1970), or all seconds from the start of the trace. The jobs arrive as in the trace. Each
     --every seconds, the simulation runs the cycle of fairq negotiate. Jobs run as long as in the trace: declared limits

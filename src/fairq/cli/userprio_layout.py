@@ -43,6 +43,7 @@ _COLUMNS = {
     "requested": _Column(10, ("Weighted", "Requested"), "Requested", 4),
     "floor": _Column(9, ("Submitter", "Floor"), "Floor", 5),
     "ceiling": _Column(9, ("Submitter", "Ceiling"), "Ceiling", 5),
+    "dominant": _Column(9, ("Dominant", "Resource"), "Dominant", 2),
 }
 
 _NO_DATA = "n/d"
@@ -212,4 +213,5 @@ _CELLS: dict[str, Callable[[Row, Listing], str]] = {
     "requested": lambda row, _: number(row.requested, 10, 0),
     "floor": lambda row, _: number(row.floor, 9, 2) if row.floor is not None and row.floor > 0 else "",
     "ceiling": lambda row, _: number(row.ceiling, 9, 2) if row.ceiling is not None and row.ceiling > -1 else "",
+    "dominant": lambda row, _: row.dominant or "",
 }

@@ -197,7 +197,7 @@ def _use_colour(row: Row, found: Listing) -> str:
 
 
 def _side(name: str) -> Literal["left", "right"]:
-    return "left" if name in ("name", "surplus") else "right"
+    return "left" if name in ("name", "surplus", "dominant") else "right"
 
 
 def _cell(name: str, row: Row | Listing, found: Listing) -> str:

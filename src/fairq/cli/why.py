@@ -137,6 +137,11 @@ def _details(document: dict[str, Any]) -> list[str]:
             lines.append(f"'fairq queue --start {document['subject']}' looks up to 14 days ahead.")
     elif "alternatives" in document and "start" not in document:
         lines.append(f"The pool is large: 'fairq queue --start {document['subject']}' estimates its place and start.")
+    if document["kind"] == "job" and document.get("dominant"):
+        weight = _short(document["weight"])
+        lines.append(
+            f"Its dominant resource is {document['dominant']}: it weighs as much as {weight} cores of the pool."
+        )
     lines += map(overrun_sentence, document.get("overruns", ()))
     lines += [f"Job {of['example']}: {of['would_help']}" for of in document.get("reasons", ()) if of["too_large"]]
     if "compare" in document:
@@ -154,7 +159,7 @@ def _job(document: dict[str, Any]) -> list[Table]:
         _first(document, "slot_requirements", "Slot clauses that reject the job", _REFUSALS),
         _table(document, "slots", "Slots by first failed test", _LOST),
         _first(document, "users", "Users of the matching slots", _USERS),
-        Table(_ENTITLED, [stopped_by(document["submitter_state"])], title="Submitter"),
+        _first({"submitters": [document["submitter_state"]]}, "submitters", "Submitter", _ENTITLED),
         _table(document, "groups", "Quotas of its group and the groups above", _QUOTAS),
     ]
 
@@ -198,7 +203,11 @@ def _first(document: dict[str, Any], key: str, title: str, columns: list[Column]
     if len(records) > _MOST_LINES:
         title = f"{title}: the first {_MOST_LINES} of {len(records)}"
     shown = records[:_MOST_LINES]
-    return Table(columns, list(map(stopped_by, shown)) if columns is _ENTITLED else shown, title=title)
+    if columns is not _ENTITLED:
+        return Table(columns, shown, title=title)
+    if any("dominant" in record for record in shown):
+        columns = [*columns, Column("Dominant", "dominant", level=2)]
+    return Table(columns, list(map(stopped_by, shown)), title=title)
 
 
 def _short(value: Any) -> str:

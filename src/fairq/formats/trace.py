@@ -26,6 +26,7 @@ class TraceJob(NamedTuple):
     memory: int | None = None
     limit: int | None = None
     priority: int = 0
+    gpus: int = 0
 
 
 class Trace(Struct):

@@ -16,7 +16,7 @@ from fairq.formats.source import opened
 from fairq.formats.swf import looks_like_swf, read_swf
 from fairq.formats.trace import LONGEST, Trace, TraceJob
 
-COLUMNS = ("submit", "run", "user", "group", "cpus", "memory", "limit", "priority", "status")
+COLUMNS = ("submit", "run", "user", "group", "cpus", "memory", "limit", "priority", "status", "gpus")
 _EPOCH = 946_684_800
 _LARGEST = 1 << 31
 """Most characters in a trace."""
@@ -187,6 +187,7 @@ def _job(trace: Trace, clock: _Clock, name: str, line: int, cells: dict[str, str
         memory=memory,
         limit=number("limit", None) or None,
         priority=number("priority", 0, -_HIGHEST, _HIGHEST) or 0,
+        gpus=number("gpus", 0) or 0,
     )
 
 

@@ -73,6 +73,7 @@ class Key(Struct, frozen=True):
         unset: the word that means None for a value which cannot be the empty text.
         optional: whether the empty text unsets it although it has a default.
         spaces: whether a string may hold white space.
+        holds: what a list holds.
         without_effect: why the setting changes nothing in this version; empty if it does.
         difference: for a point, the statements of text and program; None for any other setting.
         since: the version of the program that introduced a point; older versions did as documented.
@@ -93,6 +94,7 @@ class Key(Struct, frozen=True):
     unset: str = ""
     optional: bool = False
     spaces: bool = False
+    holds: str = "names"
     without_effect: str = ""
     difference: Difference | None = None
     since: tuple[int, ...] = ()
@@ -150,7 +152,7 @@ class Key(Struct, frozen=True):
             "boolean": "true or false",
             "string": "a text" if self.spaces else "a text without white space",
             "expression": "a ClassAd expression",
-            "list": "a list of names",
+            "list": f"a list of {self.holds}",
             "option": "a number, a text or a list of texts",
             "choice": _any_of([f'"{choice}"' for choice in self.choices]),
         }

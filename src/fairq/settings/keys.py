@@ -60,7 +60,14 @@ _NEGOTIATOR = (
     macro("negotiator", "negotiator_use_slot_weights", "boolean", True,
         "Count slots by their weight. false: each slot counts as 1."),
     macro("negotiator", "slot_weight", "expression", "Cpus",
-        "Weight of a slot whose ad has no SlotWeight."),
+        "Weight of a slot whose ad has no SlotWeight. dominant: a match weighs as much as its largest share of any"
+        " resource of the pool, times the pool's cores."),
+    own("negotiator", "dominant_resources", "list", (),
+        "Resources that dominant weights count besides cores. If unset: memory, GPUs and custom ones of the slots."),
+    own("negotiator", "resource_prices", "list", (),
+        "Values of resources on some slots for dominant weights, as GPUs = 8 if GPUs_DeviceName == \"A100\". The first"
+        " that applies counts; otherwise 1.",
+        holds="prices from 1e-9 to 1e9, as GPUs = 8 if GPUs_DeviceName == \"A100\""),
     macro("negotiator", "force_negotiator_slot_weight", "boolean", False,
         "Use slot_weight also for slots whose ad has a SlotWeight."),
     macro("negotiator", "negotiator_use_weighted_demand", "boolean", True,

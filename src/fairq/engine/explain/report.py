@@ -133,7 +133,11 @@ def submitter_rows(outcome: Outcome, wanted: Iterable[SubmitterDecision]) -> lis
     def ahead(of: SubmitterDecision) -> list[str]:
         return names[of.group][: bisect_left(priorities[of.group], of.effective_priority)]
 
-    return [_submitter_row(found, ahead(found)) for found in wanted]
+    rows = [_submitter_row(found, ahead(found)) for found in wanted]
+    if outcome.decision.dominant is None:
+        return rows
+    dominant = outcome.decision.dominant.of_submitters
+    return [{**row, "dominant": dominant.get(row["submitter"])} for row in rows]
 
 
 def _submitter_row(found: SubmitterDecision, ahead: list[str]) -> Document:

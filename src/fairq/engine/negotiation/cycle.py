@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from fairq.common.records import JobRange
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.removal import removable
+from fairq.engine.classad import evaluate_in_columns
 from fairq.engine.classad.budget import NOBODY, Payer, evaluate_for
+from fairq.engine.dominance import DominantResources
 from fairq.engine.negotiation.autoclusters import Autoclusters
 from fairq.engine.negotiation.budgets import Clock, Stopwatch
 from fairq.engine.negotiation.candidates import CandidateLists
@@ -24,9 +26,9 @@ from fairq.engine.negotiation.concurrency import ConcurrencyLimits
 from fairq.engine.negotiation.decision import CycleDecision, Goal, GoalReached, StopReason
 from fairq.engine.negotiation.dynamic_slots import PslotPreemption, rolled_up
 from fairq.engine.negotiation.evaluation import RequestContext, ShapedExpressions
-from fairq.engine.negotiation.free_slots import FreeWeight, Taken
+from fairq.engine.negotiation.free_slots import FreeResources, FreeWeight, Taken
 from fairq.engine.negotiation.groups import Groups, deal_group_pies, deal_leftovers_of_groups
-from fairq.engine.negotiation.kind_slots import Kinds
+from fairq.engine.negotiation.kind_slots import GONE, Kinds
 from fairq.engine.negotiation.ledger import Ledger, RejectionObserver
 from fairq.engine.negotiation.limits import PieQuota
 from fairq.engine.negotiation.order import StaticRanks, static_ranks
@@ -37,17 +39,20 @@ from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.pool import (
     PoolSlots,
     candidate_slots,
+    pie_rows,
     show_negotiator_requirements,
+    size_of,
     slot_weights,
     slots_seen,
     slots_taking_part,
     slots_usable,
     users_of,
-    weights_in_pie,
+    with_pool,
 )
 from fairq.engine.negotiation.preemption import PreemptionCounts, permits_preemption
 from fairq.engine.negotiation.queue import Jobs, Queue
 from fairq.engine.negotiation.remote_attributes import Holders, InUse, find_holders, siblings_are_named
+from fairq.engine.negotiation.resource_shares import ResourceUse
 from fairq.engine.negotiation.rooms import Rooms
 from fairq.engine.negotiation.slices import Demands
 from fairq.engine.negotiation.submitters import (
@@ -117,7 +122,8 @@ class NegotiationCycle:
         stopwatch = None if clock is None or policy.budgets is None else Stopwatch(policy.budgets, clock)
         usable = slots_usable(pool.ads, policy)
         self._pool = pool = replace(pool, draining=pool.draining | frozenset(np.flatnonzero(~usable).tolist()))
-        self._policy, self._accountant, self._now, self._budget = policy, accountant, now, pool.ads.budget
+        self._policy = policy = with_pool(policy, pool.ads)
+        self._accountant, self._now, self._budget = accountant, now, pool.ads.budget
         if policy.rules == "htcondor":
             show_negotiator_requirements(pool.ads)
         weights = slot_weights(pool.ads, policy)
@@ -125,14 +131,17 @@ class NegotiationCycle:
         shared = slots_taking_part(pool.ads, policy) & usable
         candidates = candidate_slots(pool, policy)
         taken = Taken(candidates)
-        in_pie = weights_in_pie(pool.ads, weights, policy)
+        in_pie = pie_rows(pool.ads, weights, policy)
         self._groups = None
         if policy.quotas is not None:
             self._groups = Groups(pool.ads, weights, accountant, policy, now, round_robin_times)
         static = static_ranks(pool.ads, policy)
         holders = self._find_holders(sees_siblings=False)
-        free_weight = FreeWeight(in_pie, candidates & ~holders.held, pool.reserved)
-        partitions = self._find_partitions(candidates, holders, taken, free_weight)
+        partitions = self._find_partitions(candidates, holders)
+        free_weight = self._find_free_weight(in_pie, candidates & ~holders.held, partitions)
+        if partitions is not None and policy.partitionable_slots == "carve":
+            taken.use_up([row for row in partitions.parts if partitions.is_used_up(row)])
+            free_weight.take_all(sorted(taken.used_up))
         schedds = ScheddLimits(policy.max_jobs_running, jobs.queues)
         queues, kept_out = submitters_taking_part(jobs.queues, policy, now, self._budget)
         jobs = Jobs(queues, jobs.ads, jobs.kinds)
@@ -156,7 +165,7 @@ class NegotiationCycle:
             time=now,
             slots=int(np.count_nonzero(shared)),
             candidates=taken.left,
-            pie=float(sum(in_pie.tolist())),
+            pie=size_of(in_pie),
             min_slot_weight=self._least_weight(weights, shared, partitions),
             submitters=[*decisions.values(), *(decision_without(queue, accountant) for queue in kept_out)],
         )
@@ -178,7 +187,11 @@ class NegotiationCycle:
             cost=self.cost,
             running=holders.running,
             preemptions=PreemptionCounts(policy),
-            demands=Demands(jobs, accountant, self._groups, policy, least, self._budget, may_preempt=may_preempt),
+            demands=Demands(
+                *(jobs, accountant, self._groups, policy, least, self._budget),
+                may_preempt=may_preempt,
+                use=self._find_resource_use(in_pie, partitions) if may_preempt else None,
+            ),
             in_use=InUse(accountant, policy.resources_in_use),
             slots=pool.ads,
             now=now,
@@ -210,6 +223,7 @@ class NegotiationCycle:
             decision.time_budgets_used_up = sorted(ledger.stopwatch.used_up)
         decision.overruns = [] if self._budget is None else list(self._budget.overruns)
         decision.limits = self.concurrency.figures()
+        decision.dominant = self._dominant_resources()
         if len(self._pool.draining) == len(self._pool.names):
             for submitter in decision.submitters:
                 if submitter.stopped is StopReason.NO_SLOTS:
@@ -314,19 +328,51 @@ class NegotiationCycle:
             kinds.divide(Parts(partitions, policy, kinds.ties, kinds.holds, found.kinds, kinds.evaluation, preempted))
         return kinds
 
-    def _find_partitions(
-        self, candidates: NDArray[np.bool_], holders: Holders, taken: Taken, free_weight: FreeWeight
-    ) -> Partitions | None:
-        """Find the partitionable slots that are divided; those without a core left count as gone."""
+    def _find_partitions(self, candidates: NDArray[np.bool_], holders: Holders) -> Partitions | None:
+        """Find the partitionable slots that are divided."""
         policy = self._policy
         divided = divided_slots(self._pool.ads, policy.partitionable_slots, candidates, holders.held)
         if not divided.any():
             return None
-        partitions = Partitions(self._pool.ads, divided, policy.partitionable_slots, policy.modify_requests)
-        if policy.partitionable_slots == "carve":
-            taken.use_up([row for row in partitions.parts if partitions.is_used_up(row)])
-            free_weight.take_all(sorted(taken.used_up))
-        return partitions
+        return Partitions(self._pool.ads, divided, policy.partitionable_slots, policy.modify_requests, policy.dominant)
+
+    def _dominant_resources(self) -> DominantResources | None:
+        """Who uses what now, and what is taken by the matches."""
+        slots, dominant = self._pool.ads, self._policy.dominant
+        if dominant is None:
+            return None
+        found = DominantResources(dominant, slots, users_of(slots, self._policy))
+        for match in self.decision.matches.single:
+            amounts = None if match.carving is None else match.carving.amounts
+            found.add(match.submitter, found.of([match.slot], amounts))
+        for alike in self.decision.matches.alike:
+            found.add(alike.submitter, found.of(alike.slots, None))
+        return found
+
+    def _find_resource_use(self, in_pie: NDArray[np.float64], partitions: Partitions | None) -> ResourceUse | None:
+        slots, dominant = self._pool.ads, self._policy.dominant
+        if dominant is None:
+            return None
+        undivided = np.ones(len(slots), np.bool_)
+        if self._policy.partitionable_slots == "carve" and partitions is not None:
+            undivided = ~evaluate_in_columns("DynamicSlot", slots, {}).is_true()
+            undivided[partitions.rows] = False
+        return ResourceUse(dominant.weights(slots), in_pie, users_of(slots, self._policy), undivided)
+
+    def _find_free_weight(
+        self, in_pie: NDArray[np.float64], free: NDArray[np.bool_], partitions: Partitions | None
+    ) -> FreeWeight | FreeResources:
+        if self._policy.dominant is None:
+            return FreeWeight(in_pie[0], free, self._pool.reserved)
+        names = [f"request{name.lower()}" for name in self._policy.dominant.resources]
+
+        def asked() -> NDArray[np.bool_]:
+            """Which resources the kinds of jobs ask for that may still find a slot; all ask for cores."""
+            kinds = (self._autoclusters.kinds[kind] for kind in np.flatnonzero(self.kinds.status != GONE).tolist())
+            found = {name for ad in kinds for name in names if ad.get(name, 0) != 0}
+            return np.array([name in found or not place for place, name in enumerate(names)])
+
+        return FreeResources(in_pie, free, self._pool.reserved, partitions, asked)
 
     def _least_weight(
         self, weights: NDArray[np.float64], shared: NDArray[np.bool_], partitions: Partitions | None

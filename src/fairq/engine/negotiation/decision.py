@@ -13,6 +13,7 @@ from fairq.common.records import JobRange
 from fairq.engine.accounting.charges import SlotKey
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.classad.budget import Overrun
+from fairq.engine.dominance import DominantResources
 from fairq.engine.negotiation.budgets import Budget
 from fairq.engine.negotiation.pieces import Carving
 from fairq.engine.negotiation.rejections import Rejections
@@ -246,7 +247,8 @@ class CycleDecision(Struct):
     every group, and *round_robin_times* when each was last dealt a remainder (seconds since 1970), which the
     next cycle wants to know. *problems* are what is odd about the groups configured. *overruns* are the expressions
     that took longer than their budget. *dropped* are matches that were taken back, since their jobs were not there
-    any more, or not as they were, when the decision was to be stored.
+    any more, or not as they were, when the decision was to be stored. *dominant* has the dominant resources, if weights
+    are dominant.
     """
 
     rules: str
@@ -268,6 +270,7 @@ class CycleDecision(Struct):
     time_budgets_used_up: list[Budget] = field(default_factory=list)
     overruns: list[Overrun] = field(default_factory=list)
     dropped: list[Match] = field(default_factory=list)
+    dominant: DominantResources | None = None
 
 
 class GoalReached(Exception):  # noqa: N818 - no error: the cycle has answered its question

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from copy import copy
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairq.engine.distinct import distinct
 from fairq.engine.negotiation.limits import Limits
 from fairq.engine.negotiation.pool import ReservedSlots
 from fairq.engine.negotiation.preemption import NONE, PREEMPT_STATES, PreemptState
 from fairq.engine.quotas.enforcement import Freed
+from fairq.engine.weights import tolerance
+
+if TYPE_CHECKING:
+    from fairq.engine.negotiation.partitionable import Partitions
 
 
 class Taken:
@@ -71,6 +76,13 @@ class FreeWeight:
         self.total = float(left.sum())
         self._reserved = reserved
 
+    def for_all(self) -> float:
+        """Return the weight to divide among all submitters, without that of reserved slots."""
+        left = self.total
+        for weight, _ in self.reserved():
+            left -= weight
+        return max(0.0, left)
+
     def reserved(self) -> list[tuple[float, Callable[[str], bool]]]:
         """Return for each reservation the weight of its slots that is still free, and who may use it."""
         return [(sum(self._left[row] for row in one.rows), one.admits) for one in self._reserved]
@@ -95,6 +107,81 @@ class FreeWeight:
         self._left[slot] = left - taken
         total = self.total - taken
         self.total = total if total > 0 else 0.0
+
+
+class FreeResources:
+    """The free weight of every resource: with dominant weights, a match takes some of each.
+
+    What is divided is that of the scarcest resource: so much can be given out, whatever the jobs take. A resource
+    counts as long as somebody can take it: a job that asks for it, or any job, with a slot that is not divided.
+
+    Args:
+        rows: the weight of every slot in the pie, a row for each resource.
+        free, reserved: as of `FreeWeight`.
+        partitions: the divided slots; None: there are none.
+        asked: returns which resources the jobs ask for that may still find a slot.
+    """
+
+    def __init__(
+        self,
+        rows: NDArray[np.float64],
+        free: NDArray[np.bool_],
+        reserved: Sequence[ReservedSlots],
+        partitions: Partitions | None,
+        asked: Callable[[], NDArray[np.bool_]],
+    ) -> None:
+        self._weights, self._reserved, self._partitions, self._asked = rows, reserved, partitions, asked
+        self._left: NDArray[np.float64] = np.where(free, rows, 0.0)
+        self._counted: NDArray[np.bool_] = rows.max(axis=0) > 0
+        self._nothing = tolerance(float(rows.sum(axis=1).max()))
+        self._undivided = np.ones(len(free), np.bool_)
+        if partitions is not None:
+            self._undivided[partitions.rows] = False
+        self._taken: list[int] = []
+        self._carved: list[int] = []
+        """Slots of which something was taken since the last look."""
+
+    @property
+    def total(self) -> float:
+        """The free weight of the resource of which most is left."""
+        left = self._rows().sum(axis=1)
+        return float(left.max()) if left.max() > self._nothing else 0.0
+
+    def for_all(self) -> float:
+        """Return the weight to divide among all submitters, without that of reserved slots."""
+        rows = self._rows()
+        return self._scarcest(rows.sum(axis=1) - sum(rows[:, one.rows].sum(axis=1) for one in self._reserved))
+
+    def reserved(self) -> list[tuple[float, Callable[[str], bool]]]:
+        """Return for each reservation the weight of its slots that is still free, and who may use it."""
+        rows = self._rows()
+        return [(self._scarcest(rows[:, one.rows].sum(axis=1)), one.admits) for one in self._reserved]
+
+    def all_reserved(self) -> list[tuple[float, Callable[[str], bool]]]:
+        """Return for each reservation the weight of all its slots in the pie, and who may use them."""
+        return [(float(self._weights[:, one.rows].sum(axis=1).min()), one.admits) for one in self._reserved]
+
+    def take_all(self, slots: Iterable[int]) -> None:
+        """Take all the rest of each of these slots."""
+        self._taken.extend(slots)
+
+    def take(self, slot: int, weight: float | None = None) -> None:
+        """Take what a match took of a divided slot, or without a *weight* all its rest."""
+        (self._taken if weight is None or not self._counted[slot] else self._carved).append(slot)
+
+    def _rows(self) -> NDArray[np.float64]:
+        """The free weight of each resource in every slot."""
+        if self._carved and self._partitions is not None:
+            carved = distinct(self._carved)
+            self._left[:, carved] = self._partitions.weights_left(carved)
+        self._left[:, self._taken] = 0.0
+        self._carved, self._taken = [], []
+        return self._left
+
+    def _scarcest(self, left: NDArray[np.float64]) -> float:
+        can_be_taken = self._asked() | self._left[:, self._undivided].any(axis=1)
+        found = left[(left > self._nothing) & can_be_taken]
+        return float(found.min()) if len(found) else 0.0
 
 
 class SlotClass(NamedTuple):

@@ -19,7 +19,7 @@ from fairq.engine.negotiation.leftovers import Line, deal_among_groups
 from fairq.engine.negotiation.limits import PieQuota
 from fairq.engine.negotiation.pie import deal_pie, line_for_leftovers
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.pool import weights_in_pie
+from fairq.engine.negotiation.pool import pie_rows, size_of
 from fairq.engine.negotiation.queue import Jobs
 from fairq.engine.negotiation.remote_attributes import InUse
 from fairq.engine.negotiation.submitters import Submitter
@@ -56,7 +56,7 @@ def pool_size(slots: AdColumns, weights: NDArray[np.float64], policy: Negotiatio
         partitionable = evaluate_in_columns("PartitionableSlot", slots, {}).is_true()
         cpus = evaluate_in_columns("Cpus", slots, {}).as_rank(1.0)
         weights = np.where(partitionable, cpus, weights)
-    return float(sum(weights_in_pie(slots, weights, policy).tolist()))
+    return size_of(pie_rows(slots, weights, policy))
 
 
 class Groups:

@@ -26,7 +26,7 @@ from fairq.engine.negotiation.decision import (
     SubmitterDecision,
 )
 from fairq.engine.negotiation.evaluation import Ask, RequestContext
-from fairq.engine.negotiation.free_slots import FreeWeight, Taken
+from fairq.engine.negotiation.free_slots import FreeResources, FreeWeight, Taken
 from fairq.engine.negotiation.kind_slots import Kinds
 from fairq.engine.negotiation.limits import Limits, PieRules
 from fairq.engine.negotiation.partitionable import jobs_in_slot
@@ -101,7 +101,7 @@ class Ledger(Struct, frozen=True):
     groups: Groups | None
     schedds: ScheddLimits
     taken: Taken
-    free_weight: FreeWeight
+    free_weight: FreeWeight | FreeResources
     keys: Sequence[SlotKey]
     cost: Sequence[float]
     running: Sequence[str | None]

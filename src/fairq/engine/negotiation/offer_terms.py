@@ -60,7 +60,7 @@ class ReducedTerms:
         tests: where the Requirements of both sides are true.
         tests_raised: the same for the job that asks for the raised amounts.
         ranks: the sort keys.
-        weight: the weight of slots; None: each counts 1.
+        weight: the weight of slots; None: each counts 1, or weights are dominant.
     """
 
     def __init__(
@@ -89,10 +89,12 @@ class ReducedTerms:
         for test in self._tests_raised:
             suits_raised &= test(rest, parts)
         amounts = partitions.carved(self._asked, self._raised, suits_raised, rest, parts)
-        cost = np.ones(len(parts))
-        if self._weight is not None:
-            before, after = self._weight(rest, parts), self._weight(rest - amounts, parts)
-            cost = price(before, after, partitions.share(amounts, parts))
+        cost = partitions.dominant_price(amounts, parts)
+        if cost is None:
+            cost = np.ones(len(parts))
+            if self._weight is not None:
+                before, after = self._weight(rest, parts), self._weight(rest - amounts, parts)
+                cost = price(before, after, partitions.share(amounts, parts))
         return Offer(self._asked, suits, amounts, cost, [rank(rest, parts) for rank in self._ranks])
 
 
@@ -109,7 +111,7 @@ class TermsFinder:
         self._works = True
         on_slots = [_REQUIREMENTS, _SLOT_WEIGHT, policy.slot_weight, policy.pre_job_rank, policy.post_job_rank]
         self._gpus_read_by_slots = _names_gpus(columns_read(on_slots, "target", partitions.ads))
-        if policy.use_slot_weights:
+        if policy.use_slot_weights and policy.dominant is None:
             try:
                 self._weight = self._find_weight(self._reducer.reduced({}))
             except NotReducedError:

@@ -168,6 +168,9 @@ class EvaluatedTerms:
     ) -> NDArray[np.float64]:
         """The weight of a match with each of *parts*, of which it takes *amounts*."""
         partitions, policy = self._partitions, self._weighing
+        dominant = partitions.dominant_price(amounts, parts)
+        if dominant is not None:
+            return dominant
         before = slot_weights(partitions.ads, policy, parts)
         if not policy.use_slot_weights or not len(parts):
             return before

@@ -17,6 +17,7 @@ from fairq.common.expression_form import attribute
 from fairq.common.records import Ad
 from fairq.engine.classad import AdColumns, Expression, evaluate_in_columns, parse
 from fairq.engine.classad.kinds import UNDEFINED_KIND
+from fairq.engine.dominance import Dominance
 from fairq.engine.negotiation.pieces import (
     Carving,
     assigned_gpus,
@@ -51,6 +52,7 @@ class Partitions:
         divided: which of them are divided.
         rule: how; under ``whole``, a slot without a claim left remains a candidate until a job is to have it.
         modifications: how requests are raised, by resource; None: as HTCondor does by default.
+        dominant: what resources weigh, if a match weighs as much as its largest share of one.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class Partitions:
         divided: NDArray[np.bool_],
         rule: PartitionableSlots = "carve",
         modifications: Mapping[str, Expression] | None = None,
+        dominant: Dominance | None = None,
     ) -> None:
         self._needs_claim = rule == "carve"
         self._pool = ads
@@ -91,6 +94,9 @@ class Partitions:
         self._gpus: dict[int, Ad] = {}
         """The attributes that name the GPUs left, of the parts from which some were taken."""
         self._gpus_shown = True
+        self._dominant = dominant
+        self._rates = None if dominant is None else dominant.rates(self.ads, self.resources)
+        """The weight of a unit of each resource in each part."""
 
     def requests(self) -> list[Expression]:
         """Expressions that read what the jobs request of the resources."""
@@ -128,6 +134,23 @@ class Partitions:
         """The share of the cores that each of *parts* had at first, in the *amounts* carved out of it."""
         shares: NDArray[np.float64] = amounts[0] / np.maximum(self._cores[parts], 1.0)
         return shares
+
+    def dominant_price(self, amounts: NDArray[np.float64], parts: NDArray[np.intp]) -> NDArray[np.float64] | None:
+        """The weights of the *amounts* carved out of *parts*: of the largest one; None: weights are not dominant."""
+        if self._rates is None:
+            return None
+        found: NDArray[np.float64] = (amounts * self._rates[:, parts]).max(axis=0)
+        return found
+
+    def weights_left(self, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        """The weight that the slots *rows* have left of each resource with a dominant weight."""
+        assert self._dominant is not None and self._rates is not None
+        parts = [self.parts[row] for row in rows.tolist()]
+        left = self.left[:, parts] * self._rates[:, parts]
+        places = {name.lower(): place for place, name in enumerate(self.resources)}
+        nothing = np.zeros(len(parts))
+        found = [places.get(name.lower()) for name in self._dominant.resources]
+        return np.array([nothing if place is None else left[place] for place in found])
 
     def with_enough(self, amounts: tuple[float, ...]) -> NDArray[np.bool_]:
         """The parts that have as much left of every resource; none if the job takes nothing."""
@@ -230,10 +253,12 @@ class Partitions:
         parts = np.flatnonzero((amounts <= self.left).all(axis=0))
         if not len(parts) or not policy.use_slot_weights:
             return 1.0 if len(parts) else float("inf")
-        self.show()
-        before = slot_weights(self.ads, policy, parts)
-        self.show(self.left - amounts)
-        costs = before - slot_weights(self.ads, policy, parts)
+        costs = self.dominant_price(amounts, parts)
+        if costs is None:
+            self.show()
+            before = slot_weights(self.ads, policy, parts)
+            self.show(self.left - amounts)
+            costs = before - slot_weights(self.ads, policy, parts)
         return float(costs[costs > 0].min(initial=np.inf))
 
     def show(self, left: NDArray[np.float64] | None = None) -> None:

@@ -215,14 +215,12 @@ class Pie:
 
     def _cut(self, room: float, wanting: Mapping[str, Wanting]) -> dict[str, Slice]:
         """Cut what is free, at most *room*, into slices; reserved slots are divided among those who may use them."""
-        left = self._ledger.free_weight.total
         apart = []
         for weight, admits in self._ledger.free_weight.reserved():
-            left -= weight
             admitted = {name: user for name, user in wanting.items() if admits(name)}
             if admitted and weight > 0:
                 apart.append((weight, admitted))
-        found = slices(min(max(0.0, left), room), wanting)
+        found = slices(min(self._ledger.free_weight.for_all(), room), wanting)
         for weight, admitted in apart:
             for name, more in slices(min(weight, room), admitted).items():
                 own = found[name]

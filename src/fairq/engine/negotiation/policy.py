@@ -8,6 +8,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from fairq.engine.classad import Expression
+from fairq.engine.dominance import Dominance
 from fairq.engine.negotiation.autoclusters import SignificantAttributes
 from fairq.engine.negotiation.budgets import TimeBudgets
 from fairq.engine.negotiation.requests import default_modifications
@@ -41,6 +42,7 @@ class NegotiationPolicy(Struct, frozen=True, kw_only=True):
         use_slot_weights: measure in slot weights; otherwise every slot counts 1.
         slot_weight: the weight of a slot whose ad has none (`SLOT_WEIGHT`).
         force_slot_weight: use *slot_weight* even where the ad has its own.
+        dominant: the weight of a match is its largest share of a resource, whatever the ads say; None: it is not.
         ignore_user_priorities: no limits; the order of submitters stays.
         ignore_job_ranks: leave the jobs' Rank out of the order of candidates.
         static_ranks: rank every slot once for all jobs, by what its own ad says.
@@ -110,6 +112,7 @@ class NegotiationPolicy(Struct, frozen=True, kw_only=True):
     use_slot_weights: bool
     slot_weight: Expression
     force_slot_weight: bool
+    dominant: Dominance | None = None
     ignore_user_priorities: bool
     ignore_job_ranks: bool
     pre_job_rank: Expression

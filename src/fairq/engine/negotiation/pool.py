@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from fairq.common.names import natural_key
@@ -21,12 +21,10 @@ from fairq.engine.classad import (
 )
 from fairq.engine.classad.column import ABSENT
 from fairq.engine.classad.kinds import INTEGER, REAL, UNDEFINED_KIND
+from fairq.engine.dominance import Dominance
 from fairq.engine.negotiation.pieces import Carved
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.slot_names import SlotNames
-
-if TYPE_CHECKING:
-    pass
 
 
 class ReservedSlots(Struct, frozen=True):
@@ -150,11 +148,14 @@ def slot_weights(
     """The weight of every slot, or of *rows* (Accountant.cpp, GetSlotWeight; matchmaker.cpp, obtainAdsFromCollector).
 
     Its own SlotWeight, or if that is not a number the pool's SLOT_WEIGHT; 1 if that is negative, not a number or too
-    large, and always if slot weights are off.
+    large, and always if slot weights are off. Dominant weights are those of all that a slot has.
     """
     size = len(slots) if rows is None else len(rows)
     if not policy.use_slot_weights:
         return np.ones(size)
+    if policy.dominant is not None:
+        weights: NDArray[np.float64] = dominance(slots, policy).weights(slots, rows).max(axis=0)
+        return weights
 
     def of_pool() -> NDArray[np.float64]:
         known = as_fetched(slots, policy, policy.slot_weight) if rows is None else slots
@@ -177,16 +178,58 @@ def weights_by(own: NDArray[np.float64] | None, of_pool: Callable[[], NDArray[np
     return np.where((weights >= 0) & (weights <= HEAVIEST), weights, 1.0)
 
 
+def dominance(slots: AdColumns, policy: NegotiationPolicy) -> Dominance:
+    """The dominant weights of the policy, in the pool of these *slots* unless it is known."""
+    assert policy.dominant is not None
+    known = policy.dominant.units
+    return policy.dominant if known else policy.dominant.of_pool(slots, _counted(slots, policy))
+
+
+def with_pool(policy: NegotiationPolicy, slots: AdColumns) -> NegotiationPolicy:
+    """The policy in the pool of these *slots*: it knows what their resources weigh."""
+    if policy.dominant is None:
+        return policy
+    known, quotas = dominance(slots, policy), policy.quotas
+    if quotas is not None:
+        quotas = replace(quotas, demand=replace(quotas.demand, dominant=known))
+    return replace(policy, dominant=known, quotas=quotas)
+
+
+def _counted(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[np.bool_]:
+    """The slots that count in the size of the pool."""
+    counted = slots_taking_part(slots, policy) & slots_usable(slots, policy)
+    if policy.pool_size is not None:
+        known = as_fetched(slots, policy, policy.pool_size)
+        counted = counted & evaluate_in_columns(policy.pool_size, known, {}).is_true()
+    return counted
+
+
+def pie_of(slots: AdColumns, policy: NegotiationPolicy) -> float:
+    """The weight of all slots that count."""
+    return size_of(pie_rows(slots, slot_weights(slots, policy), policy))
+
+
+def size_of(rows: NDArray[np.float64]) -> float:
+    """The size of the pool by its `pie_rows`; with dominant weights all of any resource weighs as much as all cores."""
+    return float(max(map(sum, rows.tolist())))
+
+
+def pie_rows(slots: AdColumns, weights: NDArray[np.float64], policy: NegotiationPolicy) -> NDArray[np.float64]:
+    """The weight of every slot in the size of the pool: one row, or with dominant weights one for each resource.
+
+    *weights* are those of the slots.
+    """
+    if policy.dominant is None:
+        return weights_in_pie(slots, weights, policy)[None]
+    return weights_in_pie(slots, dominance(slots, policy).weights(slots), policy)
+
+
 def weights_in_pie(slots: AdColumns, weights: NDArray[np.float64], policy: NegotiationPolicy) -> NDArray[np.float64]:
     """The weight of every slot in the size of the pool; 0 if it does not count, or is not usable.
 
     A GhostMultiplier multiplies it (matchmaker.cpp, sumSlotWeights).
     """
-    counted = slots_taking_part(slots, policy) & slots_usable(slots, policy)
-    if policy.pool_size is not None:
-        known = as_fetched(slots, policy, policy.pool_size)
-        counted = counted & evaluate_in_columns(policy.pool_size, known, {}).is_true()
-    weights = np.where(counted, weights, 0.0)
+    weights = np.where(_counted(slots, policy), weights, 0.0)
     if "ghostmultiplier" in slots.names():
         weights = weights * np.maximum(evaluate_in_columns("GhostMultiplier", slots, {}).as_rank(1.0), 1.0)
     return weights

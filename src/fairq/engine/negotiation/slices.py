@@ -18,6 +18,7 @@ from fairq.engine.classad import EvaluationBudget
 from fairq.engine.classad.budget import NOBODY, Payer, evaluate_for
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.queue import Jobs
+from fairq.engine.negotiation.resource_shares import ResourceUse, Taking, filled
 from fairq.engine.quotas.demand import IdleDemand
 from fairq.engine.quotas.policy import DemandPolicy
 from fairq.engine.weights import rounded
@@ -126,6 +127,12 @@ def entitlements(pie: float, members: Mapping[str, Member]) -> dict[str, float]:
     return {name: part(place) for place, name in enumerate(names)}
 
 
+def demand_of(policy: NegotiationPolicy) -> DemandPolicy:
+    """Return how idle jobs are weighed without the settings of quotas."""
+    weighted, dominant = policy.use_slot_weights, policy.dominant
+    return DemandPolicy(weighted=weighted, slot_weight=policy.slot_weight, whole=False, dominant=dominant)
+
+
 class Demands:
     """The demand of all submitters of a cycle, as of the first time that somebody asks.
 
@@ -138,6 +145,7 @@ class Demands:
         budget: of evaluation.
         may_preempt: whether priority may ever preempt a job; otherwise idle jobs need not be weighed, and
             whoever has some counts as if it wanted all.
+        use: who uses which resources, where weights are dominant.
     """
 
     def __init__(
@@ -150,6 +158,7 @@ class Demands:
         budget: EvaluationBudget | None,
         *,
         may_preempt: bool,
+        use: ResourceUse | None = None,
     ) -> None:
         self._jobs = jobs
         self._accountant = accountant
@@ -158,6 +167,8 @@ class Demands:
         self._least = least
         self._budget = budget
         self._may_preempt = may_preempt
+        self._use = use if may_preempt else None
+        self._takings: dict[str, Taking] = {}
         self._members: dict[str, dict[str, Member]] | None = None
 
     def entitlements(self, group: str, limit: float | None, pool: float) -> dict[str, float]:
@@ -167,6 +178,9 @@ class Demands:
         groups all usable slots, otherwise those that no group holds.
         """
         members = self._sharing(group)
+        if self._use is not None:
+            takings = {name: self._takings[name] for name in members}
+            return filled(self._use.sizes_for(members, limit), takings)
         if limit is None:
             limit = pool - sum(
                 record.weighted_resources_used
@@ -197,10 +211,13 @@ class Demands:
         )
         for name in sorted({*idle, *holding}):
             record, group = accountant.record(name), ROOT_GROUP if groups is None else groups.group_of(name).name
-            demand = record.weighted_resources_used + idle.get(name, 0.0)
+            demand = wanted = record.weighted_resources_used + idle.get(name, 0.0)
             if record.ceiling >= 0:
                 demand = min(demand, float(record.ceiling))
-            found[group][name] = Member(accountant.effective_priority(name), demand)
+            priority = accountant.effective_priority(name)
+            found[group][name] = Member(priority, demand)
+            if self._use is not None:
+                self._takings[name] = self._use.taking(name, priority, demand, wanted)
         return found
 
     def _idle_weights(self) -> dict[str, float]:
@@ -208,12 +225,15 @@ class Demands:
         policy = self._policy
         if not self._may_preempt:
             return {queue.name: math.inf for queue in self._jobs.queues if queue.idle}
-        own = DemandPolicy(weighted=policy.use_slot_weights, slot_weight=policy.slot_weight, whole=False)
-        demand = IdleDemand(own if policy.quotas is None else policy.quotas.demand, self._jobs.ads, self._budget)
+        demand = IdleDemand(
+            demand_of(policy) if policy.quotas is None else policy.quotas.demand, self._jobs.ads, self._budget
+        )
         found: dict[str, float] = defaultdict(float)
         for queue in self._jobs.queues:
             if queue.idle:
                 evaluate_for(self._budget, Payer(queue.name, queue.name))
                 found[queue.name] += max(demand.of(queue.idle), job_count(queue.idle) * self._least)
+                if self._use is not None:
+                    self._use.want(queue.name, demand.of_resources(queue.idle))
         evaluate_for(self._budget, NOBODY)
         return found

@@ -6,8 +6,12 @@ The weight of an idle job is that of a slot with exactly the resources that the 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fairq.common.records import Ad, JobRange, job_count
 from fairq.engine.classad import (
@@ -32,6 +36,10 @@ class IdleDemand:
 
     def __init__(self, policy: DemandPolicy, ads: Mapping[int, Ad], budget: EvaluationBudget | None = None) -> None:
         self._policy, self._ads, self._budget = policy, ads, budget
+        self._requests = _REQUESTS
+        if policy.dominant is not None:
+            others = {f"request{name.lower()}": (name, 0) for name in policy.dominant.resources}
+            self._requests = _REQUESTS | {name: each for name, each in others.items() if name not in _REQUESTS}
         self._of_shared: dict[int, _Slot] = {}
         self._weights: dict[_Slot, float] = {}
 
@@ -46,6 +54,22 @@ class IdleDemand:
         self._weigh(slot for of_range in wanted for slot, _ in of_range)
         return sum((sum(self._weights[slot] * count for slot, count in of_range) for of_range in wanted), start=0.0)
 
+    def of_resources(self, idle: Sequence[JobRange]) -> NDArray[np.float64]:
+        """Return the weight of each resource that all *idle* jobs request, where weights are dominant."""
+        assert self._policy.dominant is not None
+        counts: Counter[_Slot] = Counter()
+        for jobs in idle:
+            for slot, count in self._slots(jobs):
+                counts[slot] += count
+        found = np.zeros(len(self._policy.dominant.resources))
+        for slot, count in counts.items():
+            found += count * self._policy.dominant.of_request(self._ad(slot))
+        return found
+
+    def _ad(self, slot: _Slot) -> dict[str, float]:
+        names = (name for name, _ in self._requests.values())
+        return {name: value for name, (_, value) in zip(names, slot, strict=True)}
+
     def _by_job(self, job_weight: Expression, jobs: JobRange) -> float:
         """Return the weight of a range by an expression that is evaluated in the job."""
         found = 0.0
@@ -56,7 +80,7 @@ class IdleDemand:
 
     def _slots(self, jobs: JobRange) -> Iterator[tuple[_Slot, int]]:
         """Yield the slots made for the jobs of a range, each with the number of its jobs."""
-        if _requests_anything(jobs.own) or _requests_anything(jobs.template):
+        if self._change_requests(jobs.own) or self._change_requests(jobs.template):
             yield from ((self._slot(job), count) for job, count in self._jobs(jobs))
             return
         if jobs.ad_id not in self._of_shared:
@@ -72,23 +96,25 @@ class IdleDemand:
         yield from ((jobs.ad_of(shared, proc), 1) for proc in range(jobs.first_proc, jobs.last_proc + 1))
 
     def _slot(self, job: Ad) -> _Slot:
-        slot: dict[str, float] = dict(_REQUESTS.values())
+        slot: dict[str, float] = dict(self._requests.values())
         for name, value in job.items():
-            if name.lower() in _REQUESTS:
+            if name.lower() in self._requests:
                 number = value if _is_number(value) else self._evaluated(expression_of(value), job)
                 if _is_number(number):
-                    slot[_REQUESTS[name.lower()][0]] = number
+                    slot[self._requests[name.lower()][0]] = number
         return tuple((type(value), value) for value in slot.values())
 
     def _weigh(self, slots: Iterable[_Slot]) -> None:
-        """Find the weights of slots by SLOT_WEIGHT, which is evaluated once for all of them."""
+        """Find the weights of slots by SLOT_WEIGHT, which is evaluated once for all of them, or dominant ones."""
         new = [slot for slot in dict.fromkeys(slots) if slot not in self._weights]
         if not new:
             return
-        names = [name for name, _ in _REQUESTS.values()]
-        ads = [{name: value for name, (_, value) in zip(names, slot, strict=True)} for slot in new]
-        columns = AdColumns(ads, budget=self._budget)
-        weights = evaluate_in_columns(self._policy.slot_weight, columns, {}).as_rank(math.nan).tolist()
+        ads = [self._ad(slot) for slot in new]
+        if self._policy.dominant is None:
+            columns = AdColumns(ads, budget=self._budget)
+            weights = evaluate_in_columns(self._policy.slot_weight, columns, {}).as_rank(math.nan).tolist()
+        else:
+            weights = [float(self._policy.dominant.of_request(ad).max()) for ad in ads]
         self._weights |= {slot: self._counted(weight, slot) for slot, weight in zip(new, weights, strict=True)}
 
     def _counted(self, weight: float, slot: _Slot) -> float:
@@ -100,9 +126,8 @@ class IdleDemand:
     def _evaluated(self, expression: Expression, job: Ad) -> Any:
         return evaluate_scalar(expression, job, budget=self._budget)
 
-
-def _requests_anything(overlay: Ad | None) -> bool:
-    return bool(overlay) and any(name.lower() in _REQUESTS for name in overlay or ())
+    def _change_requests(self, overlay: Ad | None) -> bool:
+        return bool(overlay) and any(name.lower() in self._requests for name in overlay or ())
 
 
 def _is_number(value: Any) -> bool:

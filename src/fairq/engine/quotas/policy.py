@@ -9,6 +9,7 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from fairq.engine.classad import Expression
+    from fairq.engine.dominance import Dominance
 
 QuotaModel = Literal["hierarchical", "flat"]
 
@@ -39,12 +40,14 @@ class DemandPolicy(Struct, frozen=True):
         slot_weight: the weight of a slot, evaluated for a slot with exactly the job's requests.
         whole: truncate each idle job's weight to a whole number.
         job_weight: the weight of an idle job, evaluated in its ad (`SCHEDD_SLOT_WEIGHT`); None: *slot_weight*.
+        dominant: the weight is the largest share of a resource; None: it is not.
     """
 
     weighted: bool
     slot_weight: Expression
     whole: bool
     job_weight: Expression | None = None
+    dominant: Dominance | None = None
 
 
 class QuotaPolicy(Struct, frozen=True, kw_only=True):

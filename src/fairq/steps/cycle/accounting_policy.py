@@ -31,3 +31,9 @@ def accounting_policy(settings: Settings) -> AccountingPolicy:
         count_preempted=settings["accounting.count_preempted"],
         exact_usage=settings["accounting.exact_usage"],
     )
+
+
+def is_dominant(settings: Settings) -> bool:
+    """Return whether a match weighs as much as its largest share of a resource."""
+    chosen: str = settings["negotiator.slot_weight"]
+    return chosen.strip().lower() == "dominant" and settings["negotiator.negotiator_use_slot_weights"]

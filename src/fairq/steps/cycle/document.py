@@ -84,7 +84,7 @@ def cycle_document(
 
     *explained* are the rejections with the slots lost to each test; None: nobody asked for them.
     """
-    document = {
+    document: dict[str, Any] = {
         "cycle": number,
         "time": decision.time,
         "rules": decision.rules,
@@ -103,6 +103,9 @@ def cycle_document(
         "rejections": [_rejection(of) for of in decision.rejections],
         "dropped": [_job(of.cluster, of.proc) for of in decision.dropped],
     }
+    if decision.dominant is not None:
+        document["dominant"] = names = decision.dominant.of_submitters
+        document["submitters"] = [{**of, "dominant": names.get(of["submitter"])} for of in document["submitters"]]
     if explained is not None:
         document["explanation"] = [{**_rejection(of.rejection), "lost": dict(of.lost)} for of in explained]
     return document
@@ -166,7 +169,7 @@ def match_document(cycle: Cycle, match: Match) -> dict[str, Any]:
             preempted["others"] = [_evicted(claim, None) for claim in evicted[1:]]
         if match.makes_room:
             preempted["slots"] = [cycle.slot_names[row] for row in match.victims]
-    return {
+    document: dict[str, Any] = {
         "job": _job(*match.request) if cycle.policy.report_job == "request" else assigned,
         "assigned": assigned,
         "submitter": match.submitter,
@@ -176,6 +179,11 @@ def match_document(cycle: Cycle, match: Match) -> dict[str, Any]:
         "preempted": preempted,
         "dynamic_slot": None if match.carving is None else cycle.carved[match.key].name,
     }
+    if cycle.decision.dominant is not None:
+        amounts = None if match.carving is None else match.carving.amounts
+        document["dominant"] = cycle.decision.dominant.of_match(match.slot, amounts)
+        document["weight"] = match.cost
+    return document
 
 
 def stored_match_document(match: MatchRecord) -> dict[str, Any]:

@@ -6,15 +6,20 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fairq.engine.classad import Expression, parse
+from fairq.engine.dominance import Dominance, Price
 from fairq.engine.negotiation.autoclusters import SignificantAttributes
 from fairq.engine.negotiation.budgets import TimeBudgets
 from fairq.engine.negotiation.policy import NegotiationPolicy, SkipBy, TieBreak
+from fairq.errors.base import ExpressionError
 from fairq.settings.rule_points.htcondor import NEGOTIATOR_POINTS, SCHEDD_POINTS
+from fairq.steps.cycle.accounting_policy import is_dominant
 from fairq.steps.cycle.quota_policy import parsed, parsed_if_set, quota_policy
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
 
+
+_LOWEST_PRICE, _HIGHEST_PRICE = 1e-9, 1e9
 
 _NO_PREFERENCE = parse("0")
 """The rank of every slot, where the setting is unset."""
@@ -40,6 +45,7 @@ def negotiation_policy(settings: Settings) -> NegotiationPolicy:
         use_slot_weights=settings["negotiator.negotiator_use_slot_weights"],
         slot_weight=expression("slot_weight"),
         force_slot_weight=settings["negotiator.force_negotiator_slot_weight"],
+        dominant=dominance(settings),
         ignore_user_priorities=settings["negotiator.negotiator_ignore_user_priorities"],
         ignore_job_ranks=settings["negotiator.negotiator_ignore_job_ranks"],
         static_ranks=settings["negotiator.negotiator_ignore_job_ranks"] and settings["negotiator.static_ranks"],
@@ -86,6 +92,32 @@ def negotiation_policy(settings: Settings) -> NegotiationPolicy:
         },
         **_rule_points(settings),
     )
+
+
+_PRICE = re.compile(r"\s*(\w+)\s*=\s*([0-9.eE+-]+)(?:\s+if\s+(.+))?\s*", re.DOTALL)
+
+
+def dominance(settings: Settings) -> Dominance | None:
+    """Return the weights of resources if *settings* say that a match weighs as much as its largest share of one.
+
+    Raises:
+        SettingValueError: a name or price is invalid.
+    """
+    chosen = settings["negotiator.dominant_resources"]
+    if not all(name.isidentifier() for name in chosen):
+        raise settings.refusal("negotiator.dominant_resources")
+    prices = tuple(_price(text, settings) for text in settings["negotiator.resource_prices"])
+    return Dominance(tuple(chosen), prices) if is_dominant(settings) else None
+
+
+def _price(text: str, settings: Settings) -> Price:
+    found = _PRICE.fullmatch(text)
+    try:
+        if found is None or not _LOWEST_PRICE <= (price := float(found[2])) <= _HIGHEST_PRICE:
+            raise ValueError(text)
+        return Price(found[1], price, None if found[3] is None else parse(found[3]))
+    except (ValueError, ExpressionError):
+        raise settings.refusal("negotiator.resource_prices") from None
 
 
 _OWN_WORDS = {"tie_break", "skip_by", "static_ranks"}

@@ -16,7 +16,7 @@ from fairq.engine.classad import evaluate_in_columns
 from fairq.engine.classad.budget import NOBODY, EvaluationBudget, Payer, evaluate_for
 from fairq.engine.negotiation.groups import pool_size, quota_tree
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.pool import slot_weights, users_of
+from fairq.engine.negotiation.pool import slot_weights, users_of, with_pool
 from fairq.engine.negotiation.queue import Jobs, SubmitterQueue
 from fairq.engine.quotas.demand import IdleDemand
 from fairq.engine.quotas.flat import FlatTurns
@@ -68,7 +68,7 @@ class Forecaster:
         Their allocations are those of the first round. *total* overrides the pool's size, in slot weight. Raises
         SettingValueError for an invalid expression.
         """
-        policy = negotiation_policy(settings)
+        policy = with_pool(negotiation_policy(settings), self._pool.slots.ads)
         if policy.quotas is None:
             return ()
         accountant = self._accountant(settings)

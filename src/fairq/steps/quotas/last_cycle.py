@@ -23,6 +23,12 @@ class LastFigures(Struct, frozen=True):
     overruns: tuple[dict[str, Any], ...] = ()
 
 
+def dominant_resources(state: State) -> dict[str, str]:
+    """Return the dominant resource of each submitter in the last cycle; none if weights were not dominant."""
+    found: dict[str, str] = (cycles.latest_decision(state) or {}).get("dominant", {})
+    return found
+
+
 def last_figures(state: State) -> LastFigures:
     """Return the groups of the last cycle; none if it had none, or if an older fairq ran it."""
     decision = cycles.latest_decision(state)

@@ -18,8 +18,9 @@ from fairq.common.periods import KINDS, Period, bucket_start, day_start, periods
 from fairq.engine.accounting.identity import ROOT_GROUP, assigned_group, is_group_name
 from fairq.state import report_figures, usage
 from fairq.state.connection import State, reading
-from fairq.steps.cycle.accounting_policy import accounting_policy
+from fairq.steps.cycle.accounting_policy import accounting_policy, is_dominant
 from fairq.steps.cycle.accounts import last_update
+from fairq.steps.quotas.last_cycle import dominant_resources
 from fairq.steps.reports.line import Line
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 OTHERS = "others"
 OF_JOBS = ("user", "submitter", "group", "slot", "machine")
 DIMENSIONS = (*OF_JOBS, *KINDS)
+_OF_PEOPLE = ("user", "submitter")
 _OF_SLOTS = ("slot", "machine")
 _IMPORTED = ("import", "earlier")
 
@@ -35,7 +37,8 @@ _IMPORTED = ("import", "earlier")
 class Report(Struct):
     """The *lines* of a report *by* at most two dimensions from *since* to *until*, and their *total*.
 
-    *charged* tells whether lines have charges; the ledger has none by slot. The lines include *edits*.
+    *charged* tells whether lines have charges; the ledger has none by slot. The lines include *edits*. *dominant* has
+    the dominant resources of the last cycle, if lines are of users or submitters.
     """
 
     since: int
@@ -45,6 +48,7 @@ class Report(Struct):
     total: Line
     charged: bool
     notes: list[str] = field(default_factory=list)
+    dominant: dict[str, str] = {}
 
 
 def report(
@@ -78,12 +82,21 @@ def report(
                 part.add_ended(state)
                 part.add_lost(state)
                 part.add_ledger(state)
+        dominant = dominant_resources(state) if is_dominant(settings) and by[0] in _OF_PEOPLE else {}
         lines = [line for part in parts for line in sorted(part.found.values(), key=_rank) if not line.is_empty]
     total = Line(())
     for line in lines:
         total.add(line)
     lines = _cut(lines, top)
-    return Report(since, until, tuple(by), lines, total, not of_slots, notes)
+    return Report(since, until, tuple(by), lines, total, not of_slots, notes, _by_key(by[0], dominant, groups))
+
+
+def _by_key(name: str, dominant: dict[str, str], groups: tuple[str, ...]) -> dict[str, str]:
+    """Return the dominant resources of all of each person."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for submitter, resource in dominant.items():
+        found[_key(name, submitter, "", groups)].add(resource)
+    return {key: ", ".join(sorted(resources)) for key, resources in found.items()}
 
 
 def _snapped(state: State, since: int, until: int, now: int, notes: list[str]) -> tuple[int, int]:

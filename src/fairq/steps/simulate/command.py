@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from operator import le
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -163,16 +164,17 @@ def _machines(text: str | None, trace: Trace) -> list[Machines]:
 
 def _misfits(machines: Sequence[Machines], trace: Trace) -> list[str]:
     """Return a warning if jobs of *trace* never start, since no one of *machines* has room for them."""
-    rooms = {(one.cpus, one.memory or AMPLE) for one in machines}
-    kinds = Counter((job.cpus, job.memory or 0) for job in trace.jobs)
-    large = [kind for kind in kinds if not any(kind[0] <= cpus and kind[1] <= memory for cpus, memory in rooms)]
+    rooms = {(one.cpus, one.memory or AMPLE, one.gpus) for one in machines}
+    kinds = Counter((job.cpus, job.memory or 0, job.gpus) for job in trace.jobs)
+    large = [kind for kind in kinds if not any(all(map(le, kind, room)) for room in rooms)]
     if not large:
         return []
     count = sum(kinds[kind] for kind in large)
     who, never = ("1 job asks", "never starts") if count == 1 else (f"{count} jobs ask", "never start")
-    needed = larger(machines, max(cpus for cpus, _ in large), max(memory for _, memory in large))
+    needed = larger(machines, *(max(kind[place] for kind in large) for place in range(3)))
     cure = f"give --slots {needed}" if needed else "correct the trace"
-    return [f"{who} for more cores or memory than any machine has, and {never}; {cure}"]
+    what = "cores, memory or GPUs" if any(gpus for *_, gpus in large) else "cores or memory"
+    return [f"{who} for more {what} than any machine has, and {never}; {cure}"]
 
 
 def _time(option: str, text: str | None, start: int) -> int | None:

@@ -16,6 +16,7 @@ from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.identity import ROOT_GROUP, assigned_group
 from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.decision import CycleDecision, Match
+from fairq.engine.negotiation.pool import pie_of
 from fairq.engine.simulation.fairness import Party, ShareMeter
 from fairq.engine.simulation.journal import Journal
 from fairq.engine.simulation.pool import SimulatedPool, Tenant
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
 EVERYBODY = "everybody"
 """The submitter that all jobs are charged to under first come, first served."""
 
-_REQUIREMENTS = as_expression("TARGET.Cpus >= RequestCpus && TARGET.Memory >= RequestMemory")
+_ROOM = "TARGET.Cpus >= RequestCpus && TARGET.Memory >= RequestMemory"
+_REQUIREMENTS, _WITH_GPUS = as_expression(_ROOM), as_expression(f"{_ROOM} && TARGET.GPUs >= RequestGPUs")
 _END_OF_TIME = 1 << 60
 
 _FRUITLESS = 1000
@@ -97,7 +99,7 @@ def replay(
     names = _Names(policy, accounting.group_names, _domain(policy.settings))
     columns = AdColumns(slots, trace.start)
     pool = SimulatedPool([str(ad["Name"]) for ad in slots], columns)
-    weight = float(sum(ad["Cpus"] for ad in slots)) if rules.use_slot_weights else float(len(slots))
+    weight = pie_of(columns, rules)
     journal = Journal([job.submit for job in trace.jobs], [job.run for job in trace.jobs])
     parties = _Parties(trace, names)
     factors = _factors(accountant, policy, parties)
@@ -192,7 +194,7 @@ class _Jobs:
         self._trace = trace
         self._names = names
         self._keeper = keeper
-        self._kinds: dict[tuple[int, int | None, int | None], int] = {}
+        self._kinds: dict[tuple[int, int | None, int, int | None], int] = {}
         self._has_limits = has_limits
         for job in trace.jobs:
             kind = self._kind(job)
@@ -203,11 +205,13 @@ class _Jobs:
                     "RequestMemory": job.memory or 0,
                     "Requirements": _REQUIREMENTS,
                 }
+                if job.gpus:
+                    self.ads[number] |= {"RequestGPUs": job.gpus, "Requirements": _WITH_GPUS}
                 if kind[-1] is not None:
                     self.ads[number]["AllowedExecuteDuration"] = kind[-1]
 
-    def _kind(self, job: TraceJob) -> tuple[int, int | None, int | None]:
-        return job.cpus, job.memory, job.limit if self._has_limits else None
+    def _kind(self, job: TraceJob) -> tuple[int, int | None, int, int | None]:
+        return job.cpus, job.memory, job.gpus, job.limit if self._has_limits else None
 
     def arrivals(self) -> Iterator[Arrival]:
         clusters: dict[str, int] = {}

@@ -11,21 +11,22 @@ from fairq.common.records import Ad
 from fairq.errors.simulation import InvalidChangeError
 from fairq.steps.pool.slot_ads import Platform, Shape, slot_ad
 
-_SHAPE = re.compile(r"(\d{1,7})(?:x(\d{1,7})c(?:(\d{1,7})([gt]))?)?", re.IGNORECASE)
+_SHAPE = re.compile(r"(\d{1,7})(?:x(\d{1,7})c(?:(\d{1,7})([gt]))?(?:(\d{1,4})gpus?)?)?", re.IGNORECASE)
 AMPLE = 1 << 31
 """Default memory (MB) and disk (KB) of slots: more than any job requests."""
 
 MOST = 10_000_000
-_EXPECTED = "give a number of slots with one core, such as 1000, or machines, such as 10x64c256g"
+_EXPECTED = "give a number of slots with one core, such as 1000, or machines, such as 10x64c256g or 2x64c256g4gpu"
 
 
 class Machines(Struct, frozen=True):
-    """Slots of one shape: *count* partitionable machines of *cpus* cores and *memory* MB, or single cores."""
+    """Slots of one shape: *count* partitionable machines of *cpus* cores, *memory* MB and *gpus*, or single cores."""
 
     count: int
     cpus: int = 1
     memory: int | None = None
     partitionable: bool = False
+    gpus: int = 0
 
 
 def read_machines(text: str, option: str = "--slots") -> list[Machines]:
@@ -39,7 +40,7 @@ def read_machines(text: str, option: str = "--slots") -> list[Machines]:
         if found[2] is None:
             machines.append(Machines(int(found[1])))
         else:
-            machines.append(Machines(int(found[1]), int(found[2]), memory, partitionable=True))
+            machines.append(Machines(int(found[1]), int(found[2]), memory, True, int(found[5] or 0)))
     if sum(one.count * one.cpus for one in machines) > MOST or any(not one.cpus for one in machines):
         raise InvalidChangeError(
             option=option, value=text, problem="the size is out of range", cure=f"give 1 to {MOST} cores"
@@ -47,8 +48,8 @@ def read_machines(text: str, option: str = "--slots") -> list[Machines]:
     return machines
 
 
-def larger(machines: Sequence[Machines], cpus: int, memory: int) -> str:
-    """Describe machines like the largest of *machines*, but with room for a job of *cpus* cores and *memory* MB.
+def larger(machines: Sequence[Machines], cpus: int, memory: int, gpus: int) -> str:
+    """Describe machines like the largest of *machines*, but with room for *cpus*, *memory* (MB) and *gpus*.
 
     The text is empty if no machine can be described as large.
     """
@@ -56,7 +57,7 @@ def larger(machines: Sequence[Machines], cpus: int, memory: int) -> str:
     if one.cpus == 1 < cpus:
         one = Machines(1, one.count, one.memory and one.memory * one.count)
     room = f"{-(-max(one.memory, memory) // 1024)}g" if one.memory and one.memory < AMPLE else ""
-    text = f"{one.count}x{max(one.cpus, cpus)}c{room}"
+    text = f"{one.count}x{max(one.cpus, cpus)}c{room}{f'{most}gpu' if (most := max(one.gpus, gpus)) else ''}"
     return text if _SHAPE.fullmatch(text) and one.count * max(one.cpus, cpus) <= MOST else ""
 
 
@@ -64,7 +65,7 @@ def slot_ads(machines: Iterable[Machines], now: int, prefix: str = "sim") -> lis
     """Return the ads of the slots of *machines*, unclaimed since *now*; *prefix* keeps their names unique."""
     ads: list[Ad] = []
     for kind, one in enumerate(machines, 1):
-        shape = Shape(one.cpus, one.memory or AMPLE, AMPLE)
+        shape = Shape(one.cpus, one.memory or AMPLE, AMPLE, one.gpus or None)
         for number in range(1, one.count + 1):
             name = f"{prefix}{kind}-{number}"
             attributes: Ad = {"TotalCpus": one.cpus, "TotalMemory": shape.memory}

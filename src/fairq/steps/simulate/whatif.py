@@ -12,7 +12,9 @@ from fairq.common.records import AccountingRecord
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.negotiation.cycle import negotiate
 from fairq.engine.negotiation.decision import CycleDecision
-from fairq.engine.negotiation.pool import slot_weights, weights_in_pie
+from fairq.engine.negotiation.pool import pie_of, with_pool
+from fairq.engine.negotiation.slices import demand_of
+from fairq.engine.quotas.demand import IdleDemand
 from fairq.engine.simulation.longrun import long_run_use
 from fairq.state import cycles
 from fairq.state.connection import State, reading
@@ -23,6 +25,7 @@ from fairq.steps.quotas.forecast import Forecaster
 from fairq.steps.simulate.alteration import Alteration
 
 if TYPE_CHECKING:
+    from fairq.engine.negotiation.policy import NegotiationPolicy
     from fairq.settings import Settings
 
 NOTICEABLE = 0.005
@@ -132,8 +135,8 @@ def _side(state: State, settings: Settings, pool: LoadedPool, now: int, size: fl
     allocated = {of.group: of.allocated for of in figures}
     pie = size
     if pie is None:
-        pie = float(weights_in_pie(pool.slots.ads, slot_weights(pool.slots.ads, policy), policy).sum())
-    asks = {name: _at_most(weight, pool.accountant.records.get(name)) for name, weight in asked(pool).items()}
+        pie = pie_of(pool.slots.ads, policy)
+    asks = {name: _at_most(weight, pool.accountant.records.get(name)) for name, weight in asked(pool, policy).items()}
     factors = {name: pool.accountant.priority_factor(name) for name in asks}
     use: dict[str, float] = {}
     for group in allocated or {ROOT_GROUP: pie}:
@@ -149,18 +152,15 @@ def _side(state: State, settings: Settings, pool: LoadedPool, now: int, size: fl
     return Side(decision, {name: use[name] for name in asks}, factors, pie, allocated)
 
 
-def asked(pool: LoadedPool) -> dict[str, float]:
-    """The slot weight that the running and idle jobs of each submitter would use; an idle job counts its cores.
+def asked(pool: LoadedPool, policy: NegotiationPolicy) -> dict[str, float]:
+    """The slot weight that the running and idle jobs of each submitter would use.
 
     The submitter's ceiling limits the weight.
     """
     asks: dict[str, float] = {}
+    demand = IdleDemand(demand_of(with_pool(policy, pool.slots.ads)), pool.jobs.ads, pool.slots.ads.budget)
     for queue in pool.jobs.queues:
-        idle = 0.0
-        for jobs in queue.idle:
-            cpus = (jobs.own or {}).get("RequestCpus", pool.jobs.ads[jobs.ad_id].get("RequestCpus", 1))
-            idle += len(jobs) * (cpus if isinstance(cpus, int | float) else 1)
-        asks[queue.name] = asks.get(queue.name, 0.0) + queue.running_weight + idle
+        asks[queue.name] = asks.get(queue.name, 0.0) + queue.running_weight + demand.of(queue.idle)
     for name, weight in asks.items():
         ceiling = pool.accountant.record(name).ceiling
         if ceiling >= 0:

@@ -18,7 +18,7 @@ from fairq.errors.base import UsageError
 COLUMNS = (
     "group_id", "order", "sort_key", "effective_quota", "config_quota", "surplus", "subtree_quota",
     "priority", "real_priority", "factor", "in_use", "usage", "begin", "last", "since", "requested", "floor",
-    "ceiling",
+    "ceiling", "dominant",
 )  # fmt: skip
 """All possible columns of a table, in their order."""
 
@@ -26,7 +26,8 @@ PRIORITIES = frozenset({"priority", "real_priority", "factor"})
 QUOTAS = frozenset({"effective_quota", "config_quota", "subtree_quota", "surplus", "requested"})
 USAGE = frozenset({"in_use", "usage", "begin", "last"})
 MOST = frozenset(
-    {"priority", "factor", "in_use", "usage", "since", "floor", "ceiling"} | {"config_quota", "surplus", "requested"}
+    {"priority", "factor", "in_use", "usage", "since", "floor", "ceiling", "dominant"}
+    | {"config_quota", "surplus", "requested"}
 )
 ALL = MOST | QUOTAS | PRIORITIES | USAGE
 
@@ -89,6 +90,7 @@ class Row(Struct):
     surplus: str | None = None
     group_id: int = 0
     order: float | None = None
+    dominant: str | None = None
 
 
 class Listing(Struct, frozen=True):
@@ -127,6 +129,7 @@ def row_of(index: int, ad: Mapping[str, Any]) -> Row:
         get("BeginUsageTime"), get("LastUsageTime") or None, get("Ceiling"), get("Floor"), get("SubmitterShare"),
         get("SubmitterLimit"),
     )  # fmt: skip
+    row.dominant = get("DominantResource")
     if row.is_group:
         row.requested = get("Requested")
         row.effective_quota = get("EffectiveQuota")
@@ -195,6 +198,8 @@ def _with_data(wanted: frozenset[str], rows: list[Row], options: ViewOptions) ->
     columns = set(wanted)
     if all(row.usage is None for row in rows):
         columns -= {"in_use", "usage"}
+    if all(row.dominant is None for row in rows):
+        columns.discard("dominant")
     if all(row.factor is None for row in rows):
         columns.discard("factor")
     if all(row.begin is None for row in rows):

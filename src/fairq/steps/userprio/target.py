@@ -20,7 +20,7 @@ from fairq.engine.accounting.factors import MINIMUM_FACTOR
 from fairq.engine.accounting.identity import ROOT_GROUP, is_group_name
 from fairq.engine.accounting.leases import Leasable, expire_leases, set_for_good
 from fairq.engine.accounting.priority import MINIMUM_PRIORITY, real_priority
-from fairq.engine.negotiation.pool import slot_weights, weights_in_pie
+from fairq.engine.negotiation.pool import pie_of
 from fairq.engine.simulation.longrun import factors_for, long_run_use
 from fairq.engine.simulation.steady import steady_shares
 from fairq.errors.base import InvalidNameError, UsageError
@@ -132,7 +132,7 @@ def plan_targets(
         if group != ROOT_GROUP:
             figures = Forecaster(state, settings, actor.time).groups(settings)
             pie = next((of.allocated for of in figures if of.group == group), pie)
-    asks = asked(pool)
+    asks = asked(pool, negotiation_policy(settings))
     others = _others(pool, wanted, group, asks, actor.time)
     before = {name: accountant.priority_factor(name) for name in (*wanted, *others)}
     after, scaled = _factors(wanted, {name: before[name] for name in others}, before, pie, scale=all_)
@@ -188,9 +188,7 @@ def _common_group(accountant: Accountant, names: Mapping[str, float]) -> str:
 
 
 def _pie(pool: LoadedPool, settings: Settings, group: str) -> float:
-    policy = negotiation_policy(settings)
-    ads = pool.slots.ads
-    return float(weights_in_pie(ads, slot_weights(ads, policy), policy).sum())
+    return pie_of(pool.slots.ads, negotiation_policy(settings))
 
 
 def _others(

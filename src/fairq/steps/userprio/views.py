@@ -11,9 +11,9 @@ from fairq.common.records import Ad
 from fairq.settings.key import DOCUMENTED
 from fairq.state import claims, meta, slots
 from fairq.state.connection import reading
-from fairq.steps.cycle.accounting_policy import accounting_policy
+from fairq.steps.cycle.accounting_policy import accounting_policy, is_dominant
 from fairq.steps.cycle.accounts import pool_version, records_at
-from fairq.steps.quotas.last_cycle import last_figures
+from fairq.steps.quotas.last_cycle import dominant_resources, last_figures
 from fairq.steps.userprio.ads import accounting_ads, as_logged, quota_attributes, rolled_up, with_configured_factors
 from fairq.steps.userprio.imported_figures import last_reported
 from fairq.steps.userprio.names import full_name
@@ -56,8 +56,10 @@ def accounting_report(
         reported = last_reported(state)
         quotas = reported.quotas or quota_attributes(last_figures(state).groups if settings.groups else ())
         version = pool_version(settings, state)
+        dominant = dominant_resources(state) if is_dominant(settings) else {}
     policy = accounting_policy(settings)
     ads = accounting_ads(records, policy, last_update, quotas, reported.names)
+    ads = [{**ad, "DominantResource": name} if (name := dominant.get(ad["Name"])) else ad for ad in ads]
     one_ad = settings["negotiator.rules"] != DOCUMENTED and version is not None and version < _ONE_AD_UNTIL
     without = frozenset({"floor"} if one_ad and version is not None and version < _FLOOR_SINCE else ())
     if roll_up:

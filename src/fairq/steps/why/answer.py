@@ -245,6 +245,8 @@ class _Study:
             "status": "idle",
             "submitter": job.submitter,
         }
+        if outcome.decision.dominant is not None:
+            base["dominant"], base["weight"] = outcome.decision.dominant.of_job(outcome.cycle.examine(job).ad())
         past = f" Its last run was {job.reason}." if was_withdrawn(job) else ""
         match = outcome.match_of(job)
         if match is not None:

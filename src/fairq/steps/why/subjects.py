@@ -118,6 +118,8 @@ def submitter_sentence(of: dict[str, Any], pie: float) -> str:
     """Return a submitter's entitlement and use, and why the next cycle would give it no more."""
     share = f"{100 * of['share']:.1f}% of {'the pie' if of['group'] == '<none>' else of['group']}"
     text = f"{of['submitter']} is entitled to {_weight(of['limit'], pie)} ({share}), has {rounded(of['used'])} in use"
+    if of.get("dominant"):
+        text += f", most of it {of['dominant']}"
     if not of["idle"]:
         return f"{text}, and has no idle jobs."
     started = f"{of['matched']} (weight {rounded(of['matched_weight'])})" if of["matched"] else "none"
