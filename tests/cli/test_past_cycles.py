@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from fairq.state import checksums
+from fairq.state.schema import guards
 
 NOW = 1_795_210_080
 
@@ -68,7 +68,7 @@ def test_what_was_there_is_never_changed(pool, run):
     """A decision may be forgotten, not rewritten."""
     negotiate(run, pool, NOW)
     with closing(sqlite3.connect(pool)) as opened:
-        checksums.register(opened)
+        guards.register(opened)
         for change in ("decision = '{\"pie\": 1}'", "time = 0", "number = 7, decision = '{}'"):
             with pytest.raises(sqlite3.IntegrityError, match="append-only"):
                 opened.execute(f"UPDATE cycle SET {change}")

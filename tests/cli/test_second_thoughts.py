@@ -147,9 +147,9 @@ def test_whoever_has_a_state_with_a_damaged_beginning_hears_the_way_back(run, po
 
 HALF_DONE = """
 import os, signal, sqlite3, sys
-from fairq.state import checksums
+from fairq.state.schema import guards
 state = sqlite3.connect(sys.argv[1], isolation_level=None)
-checksums.register(state)
+guards.register(state)
 state.execute("PRAGMA cache_size = 1")
 state.execute("BEGIN")
 for table in ("job", "job_ad", "job_event"):

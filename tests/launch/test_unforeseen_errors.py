@@ -5,7 +5,7 @@ import json
 import pytest
 from tests.launch.conftest import is_alive, until
 
-from fairq.state.job_ranges import Procs
+from fairq.state.job_changes import Procs
 from fairq.steps.launch import values
 from fairq.steps.launch.faults import Faults
 

@@ -9,7 +9,7 @@ import pytest
 from tests.processes.live import start
 
 from fairq.errors.base import StateDamagedError
-from fairq.state import checksums
+from fairq.state.schema import guards
 
 CASES = [
     ("slot", "ad", "slots", "1"),
@@ -58,7 +58,7 @@ def pool(run, state, made_once):
 def damage(state, table, column, start):
     """Put *start* in the place of the first character of a column's texts, as rot on a disk does."""
     with closing(sqlite3.connect(state)) as connection, connection:
-        checksums.register(connection)
+        guards.register(connection)
         for (trigger,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             connection.execute(f"DROP TRIGGER {trigger}")
         changed = connection.execute(

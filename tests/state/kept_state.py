@@ -22,7 +22,7 @@ from typing import Any
 from tests.cli.broker_sample import POOL
 from tests.cli.test_taskqueues_history import DUMP, HOUR
 
-from fairq.state import checksums
+from fairq.state.schema import guards
 
 FOLDER = Path(__file__).parent.parent / "data" / "states"
 STATE, SHOWN = "pool.db", "shown.json"
@@ -101,7 +101,7 @@ def main(python: str) -> None:
         finally:
             FLAG.unlink()
         with closing(sqlite3.connect(state)) as connection:
-            checksums.register(connection)
+            guards.register(connection)
             connection.execute("VACUUM")
             (number,) = connection.execute("PRAGMA user_version").fetchone()
         Path(scratch, SHOWN).write_text(json.dumps(shown(python, state)))

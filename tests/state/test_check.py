@@ -12,8 +12,9 @@ import pytest
 from tests.state.pools import fill
 
 from fairq.errors.base import FairqError
-from fairq.state import check, checksums, document
+from fairq.state import check, document
 from fairq.state.connection import migrated, reading, writing
+from fairq.state.schema import guards
 
 
 def found(state):
@@ -162,7 +163,7 @@ def behind_the_guard(state, table, statement):
     def execute(statement, *rows):
         # Each connection reads the schema as the former one left it.
         with closing(sqlite3.connect(state, isolation_level=None)) as raw:
-            checksums.register(raw)
+            guards.register(raw)
             raw.execute("PRAGMA writable_schema = ON")
             raw.executemany(statement, rows)
 

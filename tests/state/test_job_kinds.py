@@ -10,7 +10,7 @@ from fairq.errors.base import StateDamagedError
 from fairq.state import check, idle_jobs, job_ads, job_changes, job_kinds, jobs
 from fairq.state.connection import reading, writing
 from fairq.state.document import export, restore
-from fairq.state.job_ranges import Procs
+from fairq.state.job_changes import Procs
 
 CLUSTERS = 30
 SHARED = KnownKind(frozenset({"kind"}), {"kind": 1})

@@ -10,7 +10,7 @@ from tests.state.pools import layout, procs, queued
 from fairq.common.records import JobStatus
 from fairq.state import jobs, whole_queue
 from fairq.state.connection import reading, writing
-from fairq.state.job_ranges import Piece, by_cluster, rewrite
+from fairq.state.job_changes import Piece, by_cluster, rewrite
 
 IDLE, RUNNING, HELD = JobStatus.IDLE, JobStatus.RUNNING, JobStatus.HELD
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairq.common.records import MatchRecord, MatchRun
-from fairq.state import match_runs
+from fairq.state import cycles
 from fairq.state.rows import dumps
 
 MATCHES = st.lists(
@@ -28,8 +28,8 @@ MATCHES = st.lists(
 def test_whatever_was_matched_is_read_again(matches):
     for number, match in enumerate(matches):
         match.sequence = number
-    stored = dumps(list(match_runs.joined(map(match_runs.alone, matches))))
-    assert match_runs.records(json.loads(stored)) == matches
+    stored = dumps(list(cycles.joined_runs(map(cycles.run_of, matches))))
+    assert cycles.matches_in(json.loads(stored)) == matches
 
 
 def test_jobs_and_slots_in_a_row_are_one_run():
@@ -38,7 +38,7 @@ def test_jobs_and_slots_in_a_row_are_one_run():
         MatchRun("", "a@x", "no-preemption", None, [(1, 2, 1), (2, 0, 1)], ["s3", "s4"]),
         MatchRun("", "b@x", "no-preemption", None, [(3, 0, 1)], ["s5"]),
     ]
-    assert list(match_runs.joined(runs)) == [
+    assert list(cycles.joined_runs(runs)) == [
         MatchRun("", "a@x", "no-preemption", None, [(1, 0, 3), (2, 0, 1)], ["s1", "s2", "s3", "s4"]),
         runs[2],
     ]

@@ -7,10 +7,11 @@ from contextlib import closing
 import pytest
 
 from fairq.cli.app import main
-from fairq.state import checksums, job_events, jobs
+from fairq.state import job_events, jobs
 from fairq.state.connection import reading, writing
-from fairq.state.elsewhere import Elsewhere, read_elsewhere
+from fairq.state.location import Elsewhere, read_elsewhere
 from fairq.state.readers_copy import copy_for, public_copy, publish, time_of, withdraw
+from fairq.state.schema import guards
 
 NOW = 1_795_200_000
 SECRETS = ("sec-arg", "sec-var", "sec-reason", "sec-out")
@@ -91,7 +92,7 @@ def test_others_jobs_keep_what_matchmaking_needs(pool, tmp_path):
     assert not {"Cmd", "Arguments", "Iwd", "Environment", "Out"} & shown[ann.ad_id].keys()
     assert shown[bob.ad_id]["Arguments"] == "sec-arg"
     with closing(sqlite3.connect(copy)) as opened_again:
-        checksums.register(opened_again)
+        guards.register(opened_again)
         assert opened_again.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
@@ -99,7 +100,7 @@ HIDDEN = {
     "job", "job_ad", "ended_job", "history", "undo", "request", "job_event", "launch", "job_kind",
     "job_need",
 }  # fmt: skip
-"""Tables with texts of users about their jobs, which `fairq.state.hidden` hides from others."""
+"""Tables with texts of users about their jobs, which `fairq.state.readers_copy` hides from others."""
 
 PUBLIC = {
     "job_wait", "job_after", "job_cap",

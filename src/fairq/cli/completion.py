@@ -92,7 +92,7 @@ def _attributes(invocation: Invocation, kind: str) -> Iterator[str]:
         yield from OF_JOBS
     from fairq.state import job_ads, slots
     from fairq.state.connection import reading
-    from fairq.state.elsewhere import last_copy
+    from fairq.state.location import last_copy
 
     with reading(last_copy(invocation.state_path), wait=0.5) as state:
         yield from (job_ads if kind == "job-attribute" else slots).attribute_names(state)
@@ -100,7 +100,7 @@ def _attributes(invocation: Invocation, kind: str) -> Iterator[str]:
 
 def _names_of_state(invocation: Invocation, kind: str, prefix: str) -> list[str]:
     from fairq.state.connection import reading
-    from fairq.state.elsewhere import last_copy
+    from fairq.state.location import last_copy
 
     with reading(last_copy(invocation.state_path), wait=0.5) as state:
         if kind in ("queue", "task"):

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from fairq.columns.broker.column import NESTED, Column, Kind
 from fairq.state import rows
 from fairq.state.connection import State
-from fairq.state.object_columns import by_column, objects_in
+from fairq.state.rows import by_column, objects_in
 
 Row = tuple[Any, ...]
 

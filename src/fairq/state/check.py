@@ -13,9 +13,9 @@ from itertools import groupby
 
 from fairq.common.quantities import counted
 from fairq.common.records import SLOT_ELSEWHERE, JobStatus
-from fairq.state import claims, copies, job_ads, meta, slot_shapes, usage
+from fairq.state import claims, job_ads, meta, slot_columns, slot_shapes, usage
 from fairq.state.connection import State, migrated
-from fairq.state.json_columns import JSON_COLUMNS
+from fairq.state.damage import JSON_COLUMNS
 
 _TOLERANCE = 1e-6
 """Relative: weights are summed in the order in which slots came and went."""
@@ -40,7 +40,7 @@ def findings(state: State) -> list[str]:
         # SQLite says what is damaged by a name that is damaged itself.
         damage = ["damage: a name in the schema is not UTF-8"]
     found = damage or [*_broken_references(state), *_unreadable_json(state), *contradictions(state)]
-    return found or list(copies.differences(state))
+    return found or list(slot_columns.differences(state))
 
 
 def contradictions(state: State) -> Iterator[str]:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from fairq.common.records import Ad, Claim
 from fairq.state import rows
 from fairq.state.connection import State, keeping_few_pages
-from fairq.state.job_ranges import Procs
+from fairq.state.job_changes import Procs
 
 TERMS = (
     "submitter, start_time, slot_weight, current_rank, concurrency_limits, negotiating_group, autoregroup, advertised, "

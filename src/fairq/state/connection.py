@@ -18,13 +18,12 @@ from fairq.common import commit
 from fairq.common.files import sweep
 from fairq.common.lock_wait import WAIT, Patience
 from fairq.errors.base import BackupError, StateError
-from fairq.state import checksums
 from fairq.state.cycle_lock import cycle_lock
 from fairq.state.failures import BUSY_CODES, mapped, primary_code
 from fairq.state.kept import Lease, kept_open, take
 from fairq.state.location import check_journal, exists, prepare_for_writing, readable, resolve, resolve_for_writing
 from fairq.state.migrations import identify, migrate
-from fairq.state.schema import newest
+from fairq.state.schema import guards, newest
 
 __all__ = [
     "State",
@@ -142,7 +141,7 @@ def writing(path: Path, wait: float = WAIT) -> Iterator[State]:
             if connection.in_transaction:
                 connection.rollback()
             if not (version or kept):
-                from fairq.state.first_write import remove_unborn
+                from fairq.state.copy import remove_unborn
 
                 remove_unborn(connection, path, opened)
 
@@ -318,7 +317,7 @@ def _opened(
         if is_watching:
             return open_files.enter_context(closing(connection))
         open_files.enter_context(Lease(connection, path, before))
-        checksums.register(connection)
+        guards.register(connection)
         for pragma in _BEHAVIOUR:
             _patiently(connection, pragma, patience)
         return connection
@@ -330,7 +329,7 @@ def _begin_writing(path: Path, patience: Patience, open_files: ExitStack) -> tup
     while True:
         prepare_for_writing(path)
         if not exists(path):
-            from fairq.state.first_write import create_unborn
+            from fairq.state.copy import create_unborn
 
             create_unborn(path)
         with ExitStack() as attempt:
@@ -353,7 +352,7 @@ def _begin_writing(path: Path, patience: Patience, open_files: ExitStack) -> tup
 def _memory() -> sqlite3.Connection:
     connection = sqlite3.connect(":memory:", isolation_level=None)
     connection.execute("PRAGMA foreign_keys = ON")
-    checksums.register(connection)
+    guards.register(connection)
     return connection
 
 

@@ -12,8 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from fairq.common.records import CycleRecord, MatchRun
-from fairq.state import match_runs
+from fairq.common.records import CycleRecord, MatchRecord, MatchRun
 from fairq.state.connection import State
 from fairq.state.rows import dumps
 
@@ -43,7 +42,7 @@ class WrittenCycle(Struct, frozen=True):
 
 def written(cycle: CycleRecord, runs: Iterable[MatchRun] | None = None) -> WrittenCycle:
     """Write a cycle and its matches, or those of *runs* if given; of a large pool, that takes a while."""
-    kept = list(match_runs.joined(map(match_runs.alone, cycle.matches) if runs is None else runs))
+    kept = list(joined_runs(map(run_of, cycle.matches) if runs is None else runs))
     made = sum(len(run.slots) for run in kept)
     preempting = sum(len(run.slots) for run in kept if run.preempted is not None)
     text = _text(cycle.decision)
@@ -134,7 +133,7 @@ def load(state: State, number: int) -> CycleRecord | None:
     if row is None:
         return None
     stored = state.connection.execute("SELECT runs FROM match WHERE cycle = ?", (number,)).fetchone()
-    matches = [] if stored is None else match_runs.records(json.loads(stored[0]))
+    matches = [] if stored is None else matches_in(json.loads(stored[0]))
     return CycleRecord(*(*row[:3], _decision(row[3]), matches))
 
 
@@ -153,3 +152,40 @@ def _each(entry: dict[str, Any]) -> Iterator[dict[str, Any]]:
     shared = {name: entry[name] for name in ("submitter", "group", "quota_group")}
     for cluster, proc, reason in zip(entry["jobs"][::2], entry["jobs"][1::2], entry["which"], strict=True):
         yield {"job": f"{cluster}.{proc}", "reason": entry["reasons"][int(reason)], **shared}
+
+
+def run_of(match: MatchRecord) -> MatchRun:
+    """Return one match as a run."""
+    job = (match.cluster, match.proc, 1)
+    return MatchRun(match.schedd, match.submitter, match.reason, match.preempted, [job], [match.slot])
+
+
+def joined_runs(runs: Iterable[MatchRun]) -> Iterator[MatchRun]:
+    """Join neighbours that differ only in job and slot, and jobs of consecutive procs."""
+    last: MatchRun | None = None
+    jobs: list[tuple[int, int, int]] = []
+    slots: list[str] = []
+    for run in runs:
+        if last is None or run[:4] != last[:4]:
+            if last is not None:
+                yield last
+            jobs, slots = [], []
+            last = run._replace(jobs=jobs, slots=slots)
+        for cluster, first, count in run.jobs:
+            if jobs and jobs[-1][0] == cluster and sum(jobs[-1][1:]) == first:
+                jobs[-1] = (cluster, jobs[-1][1], jobs[-1][2] + count)
+            else:
+                jobs.append((cluster, first, count))
+        slots += run.slots
+    if last is not None:
+        yield last
+
+
+def matches_in(runs: Iterable[tuple[Any, ...]]) -> list[MatchRecord]:
+    """Return the matches of stored *runs*, numbered in order."""
+    found: list[MatchRecord] = []
+    for schedd, submitter, reason, preempted, jobs, slots in runs:
+        procs = ((cluster, proc) for cluster, first, count in jobs for proc in range(first, first + count))
+        for (cluster, proc), slot in zip(procs, slots, strict=True):
+            found.append(MatchRecord(len(found), schedd, cluster, proc, submitter, slot, reason, preempted))
+    return found

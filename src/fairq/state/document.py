@@ -42,10 +42,7 @@ from fairq.state import (
     check,
     claims,
     cycles,
-    document_launches,
-    document_past,
-    document_shares,
-    document_waits,
+    document_members,
     dynamic_slots,
     history,
     job_ads,
@@ -101,10 +98,7 @@ _RECORDS: dict[str, type[Any]] = {
     "runs": Run,
     "cycles": CycleRecord,
     "history": HistoryRecord,
-    **document_shares.RECORDS,
-    **document_launches.RECORDS,
-    **document_past.RECORDS,
-    **document_waits.RECORDS,
+    **document_members.RECORDS,
 }
 
 _NUMBERS = frozenset(
@@ -136,10 +130,7 @@ def export(state: State) -> dict[str, Any]:
             HistoryRecord(one.time, one.user, one.command, one.subject, one.before, one.after, one.reason)
             for one in history.load(state)
         ],
-        **document_shares.export(state),
-        **document_launches.export(state),
-        **document_past.export(state),
-        **document_waits.export(state),
+        **document_members.export(state),
     }
     parts = {"broker": broker_document.export(state)}
     meta = dict(state.connection.execute("SELECT key, value FROM meta ORDER BY key").fetchall())
@@ -167,8 +158,7 @@ def restore(state: State, document: Any) -> None:
 
 _TABLES = (
     *broker_document.TABLES,
-    *document_shares.TABLES, *document_launches.TABLES, *document_past.TABLES,
-    *document_waits.TABLES,
+    *document_members.TABLES,
     "dynamic_slot", "claim", "claim_terms", "slot", "job", "job_ad_kind", "job_kind", "job_ad", "submitter",
     "run", "match", "cycle", "history", "undo", "request", "meta",
     "slot_shape", "slot_columns",
@@ -197,7 +187,7 @@ def _read(document: Any) -> dict[str, Any]:
                 raise InvalidDocumentError(place=f"meta.{key}", problem=f"is not valid: {error}") from None
     records = {name: read_records(of, found[name], name, may_lack=is_older) for name, of in _RECORDS.items()}
     if not has_ledger:
-        records["usage_edits"] = document_past.earlier(records["submitters"], found["meta"])
+        records["usage_edits"] = document_members.earlier_usage(records["submitters"], found["meta"])
     return found | records | {"broker": broker_document.read(found["broker"])}
 
 
@@ -228,11 +218,8 @@ def _check(found: dict[str, Any]) -> None:
         for name, amount in dynamic.carved.items():
             is_amount = isinstance(amount, int | float) and not isinstance(amount, bool) and 0 <= amount < inf
             _require(is_amount, f"{place}.carved.{name}", "must be a number, at least 0")
-    document_shares.check(found, slot_ids, _require, _once)
-    document_launches.check(found, _require, _once)
-    document_waits.check(found, _require, _once)
     ad_ids = {record.id for record in found["job_ads"]}
-    document_past.check(found, ad_ids, _require)
+    document_members.check(found, slot_ids, ad_ids, _require, _once)
     for number, claim in enumerate(found["claims"]):
         _require(claim.slot_id in slot_ids, f"claims[{number}].slot_id", f"there is no slot {claim.slot_id}")
         is_whole = (claim.cluster is None) == (claim.proc is None)
@@ -281,10 +268,7 @@ def _store(state: State, found: dict[str, Any]) -> None:
     job_ads.put(state, {record.id: record.ad for record in found["job_ads"]})
     jobs.add(state, found["jobs"])
     runs.add(state, found["runs"])
-    document_shares.store(state, found)
-    document_launches.store(state, found)
-    document_past.store(state, found)
-    document_waits.store(state, found)
+    document_members.store(state, found)
     for cycle in found["cycles"]:
         cycles.add(state, cycle)
     broker_document.store(state, found["broker"])

@@ -16,6 +16,7 @@ from fairq.state.job_ads import ad_id, ad_ids, ads
 from fairq.state.job_ads import in_turn as ads_in_turn
 from fairq.state.job_changes import (
     JobColumns,
+    Procs,
     change,
     change_many,
     mark_running,
@@ -23,7 +24,6 @@ from fairq.state.job_changes import (
     remove_many,
     set_status,
 )
-from fairq.state.job_ranges import Procs
 
 __all__ = [
     "JobColumns",

@@ -1,14 +1,16 @@
-"""Where the state file really is, and whether the operating system lets fairq at it."""
+"""Where the state file is, whether the operating system lets fairq at it, and which states are read elsewhere."""
 
 from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
+from msgspec import Struct
+
 from fairq.common.files import followed, own_state, user_name
-from fairq.errors.base import StateError, StateForeignError, StatePermissionError, StateReadOnlyError
-from fairq.state.elsewhere import elsewhere_of
+from fairq.errors.base import FairqError, StateError, StateForeignError, StatePermissionError, StateReadOnlyError
 from fairq.state.failures import from_os
 
 
@@ -120,3 +122,37 @@ def _require_writable(place: Path, state: Path, otherwise: str) -> None:
     if os.statvfs(place).f_flag & os.ST_RDONLY:
         raise StateReadOnlyError(state=state, reason="the file system is read-only")
     raise StatePermissionError(action="write", state=state, reason=otherwise)
+
+
+class Elsewhere(Struct, frozen=True):
+    """How to read a state: *copy* returns a copy as recent as the state; *refusal* is the error for a change.
+
+    *outdated* returns the last copy, which costs nothing, or None if there is none.
+    """
+
+    copy: Callable[[], Path]
+    refusal: Callable[[], FairqError]
+    outdated: Callable[[], Path | None] = lambda: None
+
+
+_STATES: dict[str, Elsewhere] = {}
+
+
+def read_elsewhere(path: Path, elsewhere: Elsewhere | None) -> None:
+    """Read the state at *path* from now on *elsewhere*; None: open the file itself again."""
+    name = os.path.realpath(path)
+    if elsewhere is None:
+        _STATES.pop(name, None)
+    else:
+        _STATES[name] = elsewhere
+
+
+def last_copy(path: Path) -> Path:
+    """Return the last copy of a state that is read elsewhere, perhaps outdated; otherwise the state itself."""
+    elsewhere = elsewhere_of(path)
+    return path if elsewhere is None else elsewhere.outdated() or path
+
+
+def elsewhere_of(path: Path) -> Elsewhere | None:
+    """Return where the state at *path* is read, None if the file itself is opened."""
+    return _STATES.get(os.path.realpath(path)) if _STATES else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain, zip_longest
 from typing import Any
 
 from msgspec import Struct
@@ -111,3 +112,21 @@ def split(stretch: Stretch, apart: Collection[int], first: int) -> tuple[Sequenc
 
 def _unpacked(column: list[Any], size: int) -> Sequence[Any]:
     return repeated(column[0], size) if len(column) == 1 else tuple(column)
+
+
+def differences(state: State) -> Iterator[str]:
+    """Yield whether the copy differs from the slots, in one line with the first slot that differs."""
+    copied = _each(load(state))
+    first = next(copied, None)
+    if first is None:
+        return
+    for one, other in zip_longest(chain([first], copied), _each(of_slots(state))):
+        # Of equal numbers, such as 1 and 1.0, the texts differ.
+        if repr(one) != repr(other):
+            number = (one or other or first)[0]
+            yield f"copy: slot_columns is not what slot says, from slot {number} on"
+            return
+
+
+def _each(stretches: Iterator[Stretch]) -> Iterator[tuple[int, str, Ad]]:
+    return (slot for stretch in stretches for slot in zip(stretch.ids, stretch.names, stretch.ads, strict=True))

@@ -18,7 +18,7 @@ from fairq.errors.people import RequestError
 from fairq.formats.submitfile import Context, Description, Program, Submission, submission
 from fairq.host.client.ask import Door
 from fairq.host.client.form import MOST_NAMES
-from fairq.state.elsewhere import last_copy
+from fairq.state.location import last_copy
 from fairq.steps.jobs.change import Changed, JobEditor
 from fairq.steps.jobs.dag import MadeNode, SubmittedDag
 from fairq.steps.jobs.name import job_name

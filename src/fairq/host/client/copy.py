@@ -17,7 +17,7 @@ from fairq.errors.base import FairqError
 from fairq.errors.people import NoAnswerError
 from fairq.host.client.ask import Door
 from fairq.host.client.form import READ
-from fairq.state.elsewhere import Elsewhere, read_elsewhere
+from fairq.state.location import Elsewhere, read_elsewhere
 from fairq.state.readers_copy import public_copy, time_of
 
 

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from fairq.state.schema import job_kinds, job_needs, waits
+from fairq.state.schema.steps import MIGRATIONS
+
+__all__ = ["BASELINE", "MIGRATIONS", "newest"]
 
 BASELINE = 23
 """The number of the schema in `baseline`. Older ones were never released, and are refused."""
-
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
-    waits.STATEMENTS,
-    waits.CATEGORIES,
-    job_kinds.STATEMENTS,
-    job_needs.STATEMENTS,
-)
-"""The statements of each step in order: the first leads from the baseline to the next number. Never edit a step that
-was released."""
 
 
 def newest() -> int:

@@ -18,7 +18,7 @@ from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Files, Task,
 from fairq.engine.brokerage.pool.world import ResourceType
 from fairq.state import broker_data, rows
 from fairq.state.connection import State
-from fairq.state.object_columns import objects_in
+from fairq.state.rows import objects_in
 
 _FEW = 500
 """Maximum number of tasks for which inputs are looked up one by one."""

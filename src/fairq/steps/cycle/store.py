@@ -17,7 +17,7 @@ from fairq.engine.negotiation.decision import AlikeMatches, Matches, MatchReason
 from fairq.state import claims, cycles, dynamic_slots, history, job_changes, meta, pilot_slots, runs, slots, submitters
 from fairq.state.claims import AlikeClaims
 from fairq.state.connection import State
-from fairq.state.job_ranges import Procs
+from fairq.state.job_changes import Procs
 from fairq.steps.cycle.accounts import RECORDED_UNTIL, store_times
 from fairq.steps.cycle.document import Cycle
 from fairq.steps.cycle.load import GROUP_NAMES, ROUND_ROBIN, LoadedPool, load_group_names

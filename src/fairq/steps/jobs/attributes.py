@@ -14,7 +14,7 @@ from fairq.errors.pool import ProtectedAttributeError
 from fairq.formats.submitfile import JobGroup, Submission
 from fairq.state import jobs
 from fairq.state.connection import State
-from fairq.state.job_ranges import Procs
+from fairq.state.job_changes import Procs
 from fairq.steps.jobs.conditions import CONDITIONS
 from fairq.steps.jobs.submit import check
 

@@ -17,7 +17,7 @@ from fairq.errors.base import InvalidNumberError
 from fairq.errors.pool import JobStateError, NoMatchingJobError
 from fairq.state import claims, history, jobs, undo
 from fairq.state.connection import State, reading, writing
-from fairq.state.job_ranges import Procs
+from fairq.state.job_changes import Procs
 from fairq.state.location import exists
 from fairq.steps.jobs.attributes import GROUP, charged_to, check_edit, edit
 from fairq.steps.jobs.end import end_runs

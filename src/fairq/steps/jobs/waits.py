@@ -17,7 +17,7 @@ from fairq.common.records import UNUSABLE, JobRange, JobStatus
 from fairq.common.waits import AFTER_FAILED, UNMET, JobAfter, JobCap, JobWait, category_name
 from fairq.state import jobs, runs, waits
 from fairq.state.connection import State
-from fairq.state.job_ranges import Procs
+from fairq.state.job_changes import Procs
 from fairq.steps.jobs.conditions import is_cron, times_of
 from fairq.steps.launch import events
 from fairq.steps.launch.outcome import LATE, MISSED

@@ -14,7 +14,7 @@ from fairq.common.records import UNFORESEEN, Ad, JobStatus, Launch
 from fairq.state import ended_jobs, jobs, runs
 from fairq.state.connection import State, reading
 from fairq.state.ended_jobs import Wanted
-from fairq.state.job_ranges import Procs
+from fairq.state.job_changes import Procs
 from fairq.steps.launch.faults import Faults
 from fairq.steps.launch.outcome import BY_POLICY, BY_USER, SUBMITTED_ON_HOLD, Outcome
 from fairq.steps.launch.values import one_line, program_of, read

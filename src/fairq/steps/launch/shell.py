@@ -11,8 +11,8 @@ from fairq.launch.discovery import NONE
 from fairq.launch.supervisor.terminal import listen, take
 from fairq.state import ended_jobs, jobs
 from fairq.state.connection import reading
-from fairq.state.elsewhere import elsewhere_of
 from fairq.state.ended_jobs import Wanted
+from fairq.state.location import elsewhere_of
 from fairq.steps.launch.collect import collect
 from fairq.steps.launch.launchers import ATTRIBUTE, LOCAL, of_slot, opened
 from fairq.steps.pool.dynamic_slots import load_slots

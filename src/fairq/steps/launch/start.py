@@ -15,7 +15,7 @@ from fairq.launch.cores import allot
 from fairq.launch.interface import Assignment, Known, Launcher, Queued, Refused, Started
 from fairq.state import jobs, launches, waits
 from fairq.state.connection import State, reading, writing
-from fairq.state.job_ranges import Procs
+from fairq.state.job_changes import Procs
 from fairq.steps.jobs.conditions import deferral_window
 from fairq.steps.launch.assignment import assignment, cores_of, resource_of
 from fairq.steps.launch.clock import Clock

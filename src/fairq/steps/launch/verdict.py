@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from fairq.common.records import UNFORESEEN, Ad, JobStatus, Launch
-from fairq.state.job_ranges import Procs
+from fairq.state.job_changes import Procs
 from fairq.steps.launch.faults import Faults
 from fairq.steps.launch.outcome import Outcome, exit_ad, outcome
 from fairq.steps.launch.values import read, read_if_usable

@@ -14,8 +14,7 @@ from fairq.errors.pool import NoMatchingJobError
 from fairq.launch.wait import stamp, wait
 from fairq.state import job_events, jobs, launches, runs
 from fairq.state.connection import State, reading
-from fairq.state.elsewhere import elsewhere_of
-from fairq.state.location import resolve
+from fairq.state.location import elsewhere_of, resolve
 from fairq.steps.jobs.selection import Target, jobs_of, missing
 from fairq.steps.launch import events
 from fairq.steps.launch.collect import collect

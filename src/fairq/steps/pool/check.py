@@ -21,8 +21,7 @@ from fairq.state import cycle_errors, cycles, dynamic_slots, history, jobs, laun
 from fairq.state import pause as pauses
 from fairq.state.connection import reading, unused_share
 from fairq.state.cycle_lock import cycle_lock, lock_file
-from fairq.state.elsewhere import elsewhere_of
-from fairq.state.location import exists, resolve
+from fairq.state.location import elsewhere_of, exists, resolve
 from fairq.steps.cycle.accounts import last_update
 from fairq.steps.jobs.name import job_name
 from fairq.steps.launch.inspection import look

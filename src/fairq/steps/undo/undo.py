@@ -12,9 +12,8 @@ from fairq.common.records import Actor, Change
 from fairq.errors.people import NotAllowedError, UndoError
 from fairq.state import history, undo
 from fairq.state.connection import State, reading, trying, writing
-from fairq.state.elsewhere import elsewhere_of
 from fairq.state.history import Entry
-from fairq.state.location import exists
+from fairq.state.location import elsewhere_of, exists
 from fairq.state.undo import Undoable
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.settings_history import UNDO_KIND, complete, undo_settings
