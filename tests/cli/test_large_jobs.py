@@ -1,7 +1,5 @@
 """``negotiator.large_job_patience``: a machine is promised to a large job, and smaller ones use it until then."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -12,36 +10,36 @@ HOUR = 3600
 
 
 @pytest.fixture
-def pool(run, state: Path):
+def pool(run, state):
     """Two machines of four cores; ann's jobs of one core end each half hour, big's needs a whole machine."""
     Path(f"{state}.toml").write_text('[negotiator]\nlarge_job_patience = "10m"\n')
 
-    def fairq(*words: object):
+    def fairq(*words):
         return run("--state", state, *words)
 
     fairq("slots", "add", "a", "--cpus", 4, "--partitionable", "--now", T)
     return fairq
 
 
-def submit(pool, user: str, cpus: int, time: int | None, count: int, at: int):
+def submit(pool, user, cpus, time, count, at):
     limit = () if time is None else ("--time", time)
     ended = pool("submit", "--accounting-group-user", user, "--cpus", cpus, *limit, "--count", count, "--now", at,
                  "--", "/bin/true")  # fmt: skip
     assert ended.code == 0, ended.err
 
 
-def cycle(pool, at: int):
+def cycle(pool, at):
     ended = pool("negotiate", "--no-launch", "--now", at)
     assert ended.code == 0, ended.err
     return ended
 
 
-def running(pool, at: int) -> list[str]:
+def running(pool, at):
     found = json.loads(pool("queue", "--running", "--procs", "--now", at, "--json").out)
     return sorted(f"{job['ClusterId']}.{job['ProcId']} {job['RemoteHost'].partition('@')[2]}" for job in found)
 
 
-def reservations(pool, at: int):
+def reservations(pool, at):
     return json.loads(pool("slots", "reservations", "--now", at, "--json").out)
 
 
@@ -81,7 +79,7 @@ def test_the_machine_that_is_free_first_is_promised_and_kept(busy):
     assert reservations(busy, T + 1302) == []
 
 
-def test_without_the_setting_smaller_jobs_take_every_core(busy, state: Path):
+def test_without_the_setting_smaller_jobs_take_every_core(busy, state):
     Path(f"{state}.toml").write_text("")
     submit(busy, "bob", 1, None, 1, T + 3)
     cycle(busy, T + 602)

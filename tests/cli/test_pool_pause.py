@@ -1,7 +1,5 @@
 """``fairq pool pause`` and ``resume``: nothing new is matched meanwhile, and everybody sees it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -13,10 +11,10 @@ T = 1_795_000_000
 
 
 @pytest.fixture
-def pool(run, state: Path):
+def pool(run, state):
     """A slot, and an idle job."""
 
-    def fairq(*words: object):
+    def fairq(*words):
         return run("--state", state, *words)
 
     fairq("slots", "add", "node1", "--now", T)
@@ -50,7 +48,7 @@ def test_an_end_that_has_passed_is_refused(pool):
 
 
 @pytest.mark.parametrize("line", ["queue", "status", "why 1.0", "submit -- /bin/true", "negotiate --dry-run"])
-def test_everybody_sees_it(pool, line: str):
+def test_everybody_sees_it(pool, line):
     pool("pool", "pause", "--reason", "a new switch", "--now", T + 10)
     shown = pool(*line.split(" ")[:1], "--now", T + 20, *line.split(" ")[1:])
     assert "paused since" in " ".join((shown.out + shown.err).lower().split())
@@ -86,7 +84,7 @@ def test_a_pause_is_in_the_history_and_can_be_undone(pool):
     assert "paused since" in pool("queue", "--now", T + 6).err
 
 
-def test_a_dry_run_changes_nothing(pool, state: Path):
+def test_a_dry_run_changes_nothing(pool, state):
     pool("pool", "pause", "--now", T)
     before = state.read_bytes()
     assert pool("pool", "resume", "--dry-run", "--now", T).out == "the pool would be resumed\n"
@@ -94,7 +92,7 @@ def test_a_dry_run_changes_nothing(pool, state: Path):
     assert state.read_bytes() == before
 
 
-def test_others_than_administrators_may_not(pool, state: Path, monkeypatch: pytest.MonkeyPatch):
+def test_others_than_administrators_may_not(pool, state, monkeypatch):
     Path(f"{state}.toml").write_text('[pool]\nadministrators = ["nobody"]\n')
     monkeypatch.setattr("os.getuid", lambda: 12345)
     for line in ("pause", "resume"):
@@ -102,7 +100,7 @@ def test_others_than_administrators_may_not(pool, state: Path, monkeypatch: pyte
         assert (ended.code, "may not" in ended.err) == ((101, True) if line == "pause" else (0, False))
 
 
-def test_a_pause_is_exported_and_imported(pool, run, state: Path, tmp_path: Path):
+def test_a_pause_is_exported_and_imported(pool, run, state, tmp_path):
     pool("pool", "pause", "--reason", "x", "--now", T)
     (tmp_path / "pool.json").write_text(pool("export").out)
     other = tmp_path / "other.db"
@@ -114,7 +112,7 @@ def test_a_pause_is_exported_and_imported(pool, run, state: Path, tmp_path: Path
     assert "meta.pause" in run("--state", other, "import", tmp_path / "pool.json").err
 
 
-def test_run_until_idle_ends_with_its_own_code(run, state: Path):
+def test_run_until_idle_ends_with_its_own_code(run, state):
     run("--state", state, "slots", "add", "here", "--attribute", 'Launch="local"')
     run("--state", state, "submit", "--", "/bin/true")
     run("--state", state, "pool", "pause")

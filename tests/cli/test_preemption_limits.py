@@ -1,7 +1,5 @@
 """``negotiator.max_preemptions_per_cycle``, ``_per_hour`` and ``_per_submitter``: preemption that goes slowly."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -11,10 +9,10 @@ T = 1_795_000_000
 
 
 @pytest.fixture
-def pool(run, state: Path):
+def pool(run, state):
     """Six slots of bob; ann and eve, who have used nothing, want as many."""
 
-    def fairq(*words: object):
+    def fairq(*words):
         return run("--state", state, *words)
 
     fairq("slots", "add", "n", "--count", 6, "--now", T)
@@ -25,7 +23,7 @@ def pool(run, state: Path):
     return fairq
 
 
-def preempted(pool, state: Path, at: int, **limits: int) -> list[str]:
+def preempted(pool, state, at, **limits):
     """For whom a cycle preempts."""
     lines = [f"max_preemptions_per_{name} = {value}\n" for name, value in limits.items()]
     Path(f"{state}.toml").write_text(f'[negotiator]\npreemption_requirements = "True"\n{"".join(lines)}')
@@ -33,17 +31,17 @@ def preempted(pool, state: Path, at: int, **limits: int) -> list[str]:
     return sorted(match["submitter"].partition("@")[0] for match in record["matches"] if match["preempted"])
 
 
-def test_without_a_limit_a_cycle_preempts_all_that_shares_ask_for(pool, state: Path):
+def test_without_a_limit_a_cycle_preempts_all_that_shares_ask_for(pool, state):
     assert preempted(pool, state, T + 86400) == ["ann"] * 3 + ["eve"] * 3
 
 
-def test_at_most_so_many_in_a_cycle_and_for_a_submitter(pool, state: Path):
+def test_at_most_so_many_in_a_cycle_and_for_a_submitter(pool, state):
     assert len(preempted(pool, state, T + 86400, cycle=1)) == 1
     assert preempted(pool, state, T + 86500, submitter=1) == ["ann", "eve"]
     assert preempted(pool, state, T + 86600, cycle=0) == []
 
 
-def test_at_most_so_many_in_an_hour(pool, state: Path):
+def test_at_most_so_many_in_an_hour(pool, state):
     assert len(preempted(pool, state, T + 86400, hour=3)) == 3
     assert preempted(pool, state, T + 86400 + 3599, hour=3) == []
     assert len(preempted(pool, state, T + 86400 + 3600, hour=3)) == 3

@@ -1,7 +1,5 @@
 """``queue --order``: what the next cycle offers first, and what decides it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -11,20 +9,20 @@ T = 1_795_000_000
 
 
 @pytest.fixture
-def pool(run, state: Path):
-    def fairq(*words: object):
+def pool(run, state):
+    def fairq(*words):
         return run("--state", state, *words)
 
     fairq("slots", "add", "n", "--count", 2, "--now", T)
     return fairq
 
 
-def submit(pool, user: str, *words: object, at: int = T):
+def submit(pool, user, *words, at=T):
     ended = pool("submit", "--accounting-group-user", user, *words, "--now", at, "--", "/bin/true")
     assert ended.code == 0, ended.err
 
 
-def order(pool, *words: object):
+def order(pool, *words):
     return [(one["place"], one["jobs"], one["matched"]) for one in json.loads(pool("queue", "--order", *words,
             "--now", T + 10, "--json").out)]  # fmt: skip
 
@@ -43,7 +41,7 @@ def test_the_better_effective_priority_comes_first_then_job_priority_then_age(po
     assert record["matches"][0]["job"] == "3.0"
 
 
-def test_groups_take_turns_by_the_used_part_of_their_quota(pool, state: Path):
+def test_groups_take_turns_by_the_used_part_of_their_quota(pool, state):
     Path(f"{state}.toml").write_text("[groups.a]\nquota = 1\n[groups.b]\nquota = 1\n")
     submit(pool, "ann", "--accounting-group", "a", "--count", 2)
     pool("negotiate", "--no-launch", "--now", T + 1)

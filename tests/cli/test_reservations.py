@@ -1,7 +1,5 @@
 """``fairq slots reserve``: slots for some users and groups, and what others may still start there."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -12,19 +10,19 @@ HOUR = 3600
 
 
 @pytest.fixture
-def pool(run, state: Path):
-    def fairq(*words: object):
+def pool(run, state):
+    def fairq(*words):
         return run("--state", state, *words)
 
     return fairq
 
 
-def submit(pool, user: str, *words: object, count: int = 1, at: int = T):
+def submit(pool, user, *words, count=1, at=T):
     ended = pool("submit", "--accounting-group-user", user, "--count", count, "--now", at, *words, "--", "/bin/true")
     assert ended.code == 0, ended.err
 
 
-def running(pool, at: int) -> list[str]:
+def running(pool, at):
     assert pool("negotiate", "--no-launch", "--now", at).code == 0
     found = pool("queue", "--running", "--procs", "--now", at, "--json").out
     return sorted(f"{job['AcctGroupUser']} {job['RemoteHost']}" for job in json.loads(found))
@@ -45,7 +43,7 @@ def test_while_it_lasts_only_those_for_whom_it_is_start_jobs_there(pool):
     assert pool("slots", "reservations", "--json", "--now", T + HOUR).out == "[]\n"
 
 
-def test_groups_and_their_subgroups_may_use_it(pool, state: Path):
+def test_groups_and_their_subgroups_may_use_it(pool, state):
     Path(f"{state}.toml").write_text(
         "[groups.teach]\nquota = 2\n[groups.teach.lab]\nquota = 1\n[groups.other]\nquota = 2\n"
     )
@@ -91,7 +89,7 @@ def test_a_partitionable_machine_is_reserved_as_a_whole(pool):
     assert [one.split()[0] for one in running(pool, T + 20)] == ["ann", "ann", "bob"]
 
 
-def test_reserved_slots_are_in_the_pie_of_those_who_may_use_them_and_in_quotas(pool, state: Path):
+def test_reserved_slots_are_in_the_pie_of_those_who_may_use_them_and_in_quotas(pool, state):
     pool("slots", "add", "n", "--count", 10, "--now", T)
     pool("slots", "reserve", "--count", 6, "--for", "ann", "--now", T)
     for user in ("bob", "carol"):
@@ -150,7 +148,7 @@ def test_queue_start_waits_for_its_end(pool):
     assert T + HOUR <= job["EstimatedStart"] <= T + HOUR + 120
 
 
-def test_others_than_administrators_may_not(pool, state: Path, monkeypatch: pytest.MonkeyPatch):
+def test_others_than_administrators_may_not(pool, state, monkeypatch):
     pool("slots", "add", "n", "--now", T)
     Path(f"{state}.toml").write_text('[pool]\nadministrators = ["nobody"]\n')
     monkeypatch.setattr("os.getuid", lambda: 12345)
@@ -158,7 +156,7 @@ def test_others_than_administrators_may_not(pool, state: Path, monkeypatch: pyte
     assert pool("slots", "reservations", "--now", T).code == 0
 
 
-def test_reservations_are_exported_and_imported(pool, run, state: Path, tmp_path: Path):
+def test_reservations_are_exported_and_imported(pool, run, state, tmp_path):
     pool("slots", "add", "n", "--now", T)
     pool("slots", "reserve", "n", "--for", "ann", "--now", T)
     (tmp_path / "pool.json").write_text(pool("export").out)
@@ -217,7 +215,7 @@ def test_a_forecast_knows_when_slots_leave(pool):
 
 
 @pytest.mark.parametrize("rules", ["documented", "htcondor"])
-def test_reserved_slots_are_in_the_pie_of_those_who_may_use_them_alone(pool, state: Path, rules: str):
+def test_reserved_slots_are_in_the_pie_of_those_who_may_use_them_alone(pool, state, rules):
     """Twelve slots, eight of them for ann: two of four are hers, as of bob, beside the eight."""
     Path(f"{state}.toml").write_text(f'[negotiator]\nrules = "{rules}"\nlast_dealing = false\n')
     pool("slots", "add", "n", "--count", 12, "--now", T)

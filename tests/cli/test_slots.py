@@ -1,7 +1,5 @@
 """``fairq slots`` through the command line."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,15 +1,9 @@
 """Files of DAGMan."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-
-Run = Callable[..., Any]
 
 DIAMOND = """
 # A comment.
@@ -27,14 +21,14 @@ DOT diamond.dot
 
 
 @pytest.fixture
-def fairq(run: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def fairq(run, state, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = "executable = /bin/true\narguments = $(JOB) $(X)\nqueue $(N:1)\n"
     Path("sub").mkdir()
     for folder in (".", "sub"):
         Path(folder, "node.sub").write_text(text)
 
-    def ended(*words: str, code: int = 0) -> Any:
+    def ended(*words, code=0):
         found = run("--state", state, *words)
         assert found.code == code, found.err
         return found
@@ -43,12 +37,12 @@ def fairq(run: Run, state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     return ended
 
 
-def submit(fairq: Run, text: str, *words: str, code: int = 0) -> Any:
+def submit(fairq, text, *words, code=0):
     Path("test.dag").write_text(text)
     return fairq("submit", "test.dag", *words, code=code)
 
 
-def waits(fairq: Run) -> dict[str, str]:
+def waits(fairq):
     found = json.loads(fairq("queue", "--json").out)
     return {
         f"{one['DAGNodeName']}{one['ProcId']}": one.get("WaitsFor", {1: "", 2: "runs", 5: "held"}[one["JobStatus"]])
@@ -56,7 +50,7 @@ def waits(fairq: Run) -> dict[str, str]:
     }
 
 
-def test_nodes_run_one_after_another(fairq: Run) -> None:
+def test_nodes_run_one_after_another(fairq):
     ended = submit(fairq, DIAMOND)
     assert ended.out == "5 job(s) of 4 nodes submitted to clusters 1-4.\n"
     assert "without effect here: DOT" in ended.err
@@ -75,19 +69,19 @@ def test_nodes_run_one_after_another(fairq: Run) -> None:
         assert waits(fairq) == then
 
 
-def test_a_node_that_fails_holds_what_comes_after_it(fairq: Run) -> None:
+def test_a_node_that_fails_holds_what_comes_after_it(fairq):
     submit(fairq, "JOB A node.sub\nJOB B node.sub\nJOB C node.sub\nPARENT A CHILD B\nPARENT B CHILD C\n")
     fairq("negotiate")
     fairq("finish", "1.0", "--exit-code", "1")
     assert waits(fairq) == {"B0": "held", "C0": "after_ok 2"}
 
 
-def test_done_nodes_are_not_submitted(fairq: Run) -> None:
+def test_done_nodes_are_not_submitted(fairq):
     submit(fairq, "JOB A node.sub DONE\nJOB B node.sub\nJOB C node.sub\nPARENT A CHILD B\nPARENT B CHILD C\nDONE B\n")
     assert waits(fairq) == {"C0": ""}
 
 
-def test_a_whole_dag_is_undone(fairq: Run) -> None:
+def test_a_whole_dag_is_undone(fairq):
     submit(fairq, DIAMOND)
     fairq("submit", "--after", "4", "--", "/bin/true")
     numbers = [one["number"] for one in json.loads(fairq("state", "history", "--json").out)]
@@ -114,12 +108,12 @@ def test_a_whole_dag_is_undone(fairq: Run) -> None:
         ("\n", "it has no node"),
     ],
 )
-def test_what_is_refused(fairq: Run, text: str, problem: str) -> None:
+def test_what_is_refused(fairq, text, problem):
     assert problem in submit(fairq, text, code=31).err
     assert waits(fairq) == {}
 
 
-def test_nodes_of_a_category_are_limited_together(fairq: Run) -> None:
+def test_nodes_of_a_category_are_limited_together(fairq):
     nodes = [f"JOB {name} node.sub" for name in "ABCDE"]
     lines = [*nodes, "PARENT A CHILD E", "CATEGORY ALL_NODES big", "CATEGORY E free", "MAXJOBS big 2", "PRIORITY D 5"]
     submit(fairq, "\n".join(lines))
@@ -136,7 +130,7 @@ def test_nodes_of_a_category_are_limited_together(fairq: Run) -> None:
     assert waits(fairq) == {"C0": "runs", "E0": "runs"}
 
 
-def test_alike_nodes_are_made_as_each_alone(fairq: Run) -> None:
+def test_alike_nodes_are_made_as_each_alone(fairq):
     """Nodes share what their descriptions have in common, but for macros that decide which lines count."""
     Path("node.sub").write_text(
         "if $(BIG)\n request_memory = 2048\nendif\nexecutable = /bin/true\n"
@@ -155,6 +149,6 @@ def test_alike_nodes_are_made_as_each_alone(fairq: Run) -> None:
     ]  # fmt: skip
 
 
-def test_a_dry_run_queues_nothing(fairq: Run) -> None:
+def test_a_dry_run_queues_nothing(fairq):
     assert submit(fairq, DIAMOND, "--dry-run").out == "5 job(s) of 4 nodes would be submitted to clusters 1-4.\n"
     assert waits(fairq) == {}

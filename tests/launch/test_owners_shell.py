@@ -1,19 +1,16 @@
 """``fairq shell`` in a pool of a host, where jobs run as their owners; see test_owners.py."""
 
-from __future__ import annotations
-
 import subprocess
-from collections.abc import Iterator
 
 import pytest
 from tests.host.verb.host import PYTHON, missing
-from tests.launch.owners_host import ANN, BOB, Host, as_user, emptied, owners_host
+from tests.launch.owners_host import ANN, BOB, as_user, emptied, owners_host
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "-")
 
 
 @pytest.fixture
-def host() -> Iterator[Host]:
+def host():
     with owners_host() as made, emptied(made):
         yield made
 
@@ -36,8 +33,8 @@ except OSError:
 """What ``fairq shell`` does for a user, without a terminal of its own."""
 
 
-def test_a_shell_runs_as_its_owner_on_a_terminal_of_the_owner(host: Host):
-    def waiting(user: str) -> tuple[subprocess.Popen[str], str]:
+def test_a_shell_runs_as_its_owner_on_a_terminal_of_the_owner(host):
+    def waiting(user):
         words = [PYTHON, "-c", _COMMAND, f"{host.place}/lib"]
         command = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, **as_user(user))
         assert command.stdout is not None

@@ -8,19 +8,16 @@ import pty
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.launch.conftest import Pool, is_alive, until
+from tests.launch.conftest import is_alive, until
 from tests.tmux import needs_tmux, terminal
 
 
 class Client:
     """``fairq shell`` on a pseudoterminal of the test."""
 
-    def __init__(self, pool: Pool, *words: str) -> None:
+    def __init__(self, pool, *words):
         self.master, slave = pty.openpty()
         self.process = subprocess.Popen(
             [sys.executable, "-m", "fairq", "shell", *words],
@@ -30,27 +27,27 @@ class Client:
         os.close(slave)
         self.text = b""
 
-    def shows(self, text: bytes) -> None:
-        def is_there() -> bool:
+    def shows(self, text):
+        def is_there():
             self.text += os.read(self.master, 4096)
             return text in self.text
 
         until(is_there, repr(text))
 
-    def kill(self) -> None:
+    def kill(self):
         self.process.kill()
         self.process.wait()
 
-    def close(self) -> None:
+    def close(self):
         self.kill()
         os.close(self.master)
 
 
 @pytest.fixture
-def client(pool: Pool) -> Iterator[Any]:
+def client(pool):
     made: list[Client] = []
 
-    def begin(*words: str) -> Client:
+    def begin(*words):
         made.append(Client(pool, *words))
         made[-1].shows(b"is queued")
         return made[-1]
@@ -60,12 +57,12 @@ def client(pool: Pool) -> Iterator[Any]:
         one.close()
 
 
-def last(pool: Pool) -> dict[str, Any]:
+def last(pool):
     return dict(json.loads(pool.done("history", "--json", "--limit", 1))[0])
 
 
 @needs_tmux
-def test_a_shell_waits_in_line_runs_on_a_terminal_and_gives_its_exit_code(pool: Pool, tmp_path: Path):
+def test_a_shell_waits_in_line_runs_on_a_terminal_and_gives_its_exit_code(pool, tmp_path):
     pool.slots(1)
     with terminal(tmp_path / "t", pool.state) as screen:
         before = screen.modes()
@@ -86,7 +83,7 @@ def test_a_shell_waits_in_line_runs_on_a_terminal_and_gives_its_exit_code(pool: 
     assert pool.queue() == {}
 
 
-def test_a_shell_whose_command_is_killed_leaves_the_queue_before_it_starts(pool: Pool, client: Any):
+def test_a_shell_whose_command_is_killed_leaves_the_queue_before_it_starts(pool, client):
     pool.slots(1)
     client().kill()
     assert len(pool.queue()) == 1
@@ -95,7 +92,7 @@ def test_a_shell_whose_command_is_killed_leaves_the_queue_before_it_starts(pool:
     assert last(pool)["RemoveReason"] == "its terminal is gone, or on another machine"
 
 
-def test_a_shell_whose_command_is_killed_ends_although_it_ignores_that(pool: Pool, client: Any):
+def test_a_shell_whose_command_is_killed_ends_although_it_ignores_that(pool, client):
     pool.slots(1)
     one = client("--", "/bin/sh", "-c", "trap '' HUP TERM; echo $$ > pid; sleep 1000; sleep 1000")
     pool.turn()
@@ -108,7 +105,7 @@ def test_a_shell_whose_command_is_killed_ends_although_it_ignores_that(pool: Poo
     assert pool.queue() == {}
 
 
-def test_a_signal_to_the_command_removes_a_shell_that_waits(pool: Pool, client: Any):
+def test_a_signal_to_the_command_removes_a_shell_that_waits(pool, client):
     pool.slots(1)
     one = client()
     one.process.send_signal(signal.SIGTERM)
@@ -116,7 +113,7 @@ def test_a_signal_to_the_command_removes_a_shell_that_waits(pool: Pool, client: 
     assert pool.queue() == {}
 
 
-def test_a_shell_that_loses_its_slot_leaves_the_queue(pool: Pool, client: Any):
+def test_a_shell_that_loses_its_slot_leaves_the_queue(pool, client):
     pool.slots(1)
     one = client("--", "/bin/sh", "-c", "echo it is here; sleep 1000")
     pool.turn()
@@ -131,14 +128,14 @@ def test_a_shell_that_loses_its_slot_leaves_the_queue(pool: Pool, client: Any):
     "launcher, cure",
     [("none", "slots detect --add --launch local"), ("slurm", "srun --pty"), ("htcondor", "condor_ssh_to_job")],
 )
-def test_a_shell_elsewhere_is_refused_with_what_to_do(pool: Pool, launcher: str, cure: str):
+def test_a_shell_elsewhere_is_refused_with_what_to_do(pool, launcher, cure):
     pool.done("slots", "add", "there", "--attribute", f'Launch="{launcher}"')
     ended = pool("shell")
     assert (ended.code, pool.queue()) == (58, {})
     assert cure in ended.err
 
 
-def test_a_shell_without_a_terminal_is_refused(pool: Pool):
+def test_a_shell_without_a_terminal_is_refused(pool):
     pool.slots(1)
     ended = pool("shell")
     assert (ended.code, pool.queue()) == (2, {})

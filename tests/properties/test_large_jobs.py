@@ -1,7 +1,5 @@
 """Laws of the machines that are promised to large jobs, on simulated pools whose jobs run as long as their limits."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

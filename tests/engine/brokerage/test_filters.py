@@ -1,7 +1,5 @@
 """Filters of production that neither the page nor the recorded cases reach, in PanDA's code and in the page's rules."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 from tests.broker_rules import DOCUMENTED, PANDA
