@@ -141,6 +141,18 @@ def test_a_job_that_asks_for_more_memory_than_any_machine_has_is_counted_with_th
     )
 
 
+def test_a_job_with_a_gpu_waits_for_one(run, tmp_path):
+    file = tmp_path / "jobs.csv"
+    file.write_text("submit,run,gpus\n0,600,1\n0,600,1\n0,600,\n")
+
+    policy = json.loads(run("simulate", file, "--slots", "1x8c16g1gpu", "--json").out)["policies"][0]
+    assert (policy["ended"], policy["wait"]["max"]) == (3, 600)
+
+    ended = run("simulate", file, "--slots", "1x8c16g")
+    assert "2 jobs ask for more cores, memory or GPUs than any machine has" in ended.err
+    assert "give --slots 1x8c16g1gpu" in ended.err
+
+
 def test_a_machine_of_a_log_that_no_pool_has_is_refused(run, tmp_path):
     file = tmp_path / "log.swf"
     file.write_text(PARALLEL.format(99_999_999_999))
