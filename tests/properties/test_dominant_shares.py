@@ -140,3 +140,10 @@ def test_entitlements_fill_until_a_resource_is_used_up():
     assert entitled(1, infinite) == {"A": 6, "B": 6}
     assert entitled(4, infinite) == {"A": 2, "B": 8}
     assert entitled(1, 2) == {"A": 8, "B": 8}
+
+
+def test_a_pool_without_a_core_gives_nothing_and_warns_of_nothing(recwarn):
+    decision = cycle(slots(2, Cpus=0), {"A": [jobs(2)]}, dominant=Dominance(), preemption_requirements=None)
+
+    assert not decision.matches and decision.pie == 0
+    assert not recwarn.list

@@ -95,4 +95,5 @@ class ResourceUse:
         """
         nothing = np.zeros(len(self._sizes))
         resources = self._used.get(name, nothing) + self._wanted.get(name, nothing)
-        return Taking(priority, demand, np.append(np.maximum(resources / wanted, self._at_least), 1.0))
+        each = resources / wanted if wanted > 0 else nothing
+        return Taking(priority, demand, np.append(np.maximum(each, self._at_least), 1.0))
