@@ -25,7 +25,7 @@ from fairq.engine.shares.rules import Rules, Selection
 from fairq.state import claims, history, jobs, pilot_slots, slots, submitters
 from fairq.state.connection import State, reading, writing
 from fairq.state.location import exists
-from fairq.steps.cycle.accounting_policy import accounting_policy
+from fairq.steps.cycle.accounting_policy import accounting_policy, is_dominant
 from fairq.steps.cycle.accounts import load_accountant, settle, store_times
 from fairq.steps.taskqueues.formation import Member, full_ad, remember
 from fairq.steps.taskqueues.pilots import Barred, Pilot, SiteLoad, check_groups, limited_values, load_site, matcher_of
@@ -301,7 +301,8 @@ def _limits(ad: Ad) -> str | None:
 def _weights(ads: list[Ad], settings: Settings) -> list[float]:
     if not settings["negotiator.negotiator_use_slot_weights"]:
         return [1.0] * len(ads)
-    if not settings["negotiator.force_negotiator_slot_weight"]:
+    if not settings["negotiator.force_negotiator_slot_weight"] or is_dominant(settings):
+        # The slots of pilots are no pool whose shares they could have.
         return [float(ad["SlotWeight"]) for ad in ads]
     from fairq.engine.classad import AdColumns
     from fairq.engine.negotiation.pool import slot_weights
