@@ -264,3 +264,19 @@ def test_jobs_that_preempt_each_other_without_end_are_named_with_the_cure(run, t
     assert "require TotalJobRunTime > 7200 in negotiator.preemption_requirements" in ended.err
     policy.write_text('[negotiator]\npreemption_requirements = "TotalJobRunTime > 7200"\n')
     assert run(*words).code == 0
+
+
+def test_reserved_slots_are_kept_for_those_who_may_use_them(run, tmp_path):
+    """Of three slots, two are kept for teach from 1 h to 2 h; jobs without a limit do not start there before."""
+    trace = tmp_path / "jobs.csv"
+    trace.write_text(
+        "submit,run,user,group,limit\n"
+        "0,1800,ann,physics,1800\n0,1800,ann,physics,\n0,1800,ann,physics,\n3600,1800,kim,teach,1800\n"
+    )
+    line = ("simulate", trace, "--slots", 3, "--every", 60, "--json", "--users", 9)
+    kept = json.loads(run(*line, "--reserve", "teach=2@1h..2h").out)["policies"][0]
+    free = json.loads(run(*line).out)["policies"][0]
+    assert (free["wait"]["mean"], kept["wait"]["mean"]) == (0, 450)
+    for wrong in ("teach", "teach=9@1h..2h", "teach=1@2h..1h", "=1@1h..2h", "teach=1@x..2h", "teach=0@1h..2h"):
+        ended = run(*line, "--reserve", wrong)
+        assert ended.code and ended.err.count("\n") == 1 and "--reserve" in ended.err

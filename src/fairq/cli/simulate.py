@@ -21,6 +21,7 @@ app = App()
         fairq simulate jobs.csv --slots 10x64c256g --policy now=site.toml --policy new=draft.toml
         fairq simulate --history --policy current --policy new=draft.toml    # this pool's own past
         fairq simulate lcg.swf.gz --slots 2000 --from 1d --until 8d --json
+        fairq simulate jobs.csv --slots 40x16c64g --reserve teach=10@1d9h..1d12h
     """
 )
 def simulate(
@@ -69,6 +70,10 @@ def simulate(
         ),
     ] = None,
     seed: Annotated[int, Option("--seed", metavar="N", help="Random seed of --shake.")] = 1,
+    reserve: Annotated[
+        list[str] | None,
+        Option("--reserve", metavar="WHO=N@FROM..UNTIL", help="Reserve N slots, or all, for users, groups or nobody."),
+    ] = None,
     users: Annotated[int, Option("--users", metavar="N", min=0, help="Number of users and groups to list.")] = 10,
 ) -> None:
     """Simulate a trace of jobs under one or more policies, and compare them.
@@ -104,6 +109,10 @@ def simulate(
     Without --slots, an SWF log names the size of the pool (MaxProcs): slots of one core, or one machine with all cores
     if a job asks for several. Such a log does not say how many cores a machine has.
 
+    --reserve, which may be repeated, takes slots as slots reserve does: --reserve teach=10@1d9h..1d12h reserves ten
+    slots for the group or user teach, and --reserve nobody=all@9d..9d8h is a maintenance. WHO may be several names with
+    commas. Jobs of others start before it begins only if their limits end them by then.
+
     A cycle in which nothing can change is not held: no job waits, or no slot is free and no job may be preempted.
     """
     from fairq.cli import simulate_views as views
@@ -113,7 +122,7 @@ def simulate(
     from fairq.steps.simulate.replay import replay
 
     invocation, output = context.obj, context.obj.output
-    options = Options(slots, every, window, first, until, shake, seed, factor or ())
+    options = Options(slots, every, window, first, until, shake, seed, factor or (), reserve or ())
     if (trace is None) is not history:
         raise UsageError(message="what to simulate is not clear; name a trace, or give --history")
     past = invocation.existing_state if trace is None else None
@@ -125,5 +134,5 @@ def simulate(
     replays = []
     with progress("simulating", len(plan.trace.jobs) * len(plan.policies), invocation.quiet) as advance:
         for one in plan.policies:
-            replays.append(replay(plan.trace, one, plan.slots, every, window, advance))
+            replays.append(replay(plan.trace, one, plan.slots, every, window, advance, plan.reservations))
     emit(views.simulation_view(document(plan.trace, replays, every, window), users), output)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -151,6 +152,12 @@ def _names(records: Sequence[Record], count: int, what: str, heading: str) -> Ta
     return Table(columns, rows, title=title)
 
 
+def _elapsed(zero: int, time: int) -> str:
+    """Return the time since *zero*, the begin of a trace without dates."""
+    days, seconds = divmod(time - zero, 86400)
+    return f"{days}d {seconds // 3600:02}:{seconds // 60 % 60:02}"
+
+
 def _windows(document: Mapping[str, Any]) -> Table:
     policies = [of["policy"] for of in document["policies"]]
     last = document["last_submit_time"]
@@ -159,7 +166,8 @@ def _windows(document: Mapping[str, Any]) -> Table:
         number = policies.index(window["policy"])
         row = rows.setdefault(window["start_time"], {"start_time": window["start_time"]})
         row |= {f"{name}_{number}": window[name] for name in ("utilisation", "jain_index", "deficit")}
-    columns = [Column("From", "start_time", moment, "left")]
+    zero = document["zero_time"]
+    columns = [Column("From", "start_time", moment if zero is None else partial(_elapsed, zero), "left")]
     for number, policy in enumerate(policies):
         columns += [
             Column(f"Used {policy}", f"utilisation_{number}", percent, "right", level=number),

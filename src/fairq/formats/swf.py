@@ -33,7 +33,7 @@ def read_swf(name: str, text: str) -> Trace:
 
     Raises InvalidDumpError.
     """
-    trace = Trace(start=_EPOCH)
+    trace = Trace(start=_EPOCH, zero=_EPOCH)
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
@@ -52,7 +52,7 @@ def _note_header(trace: Trace, line: str) -> None:
     if found is None:
         return
     if found[1] == "UnixStartTime" and int(found[2]) > 0:
-        trace.start = int(found[2])
+        trace.start, trace.zero = int(found[2]), None
     elif found[1] == "MaxProcs" and int(found[2]) > 0:
         trace.slots = int(found[2])
 

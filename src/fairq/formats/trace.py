@@ -34,7 +34,8 @@ class Trace(Struct):
 
     *start* is the beginning of the log, in seconds since 1970. *skipped* counts the jobs left out, by reason. *slots*
     is the size of the machine according to the log, None if the log does not state it. *dependent* counts the jobs that
-    name a preceding job; their recorded submission time is used.
+    name a preceding job; their recorded submission time is used. *zero* is the time that the seconds of a trace without
+    dates count from, None if it has dates.
     """
 
     jobs: list[TraceJob] = field(default_factory=list)
@@ -42,6 +43,7 @@ class Trace(Struct):
     skipped: Counter[str] = field(default_factory=Counter)
     slots: int | None = None
     dependent: int = 0
+    zero: int | None = None
 
     def between(self, first: int | None, last: int | None) -> Trace:
         """Return the jobs submitted at or after *first* and before *last*."""
@@ -49,4 +51,4 @@ class Trace(Struct):
             job for job in self.jobs if (first is None or job.submit >= first) and (last is None or job.submit < last)
         ]
         start = self.start if first is None else max(first, self.start)
-        return Trace(jobs, start, self.skipped, self.slots, self.dependent)
+        return Trace(jobs, start, self.skipped, self.slots, self.dependent, self.zero)

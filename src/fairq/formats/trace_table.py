@@ -66,6 +66,7 @@ def read_csv(name: str, text: str) -> Trace:
     if clock.dated:
         trace.start = trace.jobs[0].submit
     else:
+        trace.zero = _EPOCH
         trace.jobs = [job._replace(submit=_EPOCH + job.submit) for job in trace.jobs]
     return trace
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from operator import le
@@ -14,6 +15,7 @@ from msgspec.structs import replace
 
 from fairq.common.quantities import OutsideError, duration, moment
 from fairq.common.records import Ad
+from fairq.common.reservation import Reservation
 from fairq.errors.base import UsageError
 from fairq.errors.simulation import InvalidChangeError, NothingToSimulateError
 from fairq.formats.trace import Trace
@@ -31,6 +33,8 @@ FIFO, CURRENT = "fifo", "current"
 _FIGURES = 5_000_000
 """Maximum number of windows times users."""
 
+_RESERVE = re.compile(r"([^=@]+)=(all|[0-9]{1,7})@(.+?)\.\.(.+)")
+
 _SWINGS = 10
 """Shares oscillate from cycle to cycle if the cycle interval exceeds the half-life divided by this number."""
 
@@ -46,6 +50,7 @@ class Options(Struct, frozen=True):
     shake: int | None = None
     seed: int = 1
     factors: Sequence[str] = ()
+    reserve: Sequence[str] = ()
 
 
 class Plan(Struct, frozen=True):
@@ -55,6 +60,7 @@ class Plan(Struct, frozen=True):
     policies: Sequence[Policy]
     slots: Sequence[Ad]
     warnings: Sequence[str]
+    reservations: Sequence[Reservation] = ()
 
 
 def prepare(
@@ -101,7 +107,7 @@ def prepare(
         half_life = policy.settings["accounting.priority_halflife"]
         if options.every * _SWINGS > half_life:
             warnings.append(f"{policy.name}: shares swing, as --every is above a tenth of priority_halflife")
-    return Plan(trace, chosen, slots, warnings)
+    return Plan(trace, chosen, slots, warnings, _reservations(options.reserve, slots, trace.start))
 
 
 def read_policies(texts: Sequence[str], settings: Settings, environ: Mapping[str, str]) -> list[Policy]:
@@ -175,6 +181,27 @@ def _misfits(machines: Sequence[Machines], trace: Trace) -> list[str]:
     cure = f"give --slots {needed}" if needed else "correct the trace"
     what = "cores, memory or GPUs" if any(gpus for *_, gpus in large) else "cores or memory"
     return [f"{who} for more {what} than any machine has, and {never}; {cure}"]
+
+
+def _reservations(texts: Sequence[str], slots: Sequence[Ad], start: int) -> list[Reservation]:
+    """Return the reservations that *texts* describe: each of the first slots that are not reserved at that time."""
+    found: list[Reservation] = []
+    for number, text in enumerate(texts, 1):
+        parts = _RESERVE.fullmatch(text)
+        if parts is None:
+            raise InvalidChangeError(
+                option="--reserve", value=text, problem="not a reservation", cure="give WHO=N@FROM..UNTIL"
+            )
+        begin, end = (_time("--reserve", part, start) or start for part in (parts[3], parts[4]))
+        taken = {name for one in found if one.meets(begin, end) for name in one.slots}
+        names = [str(slot["Name"]) for slot in slots if slot["Name"] not in taken]
+        count = len(names) if parts[2] == "all" else int(parts[2])
+        if end <= begin or not 0 < count <= len(names):
+            problem = "it ends before it begins" if end <= begin else f"{len(names)} slots are not reserved then"
+            raise InvalidChangeError(option="--reserve", value=text, problem=problem, cure="change it")
+        people = [] if parts[1] == "nobody" else parts[1].split(",")
+        found.append(Reservation(number, names[:count], begin, end, "", start, people, people))
+    return found
 
 
 def _time(option: str, text: str | None, start: int) -> int | None:

@@ -24,6 +24,7 @@ def document(trace: Trace, replays: Sequence[Replay], every: int, window: int) -
     span = last - trace.start
     return {
         "start_time": trace.start,
+        "zero_time": trace.zero,
         "last_submit_time": last,
         "jobs": len(trace.jobs),
         "users": len({job.user for job in trace.jobs}),

@@ -12,11 +12,12 @@ from msgspec import Struct, field
 from fairq.common.expression_form import as_expression
 from fairq.common.quantities import shown_time
 from fairq.common.records import Ad, JobRange, JobStatus
+from fairq.common.reservation import Reservation, also
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.identity import ROOT_GROUP, assigned_group
 from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.decision import CycleDecision, Match
-from fairq.engine.negotiation.pool import pie_of
+from fairq.engine.negotiation.pool import ReservedSlots, pie_of
 from fairq.engine.simulation.fairness import Party, ShareMeter
 from fairq.engine.simulation.journal import Journal
 from fairq.engine.simulation.pool import SimulatedPool, Tenant
@@ -84,10 +85,12 @@ def replay(
     every: int,
     window: int,
     advance: Callable[[int], None] = lambda _: None,
+    reservations: Sequence[Reservation] = (),
 ) -> Replay:
     """Simulate *trace* under *policy* on *slots*, with a cycle every *every* seconds, until all jobs have ended.
 
     *window* is the length of the windows of shares, in seconds. *advance* receives the number of newly ended jobs.
+    *reservations* of slots hold meanwhile.
 
     Raises:
         SettingValueError: an expression is invalid.
@@ -97,17 +100,28 @@ def replay(
     rules = negotiation_policy(policy.settings)
     accountant = Accountant([], accounting, trace.start)
     names = _Names(policy, accounting.group_names, _domain(policy.settings))
-    columns = AdColumns(slots, trace.start)
-    pool = SimulatedPool([str(ad["Name"]) for ad in slots], columns)
+    slots_reserved = _reserved(slots, reservations)
+    columns = AdColumns(_with_clauses(slots, reservations), trace.start)
+    pool = SimulatedPool([str(ad["Name"]) for ad in slots], columns, reserved=slots_reserved)
     weight = pie_of(columns, rules)
     journal = Journal([job.submit for job in trace.jobs], [job.run for job in trace.jobs])
     parties = _Parties(trace, names)
     factors = _factors(accountant, policy, parties)
     meter = ShareMeter(parties.all, factors, weight, trace.start, window)
     witness = _Keeper(trace, journal, meter, parties, advance)
-    jobs = _Jobs(trace, names, witness, has_limits=rules.large_job_patience is not None)
+    jobs = _Jobs(trace, names, witness, is_plain=rules.large_job_patience is None and not reservations)
     simulation = Simulation(
-        pool, Queues(), jobs.ads, accountant, rules, witness.run_time, jobs.arrivals(), trace.start, every, witness
+        pool,
+        Queues(),
+        jobs.ads,
+        accountant,
+        rules,
+        witness.run_time,
+        jobs.arrivals(),
+        trace.start,
+        every,
+        witness,
+        moments=[time for one in reservations for time in (one.begin, one.end or 0)],
     )
     if simulation.advance(_END_OF_TIME, partial(witness.is_endless, simulation)):
         cure = f"require TotalJobRunTime > {journal.longest()} in negotiator.preemption_requirements"
@@ -115,6 +129,21 @@ def replay(
         raise EndlessPreemptionError(policy=policy.name, jobs=witness.preempting(), cure=cure)
     end = int(journal.end.max(initial=trace.start))
     return Replay(policy, journal, meter, simulation.cycles, len(slots), weight, end)
+
+
+def _reserved(slots: Sequence[Ad], reservations: Sequence[Reservation]) -> list[ReservedSlots]:
+    places = {ad["Name"]: row for row, ad in enumerate(slots)}
+    return [ReservedSlots([places[name] for name in one.slots], one.admits, one.begin, one.end) for one in reservations]
+
+
+def _with_clauses(slots: Sequence[Ad], reservations: Sequence[Reservation]) -> list[Ad]:
+    """Return the ads of *slots* with the clauses of their reservations in their Requirements."""
+    found = [dict(ad) for ad in slots]
+    places = {ad["Name"]: ad for ad in found}
+    for one in reservations:
+        for name in one.slots:
+            places[name]["Requirements"] = also(places[name].get("Requirements"), f"({one.clause})")
+    return found
 
 
 def _factors(accountant: Accountant, policy: Policy, parties: _Parties) -> list[float]:
@@ -189,13 +218,13 @@ class _Parties:
 class _Jobs:
     """The jobs of a trace in the engine's form: one cluster per submitter, with procs in order of submission."""
 
-    def __init__(self, trace: Trace, names: _Names, keeper: _Keeper, *, has_limits: bool) -> None:
+    def __init__(self, trace: Trace, names: _Names, keeper: _Keeper, *, is_plain: bool) -> None:
         self.ads: dict[int, Ad] = {}
         self._trace = trace
         self._names = names
         self._keeper = keeper
-        self._kinds: dict[tuple[int, int | None, int, int | None], int] = {}
-        self._has_limits = has_limits
+        self._kinds: dict[tuple[int, int | None, int, int | None, str], int] = {}
+        self._is_plain = is_plain
         for job in trace.jobs:
             kind = self._kind(job)
             if kind not in self._kinds:
@@ -207,11 +236,12 @@ class _Jobs:
                 }
                 if job.gpus:
                     self.ads[number] |= {"RequestGPUs": job.gpus, "Requirements": _WITH_GPUS}
-                if kind[-1] is not None:
-                    self.ads[number]["AllowedExecuteDuration"] = kind[-1]
+                told = {"AllowedExecuteDuration": kind[3], "AcctGroup": kind[4] or None}
+                self.ads[number] |= {name: value for name, value in told.items() if value is not None}
 
-    def _kind(self, job: TraceJob) -> tuple[int, int | None, int, int | None]:
-        return job.cpus, job.memory, job.gpus, job.limit if self._has_limits else None
+    def _kind(self, job: TraceJob) -> tuple[int, int | None, int, int | None, str]:
+        """Return what distinguishes jobs; only reservations and promises read limit and group."""
+        return job.cpus, job.memory, job.gpus, *((None, "") if self._is_plain else (job.limit, job.group))
 
     def arrivals(self) -> Iterator[Arrival]:
         clusters: dict[str, int] = {}
