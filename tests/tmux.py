@@ -35,7 +35,8 @@ class Terminal:
 
     def _tmux(self, *words: object) -> str:
         called = ["tmux", "-S", str(self._server), "-f", "/dev/null", *map(str, words)]
-        return subprocess.run(called, check=True, capture_output=True, text=True).stdout
+        environment = {**os.environ, "SHELL": "/bin/sh"}  # tmux runs its commands with it
+        return subprocess.run(called, check=True, capture_output=True, text=True, env=environment).stdout
 
     def type(self, text: str) -> None:
         """Type *text* and Enter."""

@@ -81,9 +81,9 @@ def test_top_leaves_the_terminal_as_it_was_when_it_is_killed(screen: Terminal, s
     screen.shows("3.0-1")
     os.kill(until(lambda: process_of(state, "top"), "top"), number)
     screen.shows("the first screen")
+    until(lambda: screen.modes() == before, "the former modes")
     screen.type("echo code $?")
     screen.shows(f"code {128 + number}")
-    until(lambda: screen.modes() == before, "the former modes")
 
 
 @needs_tmux

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
 import termios
@@ -11,6 +12,9 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 _IGNORED = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP, signal.SIGTTOU)
+
+_LOOK = 0.2
+"""Seconds between two looks at the modes, until the command has changed them."""
 
 
 @contextmanager
@@ -44,10 +48,12 @@ def _guard(hear: int, keyboard: int, former: Any, sequences: bytes) -> None:
             signal.signal(number, signal.SIG_IGN)
         os.closerange(3, hear)
         os.closerange(hear + 1, 1 << 20)
-        group = os.getpgrp()
+        changed = former
+        while changed == former and not select.select([hear], [], [], _LOOK)[0]:
+            changed = termios.tcgetattr(keyboard)
         if not os.read(hear, 1):
-            os.write(1, sequences)
-            # A shell with job control has restored the modes when it has the terminal back.
-            if os.tcgetpgrp(keyboard) == group:
+            # A shell that has its own modes already keeps them.
+            if termios.tcgetattr(keyboard) == changed:
                 termios.tcsetattr(keyboard, termios.TCSADRAIN, former)
+            os.write(1, sequences)
     os._exit(0)

@@ -259,7 +259,7 @@ class Screen(App[None]):
         line = self.query_one(Input)
         line.display = True
         line.value = " ".join(self._words)
-        line.focus()
+        self.screen.set_focus(line)  # at once: the next key belongs to it
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Show only rows with the words that were typed."""
@@ -271,7 +271,7 @@ class Screen(App[None]):
 
     def _filter(self, words: list[str]) -> None:
         self.query_one(Input).display = False
-        self.query_one(RowTable).focus()
+        self.screen.set_focus(self.query_one(RowTable))
         if words != self._words:
             self._words = words
             self._show_rows()
