@@ -34,7 +34,7 @@ def ads(run, state, tmp_path, monkeypatch):
         (["--retries", "3"], "JobMaxRetries", 3),
         (["--mail", "end"], "JobNotification", 2),
         (["--mail", "fail"], "JobNotification", 3),
-        (["--mail", "all"], "JobNotification", 1),
+        (["--mail", "all"], "NotifyAllEnded", True),
         (["--env", "A=b c", "--env", "D='$x'"], "Environment", "'A=b c' 'D=''$x'''"),
     ],
 )
@@ -137,7 +137,7 @@ def test_a_script_with_lines_of_fairq(ads):
         ("--time=2:00:00", "AllowedExecuteDuration", 7200), ("--mem=4G", "RequestMemory", 4096),
         ("--mem-per-cpu=1G -c 3", "RequestMemory", 3072), ("-n 4 -c2", "RequestCpus", 8),
         ("--gres=gpu:a100:2", "RequestGPUs", 2), ("-o out.%j.%x -J a", "Out", "out.1.a"),
-        ("--mail-type=END,FAIL", "JobNotification", 1), ("--export=NONE", "Environment",
+        ("--mail-type=END,FAIL", "NotifyAllEnded", True), ("--export=NONE", "Environment",
          "SLURM_CPUS_PER_TASK=1 SLURM_JOB_ID=1 SLURM_JOB_NAME=script"),
     ],
 )  # fmt: skip
