@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Two weeks of a made-up lab, simulated: what everybody waits, under which settings.
 
-It has 40 machines of 8 cores, 12 users in 3 groups, classes on two mornings, and one maintenance. Run it as
+It has 40 machines of 16 cores, 12 users in 3 groups, classes on two mornings, and one maintenance. Run it as
 `python3 docs/lab.py [OPTIONS OF fairq simulate]`; it writes lab.csv, lab.toml and large.toml where it is run.
 """
 
@@ -44,7 +44,7 @@ def jobs():
                     begin = day * DAY + draw.randint(8, 20) * HOUR + draw.randint(0, 59) * MINUTE
                     run = draw.choice([60, 180, 480]) * MINUTE
                     if group == "physics" and draw.random() < 0.15:
-                        count, cpus = draw.randint(2, 8), 8
+                        count, cpus = draw.randint(1, 4), 16
                     else:
                         count, cpus = draw.randint(20, 120), draw.choice([1, 1, 2, 4])
                     for _ in range(count):
@@ -71,7 +71,7 @@ def main():
         "simulate",
         "lab.csv",
         "--slots",
-        "40x8c32g",
+        "40x16c64g",
         "--every",
         "10m",
         "--users",
