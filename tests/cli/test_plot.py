@@ -200,3 +200,21 @@ def test_the_same_picture_has_the_same_bytes(fairq, tmp_path, what):
         fairq("plot", what, "--out", tmp_path / name, *WINDOW)
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
     assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_priorities_far_apart_are_drawn_on_a_scale_that_says_it_is_logarithmic(fairq, tmp_path, monkeypatch):
+    fairq("userprio", "--setfactor", "bert@x", "1000000", "--now", NOW + 12 * HOUR)
+    for hour in (13, 14):
+        fairq("negotiate", "--now", NOW + hour * HOUR)
+    window = ("--since", NOW, "--until", NOW + 15 * HOUR, "--now", NOW + 15 * HOUR)
+    lines = fairq("plot", "priority", *window).out.splitlines()
+    assert re.fullmatch(r"a character is 1h; log scale from 500 to 6\.\d+e\+05 \(effective priority\)", lines[1])
+    of = {line.split()[0]: line.split()[1] for line in lines[3:5]}
+    assert set(of["anna"][:3]) <= {"▁", "▂"}
+    assert of["bert"].strip("·")[-1] == "█"
+    monkeypatch.setenv("COLUMNS", "60")
+    assert "log scale" in fairq("plot", "priority", *window, "--ascii").out
+    assert "log scale" not in fairq("plot", "priority", *WINDOW).out
+    pytest.importorskip("matplotlib")
+    fairq("plot", "priority", *window, "--out", tmp_path / "one.svg")
+    assert "effective priority (log scale)" in (tmp_path / "one.svg").read_text()

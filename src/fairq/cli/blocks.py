@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from fairq.cli.output.text import cut, filled
@@ -12,8 +13,11 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _LABEL = 24
 
 
-def spark(values: Sequence[float | None], largest: float, *, plain: bool) -> str:
-    """Return one character per value: blank for 0, a low to a full block up to *largest*, · for unknown."""
+def spark(values: Sequence[float | None], largest: float, *, plain: bool, log_from: float | None = None) -> str:
+    """Return one character per value: blank for 0, a low to a full block up to *largest*, · for unknown.
+
+    With *log_from*, the scale is logarithmic, and the lowest block is that value.
+    """
     levels, unknown = (_LETTERS, "?") if plain else (_BLOCKS, "·")
     text = ""
     for value in values:
@@ -21,6 +25,8 @@ def spark(values: Sequence[float | None], largest: float, *, plain: bool) -> str
             text += unknown
         elif value <= 0 or largest <= 0:
             text += levels[0]
+        elif log_from is not None:
+            text += levels[1 + max(0, min(7, round(7 * math.log(value / log_from, largest / log_from))))]
         else:
             text += levels[max(1, min(8, round(8 * value / largest)))]
     return text

@@ -75,7 +75,7 @@ def plot(
     with --by pool also running jobs. shares compares the use with the entitlement while there was demand.
 
     Each character is the mean over a step of time. A blank means 0; a dot means unknown, because no cycle ran. All
-    lines have the same scale.
+    lines have the same scale. The scale of priority is logarithmic, and says so, if one is more than 100 times another.
 
     With --simulation, usage and queue have a line for each policy; queue shows the jobs that wait. shares and wait show
     the users, or groups, with most work, each under each policy. shares compares what they got with their entitlement,
@@ -121,7 +121,7 @@ def plot(
     lines = series(invocation.state_path, invocation.settings, what, by, begin, end, columns=columns, top=top)
     if what == "queue" and by == "pool":
         title = f"Jobs of the pool, {_day(begin)} to {_day(end)}"
-    _draw_series(lines, title, unit, out, plain, output)
+    _draw_series(lines, title, unit, out, plain, output, lines.wide_from if what == "priority" else None)
 
 
 def _of_simulation(
@@ -152,14 +152,16 @@ def _of_simulation(
         emit(views.waits_view(found.waits(by, top), title, plain, output), output)
 
 
-def _draw_series(found: Series, title: str, unit: str, out: str | None, plain: bool, output: Output) -> None:
+def _draw_series(
+    found: Series, title: str, unit: str, out: str | None, plain: bool, output: Output, log_from: float | None = None
+) -> None:
     from fairq.cli import plot_file
     from fairq.cli import plot_views as views
 
     if out is not None:
-        plot_file.write_series(out, found, f"{title}, mean of {shown_duration(found.step)}", unit)
+        plot_file.write_series(out, found, f"{title}, mean of {shown_duration(found.step)}", unit, log_from)
     else:
-        emit(views.series_view(found, title, unit, plain, output), output)
+        emit(views.series_view(found, title, unit, plain, output, log_from), output)
 
 
 def _draw_shares(found: Sequence[Share], title: str, out: str | None, plain: bool, output: Output) -> None:

@@ -45,8 +45,8 @@ def check(name: str) -> None:
         raise PlotPackageError from error
 
 
-def write_series(name: str, found: Series, title: str, unit: str) -> None:
-    """Draw lines over time as steps: a value holds for its whole step."""
+def write_series(name: str, found: Series, title: str, unit: str, log_from: float | None = None) -> None:
+    """Draw lines over time as steps: a value holds for its whole step; with *log_from*, on a logarithmic scale."""
     figure, axes = _figure(title)
     times = list(map(local, found.edges))
     names = short_names([line.name for line in found.lines])
@@ -56,9 +56,13 @@ def write_series(name: str, found: Series, title: str, unit: str) -> None:
         axes.step(
             times, [*values, values[-1] if values else 0.0], where="post", label=name_of_line, linewidth=1.4, **style
         )
-    axes.set_ylabel(unit)
+    axes.set_ylabel(unit if log_from is None else f"{unit} (log scale)")
     axes.set_xlabel("local time")
-    axes.set_ylim(bottom=0)
+    if log_from is None:
+        axes.set_ylim(bottom=0)
+    else:
+        axes.set_yscale("log")
+        axes.set_ylim(bottom=log_from / 1.5)
     axes.margins(x=0)
     dates = importlib.import_module("matplotlib.dates")
     locator = dates.AutoDateLocator(minticks=3, maxticks=7)

@@ -42,14 +42,21 @@ def cells(values: int | None = None) -> int:
     return max(_LEAST, _width() - _label() - values)
 
 
-def series_view(found: Series, title: str, unit: str, plain: bool, output: Output) -> View:
-    """Show lines over time, one character for each step."""
+def series_view(
+    found: Series, title: str, unit: str, plain: bool, output: Output, log_from: float | None = None
+) -> View:
+    """Show lines over time, one character for each step; with *log_from*, on a logarithmic scale from there."""
     largest = max((line.largest for line in found.lines), default=0.0)
-    rows = [title, f"a character is {shown_duration(found.step)}; a full one is {largest:.4g} ({unit})", ""]
+    scale = f"a full one is {largest:.4g}"
+    if log_from is not None:
+        scale = f"log scale from {log_from:.4g} to {largest:.4g}"
+    rows = [title, f"a character is {shown_duration(found.step)}; {scale} ({unit})", ""]
     means = _width() >= _NARROW
     for line, name in zip(found.lines, _labels([line.name for line in found.lines], plain), strict=True):
         mean = f"  mean {line.mean:<9.4g}" if means else " "
-        rows.append(f"{name} {blocks.spark(line.values, largest, plain=plain)}{mean} max {line.largest:.4g}")
+        rows.append(
+            f"{name} {blocks.spark(line.values, largest, plain=plain, log_from=log_from)}{mean} max {line.largest:.4g}"
+        )
     length = max((len(line.values) for line in found.lines), default=0)
     rows.append(" " * _label() + _axis(found, length))
     records = [

@@ -29,6 +29,7 @@ OTHERS = "others"
 HOUR, DAY = 3600, 86400
 _HOURS = (1, 2, 3, 6, 12)
 _DAYS = (1, 2, 3, 4, 7, 14, 28, 91, 364)
+_WIDE = 100
 _STEPS = (*(HOUR * hours for hours in _HOURS), *(DAY * days for days in _DAYS))
 
 
@@ -86,6 +87,12 @@ class Series(Struct):
     def until(self) -> int:
         """The end of the last step."""
         return self.edges[-1]
+
+    @property
+    def wide_from(self) -> float | None:
+        """The smallest positive value if the largest one is more than 100 times as large, else None."""
+        values = [value for line in self.lines for value in line.known if value > 0]
+        return min(values) if values and max(values) > _WIDE * min(values) else None
 
 
 def series(
