@@ -173,6 +173,35 @@ def test_an_offline_machine_is_the_last_resort(rules, run, state, tmp_path):
     assert taken[2:] == (["slot1@m1"] if rules == "htcondor" else [])
 
 
+def test_machines_that_are_off_are_wanted_by_jobs_that_would_start_there(run, state, tmp_path):
+    """Not by a job that fits nowhere there, nor by one that a limit stops; a drained one is not woken."""
+    config = tmp_path / "c.toml"
+    config.write_text("[limits]\nLICENSE = 0\n")
+
+    def fairq(*words):
+        ended = run("--state", state, "--config", config, *words, "--now", NOW)
+        assert ended.code == 0, ended.err
+        return ended.out + ended.err
+
+    for name in ("m0", "m1", "m2"):
+        fairq("slots", "add", name, "--count", 2, "--cpus", 4, "--attribute", "Offline=true")
+    fairq("slots", "add", "on")
+    assert json.loads(fairq("slots", "--wanted", "--json")) == []
+    fairq("submit", "--request-cpus", 99, "--", "/bin/true")
+    fairq("submit", "--request-cpus", 2, "--concurrency-limits", "LICENSE", "--", "/bin/true")
+    assert fairq("slots", "--wanted") == "no idle job would start on a machine that is off\n"
+    fairq("submit", "--count", 3, "--request-cpus", 2, "--", "/bin/true")
+    assert json.loads(fairq("slots", "--wanted", "--json")) == [
+        {"slot": f"slot{n}@{machine}", "machine": machine, "jobs": 3} for machine in ("m0", "m1", "m2") for n in (1, 2)
+    ]
+    assert "It would start on 3 machines that are off." in fairq("why", "3.0")
+    assert "off." not in fairq("why", "1.0") + fairq("why", "2.0")
+    fairq("slots", "drain", "m2")
+    assert "It would start on 2 machines that are off." in fairq("why", "3.0")
+    assert fairq("slots", "--wanted", "m0", "--af", "slot").split() == ["slot1@m0", "slot2@m0"]
+    assert [line.split()[0] for line in fairq("slots", "--available").splitlines()[1:2]] == ["on"]
+
+
 def test_a_pool_without_usable_slots_is_said_to_be_so(run, state):
     job = ("submit", "--state", state, "--now", NOW, "--", "/bin/true")
     assert run(*job).code == 0

@@ -12,6 +12,7 @@ from fairq.cli.options import DryRun, Now, Reason, time_of
 from fairq.cli.output import Column, Output, Record, Table, View, emit
 from fairq.cli.output.long import long_texts
 from fairq.cli.slots_drain import add_drain, add_removal, slots_report
+from fairq.cli.slots_machines import compact_view, wanted_view
 from fairq.cli.slots_reserve import add_reservations, add_reserve
 from fairq.cli.slots_sync import EXAMPLES, sync
 from fairq.cli.tools import SLOTS
@@ -211,6 +212,7 @@ def detect(
         fairq slots list --limit 20                      # the first 20, and how many there are of all
         fairq slots --compact                            # one line per machine: what is free, GPUs, reasons
         fairq slots --available --total                  # how many slots may take a job
+        fairq slots --wanted --af machine | sort -u      # machines that are off and should be woken
         fairq slots list --constraint 'State == "Unclaimed"' --af Name Cpus
     """,
 )
@@ -222,6 +224,7 @@ def list_(
     compact: Annotated[bool, Option("--compact", help="One line per machine, with what is free.")] = False,
     total: Annotated[bool, Option("--total", help="Show only the numbers of slots.")] = False,
     long: Annotated[bool, Option("--long", help="Print whole ads, one attribute per line.")] = False,
+    wanted: Annotated[bool, Option("--wanted", help="Only slots that are off and that jobs wait for.")] = False,
     now: Now = None,
 ) -> None:
     """Show the slots of the pool and who uses them.
@@ -233,17 +236,22 @@ def list_(
     --compact shows the machines: their cores, memory and GPUs, how much of each is free, their jobs, and why they take
     none (a drain, a reservation). --available leaves out what is in use or drained. --total shows only the numbers.
 
+    --wanted shows the offline slots (Offline = true) on which idle jobs would start, and the number of these jobs, for
+    scripts that wake machines. It looks at the 100 kinds of idle jobs with most jobs.
+
     JSON, CSV, TSV, --af and --long have the advertised ads, with the attributes of the claim that fairq made: State,
-    Activity, RemoteUser, AccountingGroup and JobId. With --compact, they have the records of the machines.
+    Activity, RemoteUser, AccountingGroup and JobId. With --compact and --wanted, they have the records of the table.
     """
     invocation, output = context.obj, context.obj.output
     state, time = invocation.existing_state, invocation.now(now)
-    if available or compact or total or long:
-        if compact + total + long > 1:
-            raise UsageError(message="--compact, --total and --long exclude each other; give only one")
-        ads = _selected(state, names or [], output, time, available=available)
+    if available or compact or total or long or wanted:
+        if compact + total + long + wanted > 1:
+            raise UsageError(message="--compact, --total, --long and --wanted exclude each other; give only one")
+        ads = _selected(state, names or [], output, time, available=available and not wanted)
         if compact:
-            emit(_compact_view(ads, limit), output)
+            emit(compact_view(ads, limit), output)
+        elif wanted:
+            emit(wanted_view(invocation, ads, limit, time), output)
         elif long:
             emit(View(text=long_texts(ads[:limit])), output)
         elif total:
@@ -286,27 +294,6 @@ def totals_of_ads(ads: list[Ad]) -> Iterable[Ad]:
     from fairq.steps.pool.current_ads import totals
 
     return totals(ads)
-
-
-def _compact_view(ads: list[Ad], limit: int | None) -> View:
-    from fairq.steps.pool.machines import machines
-
-    records = machines(ads)[:limit]
-    columns = [
-        Column("Machine", "machine"),
-        Column("Slots", "slots", level=3),
-        Column("Jobs", "jobs", level=1),
-        Column("Cpus", "cpus"),
-        Column("Free", "free_cpus"),
-        Column("Memory", "memory", level=2),
-        Column("Free", "free_memory", level=2),
-    ]
-    if any(record["gpus"] for record in records):
-        columns += [Column("GPUs", "gpus"), Column("Free", "free_gpus")]
-    if any(record["reasons"] for record in records):
-        columns.append(Column("Reason", "reasons", ", ".join, narrow="cut"))
-    fields = ("machine", "slots", "jobs", "cpus", "free_cpus", "memory", "free_memory", "gpus", "free_gpus", "reasons")
-    return View(tables=[Table(columns=columns, records=records, empty="no slots")], fields=fields)
 
 
 def _view_of(ads: list[Ad], counts: Iterable[Ad], output: Output, limit: int | None = None) -> View:

@@ -30,13 +30,15 @@ def _machine(name: str, ads: Sequence[Ad]) -> dict[str, Any]:
         record[f"free_{member}"] = _sum(free, attribute)
     reasons = [ad.get("DrainReason") or "drained" for ad in ads if ad.get("Draining") is True]
     reasons += [f"reservation {ad['Reservations']}" for ad in ads if "Reservations" in ad]
+    reasons += ["off" for ad in ads if ad.get("Offline") is True]
     record["reasons"] = list(dict.fromkeys(str(reason) for reason in reasons))
     return record
 
 
 def is_available(ad: Ad) -> bool:
-    """Return whether a slot may take a job: nobody uses it, it is not drained, and a core of it is left."""
-    return ad.get("State") == "Unclaimed" and ad.get("Draining") is not True and ad.get("Cpus") != 0
+    """Return whether a slot may take a job: nobody uses it, it is neither drained nor off, and a core of it is left."""
+    is_out = ad.get("Draining") is True or ad.get("Offline") is True
+    return ad.get("State") == "Unclaimed" and not is_out and ad.get("Cpus") != 0
 
 
 def _sum(ads: Iterable[Ad], attribute: str) -> int:

@@ -46,6 +46,7 @@ from fairq.steps.why.subjects import (
     status_sentence,
     submitter_sentence,
 )
+from fairq.steps.why.wanted import machines_off, wanted_slots
 from fairq.steps.why.world import ImaginedPool
 
 if TYPE_CHECKING:
@@ -119,6 +120,12 @@ def why(
             document["compare"] = compared(document, settings, lambda other: _Study(state, other, now).outcome())
         named: Document = with_names(document, state, now)
         return named
+
+
+def wanted(path: Path, settings: Settings, now: int) -> list[Document]:
+    """Return the slots of machines that are off, on which idle jobs would start (`wanted_slots`)."""
+    with reading(path) as state:
+        return wanted_slots(_Study(state, settings, now).outcome())
 
 
 class _Study:
@@ -293,9 +300,10 @@ class _Study:
             "groups": report.group_rows(outcome, diagnosis.submitter.group),
             "queue": report.place_in_queue(diagnosis),
             **more,
+            "machines_off": machines_off(diagnosis),
             "rejected": None if rejection is None else rejection_words(rejection),
             "overruns": _overruns(outcome, diagnosis.context),
-            "skipped_for": skipped_for(diagnosis),
+            "skipped_for": idle_job.skipped_for(diagnosis),
             "unknown_group": self._unknown_group(job),
         }
 
@@ -379,14 +387,6 @@ def _overruns(outcome: Outcome, context: RequestContext) -> list[Document]:
     """Return the expressions that took too long for the kind of job in *context*."""
     found = (of for of in outcome.decision.overruns if of.payer.autocluster == context.autocluster)
     return [overrun_document(of) for of in found]
-
-
-def skipped_for(of: Diagnosis) -> str | None:
-    """Return the job ahead for which this one was skipped."""
-    job = of.blocker if of.reason is Reason.SKIPPED else None
-    if job is None and of.rejection is not None:
-        job = of.alike_ahead
-    return None if job is None else f"{job[0]}.{job[1]}"
 
 
 def _gone(after: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fairq.common.quantities import rounded
+from fairq.common.quantities import counted, rounded
 from fairq.engine.explain.alternatives import asks_for_nothing
 from fairq.engine.explain.changes import TIME_BUDGETS, Change, ChangeKind
 from fairq.engine.explain.diagnosis import Diagnosis, Reason
@@ -17,6 +17,7 @@ from fairq.engine.explain.remedies import job_name, weight
 from fairq.engine.explain.search import Found
 from fairq.engine.quotas.enforcement import rounding
 from fairq.steps.why.changes import change_words, is_owners
+from fairq.steps.why.wanted import machines_off
 
 _MANY = 3
 """Number of slots from which a sentence counts them instead of naming them."""
@@ -33,12 +34,28 @@ def remedy(of: Diagnosis, found: Found) -> str:
     """Return the change that would let the job run, as a sentence."""
     if of.reason is Reason.EMPTY_POOL:
         return "Add slots with 'fairq slots add'."
+    off = machines_off(of)
+    woken = f"It would start on {counted(off, 'machine')} that {'is' if off == 1 else 'are'} off." if off else ""
+    if woken and not (found.changes and found.verified):
+        return woken
     if not found.changes:
         return "No single change was found that would let it run."
     if any(map(asks_for_nothing, found.changes)):
         return "The machines that are large enough are in use; it can start when jobs there have ended."
     words = _joined(found)
-    return f"It would run {words}." if found.verified else f"First obstacle: it may run {words}. More may follow."
+    return (
+        f"It would run {words}. {woken}".rstrip()
+        if found.verified
+        else f"First obstacle: it may run {words}. More may follow."
+    )
+
+
+def skipped_for(of: Diagnosis) -> str | None:
+    """Return the job ahead for which this one was skipped."""
+    job = of.blocker if of.reason is Reason.SKIPPED else None
+    if job is None and of.rejection is not None:
+        job = of.alike_ahead
+    return None if job is None else f"{job[0]}.{job[1]}"
 
 
 def _joined(found: Found) -> str:

@@ -21,7 +21,7 @@ from fairq.steps.why.changes import change_order
 from fairq.steps.why.effort import affordable_cycles
 from fairq.steps.why.world import ImaginedPool
 
-_KINDS = 100
+KINDS = 100
 """Maximum number of kinds of jobs examined, those with most jobs first."""
 
 _CYCLES, _FEWEST_CYCLES = 20, 3
@@ -64,9 +64,9 @@ class _Help(Struct, frozen=True):
 
 def overview(world: ImaginedPool, outcome: Outcome) -> dict[str, Any]:
     """Return the reasons why idle jobs stay idle in the next cycle, and the changes that would start most of them."""
-    kinds = sorted(_kinds(outcome), key=lambda kind: (-kind[1], kind[0][0].cluster, kind[0][0].first_proc))
+    kinds = kinds_left(outcome)
     entries: dict[str, _Entry] = {}
-    for alike, count in kinds[:_KINDS]:
+    for alike, count in kinds[:KINDS]:
         job = replace(alike[0], last_proc=alike[0].first_proc)
         diagnosis = Diagnosis(outcome, job)
         entry = entries.setdefault(str(diagnosis.reason), _Entry())
@@ -87,7 +87,7 @@ def overview(world: ImaginedPool, outcome: Outcome) -> dict[str, Any]:
         "subject": "all idle jobs",
         "idle": idle,
         "matched": len(outcome.decision.matches),
-        "looked_at": sum(count for _, count in kinds[:_KINDS]),
+        "looked_at": sum(count for _, count in kinds[:KINDS]),
         "summary": _summary(idle, len(outcome.decision.matches), ordered, [one for _, one in most]),
         "reasons": [_reason(reason, entry, help_of[reason]) for reason, entry in ordered],
         "help": [
@@ -102,6 +102,11 @@ def overview(world: ImaginedPool, outcome: Outcome) -> dict[str, Any]:
             for reason, one in most
         ],
     }
+
+
+def kinds_left(outcome: Outcome) -> list[_Kind]:
+    """Return the kinds of jobs that the cycle leaves idle, those with most jobs first."""
+    return sorted(_kinds(outcome), key=lambda kind: (-kind[1], kind[0][0].cluster, kind[0][0].first_proc))
 
 
 def _kinds(outcome: Outcome) -> Iterator[_Kind]:
