@@ -2,7 +2,11 @@
 
 import json
 
+import htcondor2
 import pytest
+
+from fairq.errors.pool import ProtectedAttributeError
+from fairq.steps.jobs.attributes import check_names
 
 
 @pytest.fixture
@@ -44,6 +48,12 @@ def test_an_attribute_as_condor_qedit_sets_it(fairq):
     found = ads(fairq)
     assert found["1.0"]["site"] == "CERN" and found["1.1"]["Site"] == "/Expr(1 + 2)/"
     assert found["2.1"]["Site"] == "/Expr(1 + 2)/" and "Site" not in found["2.0"]
+    assert fairq("edit", "1.2", 'Site="X"', "Rank=Memory == 5", "1.3").code == 0
+    fairq("edit", "1.0", "Fits", "Memory == 5")
+    found = ads(fairq)
+    assert (found["1.3"]["Site"], found["1.3"]["Rank"]) == ("X", "/Expr(Memory == 5)/")
+    assert found["1.0"]["Fits"] == "/Expr(Memory == 5)/" and "Fits" not in found["1.1"]
+    assert "Owner cannot be edited" in fairq("edit", "1", "Owner=5").err
 
 
 def test_a_value_that_depends_on_the_number_of_the_job_is_replaced(fairq):
@@ -68,6 +78,14 @@ def test_what_fairq_sets_is_refused_by_name(fairq, name):
     assert {job: {**ad, "ServerTime": 0} for job, ad in ads(fairq).items()} == {
         job: {**ad, "ServerTime": 0} for job, ad in before.items()
     }
+
+
+def test_what_a_schedd_of_htcondor_refuses_is_refused():
+    names = f"{htcondor2.param['SYSTEM_IMMUTABLE_JOB_ATTRS']} {htcondor2.param['SYSTEM_SECURE_JOB_ATTRS']}".split()
+    assert "JobUniverse" in names and "AuthTokenSubject" in names
+    for name in names:
+        with pytest.raises(ProtectedAttributeError):
+            check_names([name])
 
 
 def test_the_history_has_both_values_and_the_reason(fairq):

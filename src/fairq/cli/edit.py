@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -43,6 +44,9 @@ _COMMANDS = {
 """The submit commands behind the options, with the attribute that each one sets."""
 
 _PAIR = 2
+
+_ASSIGNMENT = re.compile(r"\w+\s*=(?!=|\?=|!=)")
+"""How ATTRIBUTE=VALUE begins, which no job and no expression does."""
 
 
 def _option(spelling: str, text: str, metavar: str) -> object:
@@ -92,8 +96,8 @@ def edit(
     """Change attributes of jobs in the queue.
 
     The options take the same values as those of fairq submit, and are checked in the same way. ATTRIBUTE VALUE sets
-    one attribute to a ClassAd expression; a text needs double quotes. All changes of a command are made together.
-    If a request is new, its clause is added to the requirements.
+    one attribute to a ClassAd expression, and ATTRIBUTE=VALUE may be repeated; a text needs double quotes. All changes
+    of a command are made together. If a request is new, its clause is added to the requirements.
 
     Idle and held jobs have the new values from the next cycle on. The current run of a job keeps what it was started
     with, but --retries, --mail and --batch-name count at once. --environment replaces the whole environment that the
@@ -116,8 +120,9 @@ def edit(
         "concurrency_limits": limits,
     }
     commands = {name: value for name, value in given.items() if value is not None}
-    pairs = [attribute_of(text) for text in attribute or ()]
-    words = list(words or ())
+    assigned = [word for word in words or () if _ASSIGNMENT.match(word)]
+    words = [word for word in words or () if word not in assigned]
+    pairs = [attribute_of(text) for text in (*(attribute or ()), *assigned)]
     if not (commands or pairs):
         if len(words) < _PAIR:
             raise UsageError(message="nothing to change; give an option such as --mem, or the jobs and ATTRIBUTE VALUE")

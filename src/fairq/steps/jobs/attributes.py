@@ -27,6 +27,8 @@ _RESOURCES = {"requestcpus": "Cpus", "requestmemory": "Memory", "requestdisk": "
 _QUEUE = "the queue sets it"
 _USAGE = "it is what the runs of the job have used"
 _IDENTITY = "it decides who is charged; use --accounting-group, or remove the job and submit it again"
+_CREDENTIAL = "it tells who proved to be the owner, and how"
+_UNIVERSE = "it decides how the job runs; remove the job and submit it again"
 _CONDITION = "it decides what the job waits for; remove the job and submit it again"
 
 _COUNTED = (
@@ -36,7 +38,11 @@ _COUNTED = (
 )
 _SET = (
     "MyType TargetType Schedd Submitter RerunOf RemoteHost LastRemoteHost Launch HoldReason HoldReasonCode "
-    "HoldReasonSubCode RemoveReason ReleaseReason ServerTime WaitsFor EngineReason Matched Reservation"
+    "HoldReasonSubCode RemoveReason ReleaseReason ServerTime WaitsFor EngineReason Matched Reservation TotalSubmitProcs"
+)
+_PROVEN = (
+    "OsUser AuthTokenSubject AuthTokenIssuer AuthTokenGroups AuthTokenId AuthTokenScopes AuthTokenProject "
+    "x509UserProxySubject x509UserProxyEmail x509UserProxyVOName x509UserProxyFirstFQAN x509UserProxyFQAN"
 )
 _CHARGED = "AccountingGroup AcctGroup AcctGroupUser NiceUser"
 
@@ -46,10 +52,12 @@ _PROTECTED = {
     **dict.fromkeys(_COUNTED.lower().split(), _USAGE),
     **dict.fromkeys(CONDITIONS | {"deferralwindow", "deferralpreptime"}, _CONDITION),
     **dict.fromkeys(_CHARGED.lower().split(), _IDENTITY),
+    **dict.fromkeys(_PROVEN.lower().split(), _CREDENTIAL),
+    "jobuniverse": _UNIVERSE,
     "jobprio": "use 'fairq prio'",
     "jobstatus": "use 'fairq hold', 'fairq release' or 'fairq remove'",
 }
-"""Why an attribute, in lower case, cannot be edited: HTCondor's immutable ones, and what fairq or the kernel sets."""
+"""Why an attribute, in lower case, cannot be edited: HTCondor's immutable and secure ones, and what fairq sets."""
 
 
 GROUP = "AcctGroup"
