@@ -47,6 +47,10 @@ def test_starts_follow_the_ends_of_others_times_and_caps(fairq):
     assert starts(fairq)["7.0"] == 7
     why = json.loads(fairq("why", "6", "--json"))
     assert (why["reason"], why["start"]["start_time"]) == ("waiting", NOW + 4 * HOUR)
+    assert fairq("why", "5").rstrip() == (
+        "Job 5.0 is in no cycle yet, because it waits: after_failed 2. "
+        "It has no estimated start, because estimates take all jobs to succeed."
+    )
     assert "its limit of 1 running" in fairq("why", "4.2")
     assert "all jobs that others wait for succeed" in fairq("why", "4.2")
 

@@ -11,6 +11,7 @@ from msgspec.structs import asdict, replace
 from fairq.common.quantities import shown_time
 from fairq.common.records import Ad, JobRange, JobStatus
 from fairq.common.reservation import JOB_ATTRIBUTE
+from fairq.common.waits import AFTER_FAILED
 from fairq.engine.accounting.identity import answers_to
 from fairq.engine.explain import report
 from fairq.engine.explain.alternatives import alternatives
@@ -37,6 +38,7 @@ from fairq.steps.why.compare import compared
 from fairq.steps.why.effort import SEARCHED, affordable_cycles
 from fairq.steps.why.overview import overview
 from fairq.steps.why.subjects import (
+    WITHOUT_START,
     ended_sentence,
     group_sentence,
     matched_sentence,
@@ -352,7 +354,10 @@ class _Study:
             "summary": status_sentence(name, job, ad),
         }
         if job.status == JobStatus.WAITING and self._ahead:
-            document["start"] = self._forecast(job)
+            start = self._forecast(job)
+            needs_failure = start["earliest_time"] is None and AFTER_FAILED in ad["WaitsFor"]
+            document["summary"] += f" {WITHOUT_START}" if needs_failure else ""
+            document["start"] = None if needs_failure else start
         if job.status == JobStatus.RUNNING and "RemoteHost" in ad:
             document["slot"] = ad["RemoteHost"]
         return document

@@ -10,6 +10,8 @@ from fairq.common.records import OVER_RESOURCES, UNUSABLE, Ad, JobRange, JobStat
 from fairq.common.waits import UNMET
 from fairq.engine.explain.losses import LostTo
 
+WITHOUT_START = "It has no estimated start, because estimates take all jobs to succeed."
+
 
 def status_sentence(name: str, job: JobRange, ad: Ad) -> str:
     """Return the status of a job that is not idle, and what would end its wait."""
