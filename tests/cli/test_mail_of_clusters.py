@@ -62,6 +62,7 @@ def test_a_command_in_its_place(fairq, tmp_path):
     fairq("negotiate")
     ((failed, text),) = told()
     assert failed == "0" and text.startswith("1 job of cluster 1 ended, none without success.\n")
+    assert "No closing quotation" in fairq("submit", "--notify-command", "/bin/cat 'x", "--", "/bin/true", code=38).err
     fairq("submit", "--notify-command", "/nonexistent x", "--", "/bin/true")
     fairq("remove", "2")
     assert "NotifyCommand of cluster 2 failed: " in fairq("negotiate").err

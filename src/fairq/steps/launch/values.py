@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
@@ -227,6 +228,12 @@ def _address(value: Any) -> str:
     return text
 
 
+def _command(value: Any) -> str:
+    text = _text(value)
+    shlex.split(text)
+    return text
+
+
 def _schedule(name: str, value: Any) -> str:
     """Return the field *name* of a cron schedule."""
     text = _text(value)
@@ -356,6 +363,7 @@ KINDS: Mapping[str, Callable[[Any], Any]] = {
     "WantDocker": _truth,
     "JobNotification": _COUNT,
     "NotifyUser": _address,
+    "NotifyCommand": _command,
     "JobMaxRetries": _COUNT,
     "JobSuccessExitCode": _CODE,
     "RetryUntil": _condition,
