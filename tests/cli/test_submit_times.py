@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.launch.conftest import until
 
 TEXT = "executable = /bin/date\narguments = +%s\noutput = out\n"
 
@@ -87,3 +88,16 @@ def test_the_program_starts_at_its_time_or_not_at_all(fairq):
     fairq("submit", "job.sub")
     fairq("run", "--until-idle", "-q")
     assert job(fairq) == 5
+
+
+def test_a_job_of_a_schedule_waits_for_its_next_time_after_each_run(fairq):
+    fairq("slots", "add", "b", "--attribute", 'Launch="local"')
+    fairq("slots", "remove", "slot1@a", "slot2@a")
+    lines = "cron_minute = 30\ndeferral_window = 999999999\non_exit_remove = NumJobCompletions >= 2"
+    submit(fairq, lines, "2026-03-01 10:00")
+    for hour in (10, 11):
+        assert job(fairq) == f"2026-03-01 {hour}:25:00"
+        fairq("negotiate", "--now", f"2026-03-01 {hour}:25")
+        turn = ("negotiate", "--collect-only", "--now", f"2026-03-01 {hour}:30")
+        until(lambda turn=turn: "1.0" in fairq(*turn).out)
+    assert json.loads(fairq("queue", "--json").out) == []
