@@ -243,3 +243,12 @@ def test_at_most_so_many_are_idle_or_in_the_queue(fairq, tmp_path, command, firs
 def test_wrong_times_and_caps(fairq, words):
     code = 2 if words[0] == "--max-running" else 32
     fairq("submit", *words, "--", "/bin/true", code=code)
+
+
+def test_a_terminal_with_colours_shows_jobs_that_wait(run, state, monkeypatch):
+    run("--state", state, "submit", "--", "/bin/true")
+    run("--state", state, "submit", "--after", "1", "--", "/bin/true")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    shown = run("--state", state, "queue")
+    assert shown.code == 0, shown.err
+    assert "\x1b[33mI" in shown.out and "\x1b[34mW" in shown.out

@@ -129,7 +129,7 @@ def _padded(texts: Sequence[str], size: int, right: bool) -> list[str]:
     return [gap + text if right else text + gap for text, gap in zip(texts, blanks, strict=True)]
 
 
-_CODES = {"red": 31, "green": 32, "yellow": 33, "magenta": 35, "cyan": 36}
+_CODES = {"red": 31, "green": 32, "yellow": 33, "blue": 34, "magenta": 35, "cyan": 36}
 
 
 def _coloured(text: str, name: str) -> str:
