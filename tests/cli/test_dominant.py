@@ -41,10 +41,15 @@ def test_without_dominant_weights_nothing_is_named(fairq):
 
 
 @pytest.mark.parametrize("price", ["GPUs == 8", "GPUs = 0", "GPUs = 8 if (", "= 3", "GPUs = 1e99"])
-def test_a_wrong_price_is_refused(fairq, monkeypatch, price):
+def test_a_wrong_price_is_refused_in_use_in_the_check_and_when_it_is_set(fairq, run, state, monkeypatch, price):
     monkeypatch.setenv("FAIRQ_NEGOTIATOR_RESOURCE_PRICES", json.dumps([price]))
 
     ended = fairq("negotiate")
 
     assert ended.code and "resource_prices" in ended.err and "GPUs = 8 if" in ended.err
     assert ended.err.count("\n") == 1
+    checked = run("--state", state, "config", "check")
+    assert (checked.code, checked.err) == (ended.code, ended.err)
+    monkeypatch.delenv("FAIRQ_NEGOTIATOR_RESOURCE_PRICES")
+    assert run("--state", state, "config", "set", "negotiator.resource_prices", json.dumps([price])).code == ended.code
+    assert not fairq("negotiate").code

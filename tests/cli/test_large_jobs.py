@@ -91,7 +91,9 @@ def test_without_the_setting_smaller_jobs_take_every_core(busy, state):
 
 def test_a_promise_is_given_up_when_the_job_or_the_machine_goes(busy):
     cycle(busy, T + 602)
+    assert "slot1@a is promised to it" in busy("why", "3.0", "--now", T + 603).out
     busy("slots", "drain", "slot1@a", "--now", T + 603)
+    assert "promised" not in busy("why", "3.0", "--now", T + 603).out
     assert "slot1@b is promised" in cycle(busy, T + 604).err
     busy("remove", "3.0", "--now", T + 605)
     cycle(busy, T + 606)

@@ -228,9 +228,8 @@ class Collection:
 def bad_value(name: str, key: Key, value: Any, where: object) -> SettingValueError:
     """Return the error for *value*, which is invalid for *key*."""
     default = to_text(key, key.default) or "unset"
-    return SettingValueError(
-        where=where, key=name, value=_short(repr(value)), expected=key.expected, default=_short(default)
-    )
+    shown = _short(repr(list(value) if isinstance(value, tuple) else value))
+    return SettingValueError(where=where, key=name, value=shown, expected=key.expected, default=_short(default))
 
 
 def _short(text: str) -> str:

@@ -31,6 +31,7 @@ from fairq.settings.origin import DEFAULT
 from fairq.settings.values import BadValueError, from_text, to_toml
 
 if TYPE_CHECKING:
+    from fairq.settings.key import Key
     from fairq.steps.settings_history import Recorder
 
 
@@ -105,8 +106,7 @@ def add_sets(collection: Collection, sets: Sequence[str]) -> None:
         key, path = resolve(name.strip(), option)
         try:
             read = from_text(key, value.strip())
-            if key.type == "expression" and read is not None:
-                check_expression(read)
+            check_value(key, read)
         except BadValueError:
             raise bad_value(".".join(path), key, value, option) from None
         document: dict[str, Any] = {}
@@ -267,9 +267,9 @@ def _check_expressions(settings: Settings, report: Report) -> None:
     except re.error:
         report(settings.refusal(pattern))
     for entry in settings:
-        if entry.key.type == "expression" and entry.value is not None and entry.origin is not DEFAULT:
+        if entry.origin is not DEFAULT:
             try:
-                check_expression(entry.value)
+                check_value(entry.key, entry.value)
             except BadValueError:
                 report(settings.refusal(entry.name))
 
@@ -303,6 +303,17 @@ def configuration(name: str) -> str:
     if b"\0" in content:
         raise SettingsFileError(file=name, problem="is not a text file; give a configuration file of HTCondor or DIRAC")
     return content.decode("utf-8", "replace").replace("\r\n", "\n")
+
+
+def check_value(key: Key, value: Any) -> None:
+    """Raise BadValueError if *value* has the type of *key*, but is no expression, name of a resource or price."""
+    if value is not None and key.type == "expression":
+        check_expression(value)
+    elif key.full_name in ("negotiator.dominant_resources", "negotiator.resource_prices"):
+        from fairq.steps.cycle.negotiation_policy import price_of, resource_of
+
+        for text in value:
+            (price_of if key.name == "resource_prices" else resource_of)(text)
 
 
 def check_expression(text: str) -> None:

@@ -18,7 +18,7 @@ from fairq.settings.model import gather
 from fairq.settings.names import resolve, without_quotes
 from fairq.settings.values import BadValueError, from_text, to_toml
 from fairq.settings.writer import alone
-from fairq.steps.config import SettingsFiles, as_if, check_expression
+from fairq.steps.config import SettingsFiles, as_if, check_value
 from fairq.steps.settings_history import Recorder, replace_recorded
 
 
@@ -34,8 +34,7 @@ def set_setting(
     file = chosen.destination_of(".".join(path))
     try:
         value = from_text(key, text)
-        if key.type == "expression" and value is not None:
-            check_expression(value)
+        check_value(key, value)
     except BadValueError:
         raise bad_value(".".join(path), key, text, file) from None
     done = _edit(chosen, file, lambda former: set_value(former, path, to_toml(key, value)), recorder, dry_run=dry_run)

@@ -12,10 +12,13 @@ from fairq.engine.negotiation.budgets import TimeBudgets
 from fairq.engine.negotiation.policy import NegotiationPolicy, SkipBy, TieBreak
 from fairq.errors.base import ExpressionError
 from fairq.settings.rule_points.htcondor import NEGOTIATOR_POINTS, SCHEDD_POINTS
+from fairq.settings.values import BadValueError
 from fairq.steps.cycle.accounting_policy import is_dominant
 from fairq.steps.cycle.quota_policy import parsed, parsed_if_set, quota_policy
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fairq.settings import Settings
 
 
@@ -103,21 +106,33 @@ def dominance(settings: Settings) -> Dominance | None:
     Raises:
         SettingValueError: a name or price is invalid.
     """
-    chosen = settings["negotiator.dominant_resources"]
-    if not all(name.isidentifier() for name in chosen):
-        raise settings.refusal("negotiator.dominant_resources")
-    prices = tuple(_price(text, settings) for text in settings["negotiator.resource_prices"])
-    return Dominance(tuple(chosen), prices) if is_dominant(settings) else None
+
+    def of(name: str, read: Callable[[str], Any]) -> tuple[Any, ...]:
+        try:
+            return tuple(map(read, settings[name]))
+        except BadValueError:
+            raise settings.refusal(name) from None
+
+    resources, prices = of("negotiator.dominant_resources", resource_of), of("negotiator.resource_prices", price_of)
+    return Dominance(resources, prices) if is_dominant(settings) else None
 
 
-def _price(text: str, settings: Settings) -> Price:
+def resource_of(text: str) -> str:
+    """Return the name of a resource; raises BadValueError."""
+    if not text.isidentifier():
+        raise BadValueError
+    return text
+
+
+def price_of(text: str) -> Price:
+    """Return the price that *text* says, as ``GPUs = 8 if GPUs_DeviceName == "A100"``; raises BadValueError."""
     found = _PRICE.fullmatch(text)
     try:
         if found is None or not _LOWEST_PRICE <= (price := float(found[2])) <= _HIGHEST_PRICE:
             raise ValueError(text)
         return Price(found[1], price, None if found[3] is None else parse(found[3]))
     except (ValueError, ExpressionError):
-        raise settings.refusal("negotiator.resource_prices") from None
+        raise BadValueError from None
 
 
 _OWN_WORDS = {"tie_break", "skip_by", "static_ranks"}

@@ -159,7 +159,7 @@ class _Study:
             return self._pair(chosen, slot)
         document = self._idle_job(chosen)
         promise = reservations.of_job(self._state, (chosen.own or {}).get(JOB_ATTRIBUTE), self._now)
-        if promise is not None:
+        if promise is not None and self._takes_jobs(promise.slots[0]):
             document["promise"] = {"slot": promise.slots[0], "begin_time": promise.begin}
             document["summary"] += (
                 f" {promise.slots[0]} is promised to it, and may be free at {shown_time(promise.begin)}."
@@ -173,6 +173,11 @@ class _Study:
             document["cluster"] = {names[status]: count for status, count in sorted(counts.items())}
             document["cluster"]["would match"] = matched
         return document
+
+    def _takes_jobs(self, slot: str) -> bool:
+        """Return whether *slot* is in the pool and not drained."""
+        pool = self._outcome()[1].given.pool
+        return any(row not in pool.draining for row in rows_called(pool, slot))
 
     def submitter(self, subject: str) -> Document:
         """Explain the entitlement of a submitter (or of all submitters of an owner), and why it gets no more."""
