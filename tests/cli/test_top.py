@@ -112,3 +112,19 @@ def test_top_without_a_terminal_names_what_to_use(run: Run):
     ended = run("top")
     assert (ended.code, ended.err.count("\n")) == (2, 1)
     assert "fairq queue" in ended.err
+
+
+@needs_tmux
+def test_slots_and_groups_are_hidden_from_who_is_no_administrator(screen: Terminal, state: Path, tmp_path: Path):
+    Path(f"{state}.toml").write_text('[pool]\nadministrators = ["chief-of-the-pool"]\n')
+    somebody = tmp_path / "somebody.py"
+    somebody.write_text(
+        "import os, sys\nfrom fairq.cli.app import main\nos.getuid = lambda: 4321\nsys.exit(main(sys.argv[1:]))\n"
+    )
+    screen.type(f"{sys.executable} {somebody} top")
+    screen.shows("3.0-1")
+    assert "slots" not in screen.screen() and "groups" not in screen.screen()
+    screen.press("2")
+    assert "3.0-1" in screen.shows("slots and groups are for administrators of the pool")
+    screen.press("q")
+    screen.shows("ready$")
