@@ -45,3 +45,12 @@ def test_at_most_so_many_in_an_hour(pool, state):
     assert len(preempted(pool, state, T + 86400, hour=3)) == 3
     assert preempted(pool, state, T + 86400 + 3599, hour=3) == []
     assert len(preempted(pool, state, T + 86400 + 3600, hour=3)) == 3
+
+
+def test_why_names_the_limit_that_keeps_a_job_from_slots_it_could_preempt(pool, state):
+    assert len(preempted(pool, state, T + 86400, hour=2)) == 2
+    told = pool("why", "3.5", "--now", T + 86401).out
+    assert "no slot that matches is free, and no more jobs may be preempted for it now" in told
+    assert "(negotiator.max_preemptions_per_hour = 2)" in told
+    Path(f"{state}.toml").write_text('[negotiator]\npreemption_requirements = "True"\n')
+    assert "max_preemptions" not in pool("why", "3.5", "--now", T + 86401).out

@@ -19,12 +19,11 @@ from fairq.engine.explain.diagnosis import Diagnosis, Outcome, Reason
 from fairq.engine.explain.pair import explain_pair
 from fairq.engine.explain.pieces import rows_called
 from fairq.engine.explain.search import Search
-from fairq.engine.negotiation.evaluation import RequestContext
 from fairq.engine.simulation.queues import JobKey
 from fairq.errors.pool import AmbiguousSlotError, NothingToExplainError, UnknownSlotError
 from fairq.state import history, job_ads, reservations, runs
 from fairq.state.connection import State, reading
-from fairq.steps.cycle.document import overrun_document, rejection_words, turn_document
+from fairq.steps.cycle.document import rejection_words, turn_document
 from fairq.steps.cycle.load import load_pool, load_round_robin_times, of_pool
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.jobs.groups import unknown_group
@@ -309,7 +308,7 @@ class _Study:
             **more,
             "machines_off": machines_off(diagnosis),
             "rejected": None if rejection is None else rejection_words(rejection),
-            "overruns": _overruns(outcome, diagnosis.context),
+            "overruns": idle_job.overruns(outcome, diagnosis.context),
             "skipped_for": idle_job.skipped_for(diagnosis),
             "unknown_group": self._unknown_group(job),
         }
@@ -341,7 +340,7 @@ class _Study:
         pair = explain_pair(outcome, job, rows[0], dict(world.ads[rows[0]]))
         name = f"{job.cluster}.{job.first_proc}"
         summary = pair_sentence(name, pair)
-        overruns = _overruns(outcome, outcome.cycle.examine(job))
+        overruns = idle_job.overruns(outcome, outcome.cycle.examine(job))
         return {"kind": "pair", "subject": name, "summary": summary, **pair, "overruns": overruns}
 
     def _not_idle(self, job: JobRange) -> Document:
@@ -391,12 +390,6 @@ class _Study:
             raise missing(self._state, target)
         summary = removed_sentence(target.text, removed.user, removed.command, removed.time)
         return {"kind": "job", "subject": target.text, "status": "removed", "reason": "removed", "summary": summary}
-
-
-def _overruns(outcome: Outcome, context: RequestContext) -> list[Document]:
-    """Return the expressions that took too long for the kind of job in *context*."""
-    found = (of for of in outcome.decision.overruns if of.payer.autocluster == context.autocluster)
-    return [overrun_document(of) for of in found]
 
 
 def _gone(after: Any) -> bool:

@@ -11,11 +11,13 @@ from msgspec.structs import replace
 from fairq.common.quantities import counted, rounded
 from fairq.engine.explain.alternatives import asks_for_nothing
 from fairq.engine.explain.changes import TIME_BUDGETS, Change, ChangeKind
-from fairq.engine.explain.diagnosis import Diagnosis, Reason
+from fairq.engine.explain.diagnosis import Diagnosis, Outcome, Reason
 from fairq.engine.explain.losses import LostTo
 from fairq.engine.explain.remedies import job_name, weight
 from fairq.engine.explain.search import Found
+from fairq.engine.negotiation.evaluation import RequestContext
 from fairq.engine.quotas.enforcement import rounding
+from fairq.steps.cycle.document import overrun_document
 from fairq.steps.why.changes import change_words, is_owners
 from fairq.steps.why.wanted import machines_off
 
@@ -56,6 +58,12 @@ def skipped_for(of: Diagnosis) -> str | None:
     if job is None and of.rejection is not None:
         job = of.alike_ahead
     return None if job is None else f"{job[0]}.{job[1]}"
+
+
+def overruns(outcome: Outcome, context: RequestContext) -> list[dict[str, Any]]:
+    """Return the expressions that took too long for the kind of job in *context*."""
+    found = (of for of in outcome.decision.overruns if of.payer.autocluster == context.autocluster)
+    return [overrun_document(of) for of in found]
 
 
 def _joined(found: Found) -> str:
@@ -116,6 +124,8 @@ def _cause(  # noqa: PLR0911, PLR0912 - one per reason
             return _unmet(requirements, len(of.losses.codes))
         case Reason.SLOT_REQUIREMENTS:
             return _refused(of, refusals)
+        case Reason.LIMIT if (limit := _preemption_limit(of)) is not None:
+            return f"no slot that matches is free, and no more jobs may be preempted for it now ({limit})"
         case Reason.LIMIT:
             if submitter.share > 1 - 1e-9 and used >= submitter.limit - 1e-9:
                 return f"the pool is full: {submitter.submitter} alone has {rounded(used)} in use"
@@ -159,6 +169,25 @@ def _cause(  # noqa: PLR0911, PLR0912 - one per reason
             return f"{which} drained, offline or absent"
         case _:
             return _in_use(of)
+
+
+def _preemption_limit(of: Diagnosis) -> str | None:
+    """Return the limit of preemption that alone keeps the job from the slots that it could preempt; None if none."""
+    rows = of.losses.rows(LostTo.LIMIT)
+    if not len(rows) or (of.outcome.observer.holders.codes[rows] < 0).any():
+        return None
+    policy, preempted = of.outcome.given.policy, Counter[str]()
+    for match in of.outcome.decision.matches:
+        preempted[match.submitter] += max(1, len(match.victims)) if match.preempted is not None else 0
+    counts = {
+        "max_preemptions_per_cycle": preempted.total(),
+        "max_preemptions_per_hour": preempted.total() + policy.preempted_lately,
+        "max_preemptions_per_submitter": preempted[of.job.submitter],
+    }
+    for name, count in counts.items():
+        if (most := getattr(policy, name)) is not None and count >= most:
+            return f"negotiator.{name} = {most}"
+    return None
 
 
 def _matching(count: int) -> str:
