@@ -35,6 +35,7 @@ from fairq.steps.why import idle_job
 from fairq.steps.why.advice import advice_document, advice_lines, too_large_sentence
 from fairq.steps.why.compare import compared
 from fairq.steps.why.effort import SEARCHED, affordable_cycles
+from fairq.steps.why.machines_off import machines_off, wanted_slots
 from fairq.steps.why.overview import overview
 from fairq.steps.why.subjects import (
     WITHOUT_START,
@@ -47,7 +48,6 @@ from fairq.steps.why.subjects import (
     status_sentence,
     submitter_sentence,
 )
-from fairq.steps.why.wanted import machines_off, wanted_slots
 from fairq.steps.why.world import ImaginedPool
 
 if TYPE_CHECKING:
@@ -349,14 +349,8 @@ class _Study:
         ad = {**job.ad_of(shared, job.first_proc), **overlay.of(job, job.first_proc)}
         name = f"{job.cluster}.{job.first_proc}"
         status = JobStatus(job.status).name.lower()
-        document: Document = {
-            "kind": "job",
-            "subject": name,
-            "status": status,
-            "submitter": job.submitter,
-            "reason": status,
-            "summary": status_sentence(name, job, ad),
-        }
+        document: Document = {"kind": "job", "subject": name, "status": status, "submitter": job.submitter}
+        document |= {"reason": status, "summary": status_sentence(name, job, ad)}
         if job.status == JobStatus.WAITING and self._ahead:
             start = self._forecast(job)
             needs_failure = start["earliest_time"] is None and AFTER_FAILED in ad["WaitsFor"]

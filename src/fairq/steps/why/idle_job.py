@@ -19,7 +19,7 @@ from fairq.engine.negotiation.evaluation import RequestContext
 from fairq.engine.quotas.enforcement import rounding
 from fairq.steps.cycle.document import overrun_document
 from fairq.steps.why.changes import change_words, is_owners
-from fairq.steps.why.wanted import machines_off
+from fairq.steps.why.machines_off import machines_off
 
 _MANY = 3
 """Number of slots from which a sentence counts them instead of naming them."""
