@@ -235,7 +235,12 @@ class Kinds:
         self._users[kind] = self._users_of(self._suitable.get(kind, ask))
 
     def is_hopeless(self, kind: int, ask: Ask) -> bool:
-        """Return whether no slot is left for a kind, whoever asks, to the end of the cycle."""
+        """Return whether no slot is left for a kind, whoever asks, to the end of the cycle.
+
+        Nobody asks for a kind that no queue has: its submitter takes no part.
+        """
+        if kind >= len(self.status):
+            return True
         if self.slots_stay and self.of(kind, ask).none_sure(self.taken):
             self.note(kind, ask)
         return self.status.item(kind) == GONE
