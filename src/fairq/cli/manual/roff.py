@@ -8,7 +8,7 @@ from fairq import __version__
 from fairq.cli.examples import laid_out
 from fairq.cli.manual.walk import Parameter
 
-DATE = "2026-11-20"
+DATE = "2026-11-28"
 """The date of the pages: the release date, so that the same tree always gives the same pages."""
 
 _ESCAPES = str.maketrans({"\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", "^": "\\(ha", "~": "\\(ti"})
