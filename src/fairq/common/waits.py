@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from math import inf
+from typing import TypeVar
+
 from msgspec import Struct
+from msgspec.structs import replace
+
+from fairq.common.past import EndedJob
+from fairq.common.records import JobRange
+
+Jobs = TypeVar("Jobs", JobRange, EndedJob)
 
 UNMET = 92
 """Hold code of a job whose condition can never come true; HTCondor does not use it."""
@@ -78,6 +88,26 @@ class JobCap(Struct):
     queued: int | None = None
     category: str | None = None
     clusters: int | None = None
+
+    def room(self, running: int, in_queue: int) -> float:
+        """Return how many jobs of the cluster may be idle; *in_queue* are its jobs that are neither idle nor wait."""
+        limits = ((self.running, running), (self.idle, 0), (self.queued, in_queue))
+        return min((most - used for most, used in limits if most is not None), default=inf)
+
+
+def parts(jobs: Jobs, waits: Sequence[JobWait]) -> Iterator[tuple[JobWait | None, Jobs]]:
+    """Yield the parts of a range of *jobs*, each with its wait; *waits* are those of the cluster, in order."""
+    left = jobs.first_proc
+    for wait in waits:
+        first, last = max(left, wait.first_proc), min(jobs.last_proc, wait.last_proc)
+        if first > last:
+            continue
+        if left < first:
+            yield None, replace(jobs, first_proc=left, last_proc=first - 1)
+        yield wait, replace(jobs, first_proc=first, last_proc=last)
+        left = last + 1
+    if left <= jobs.last_proc:
+        yield None, replace(jobs, first_proc=left)
 
 
 def category_of(first_cluster: int, name: str) -> str:

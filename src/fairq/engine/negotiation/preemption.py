@@ -51,6 +51,10 @@ PREEMPT_STATES = tuple(PreemptState)
 PRIO, RANK, NONE = PREEMPT_STATES
 
 
+HOUR = 3600
+"""Seconds over which `max_preemptions_per_hour` counts."""
+
+
 class PreemptionCounts:
     """The jobs preempted in the cycle: how many, and how many for one submitter, `NegotiationPolicy` permits."""
 
@@ -60,6 +64,7 @@ class PreemptionCounts:
         left += [] if of_hour is None else [of_hour - policy.preempted_lately]
         self._left = min(left, default=None)
         self._of_submitter = policy.max_preemptions_per_submitter
+        self.is_bounded = self._left is not None or self._of_submitter is not None
         self._count = 0
         self._counts: Counter[str] = Counter()
 

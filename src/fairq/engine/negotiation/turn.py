@@ -70,7 +70,8 @@ class Turn:
         self._ledger, self._submitter, self._limits, self._rules = ledger, submitter, limits, rules
         self._kinds, self._lists, self._policy = ledger.kinds, ledger.lists, ledger.policy
         self._rank_beyond_limit, self._only_free = rank_beyond_limit, only_free
-        limits.may_preempt = partial(ledger.preemptions.permit, submitter.name)
+        if ledger.preemptions.is_bounded:
+            limits.may_preempt = partial(ledger.preemptions.permit, submitter.name)
         self._entries = Entries(ledger, submitter, limits, rules)
         policy, kinds = self._policy, self._kinds
         self._stop_when_limited = not policy.consider_preemption and not policy.use_slot_weights

@@ -19,6 +19,7 @@ from fairq.engine.negotiation.budgets import Clock
 from fairq.engine.negotiation.cycle import NegotiationCycle
 from fairq.engine.negotiation.decision import CycleDecision, Match
 from fairq.engine.negotiation.policy import NegotiationPolicy
+from fairq.engine.negotiation.preemption import HOUR
 from fairq.engine.negotiation.queue import Jobs
 from fairq.engine.simulation.pool import SimulatedPool, Tenant
 from fairq.engine.simulation.promises import Promise, limited
@@ -68,8 +69,6 @@ class _Job(Struct):
     tenant: Tenant
     end: int
 
-
-HOUR = 3600
 
 _PATIENCE = 16
 """A patient simulation waits for this part of the time since the last change; so many cycles come first."""

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fairq.common.records import JobRange, JobStatus
-from fairq.common.waits import JobAfter, JobCap, JobWait
+from fairq.common.waits import JobAfter, JobCap, JobWait, parts
 from fairq.engine.simulation.queues import JobKey
 
 
@@ -64,7 +64,7 @@ class WaitingJobs:
         for one in waiting.waits:
             of_cluster[one.cluster].append(one)
         for jobs in waiting.jobs:
-            for wait, part in _parts(replace(jobs, status=int(JobStatus.IDLE)), of_cluster[jobs.cluster]):
+            for wait, part in parts(replace(jobs, status=int(JobStatus.IDLE)), of_cluster[jobs.cluster]):
                 if wait is None:
                     self._add(part)
                 else:
@@ -134,9 +134,8 @@ class WaitingJobs:
             used = sum(map(self._in_use, self._members[cap.category]))
             if used >= (cap.clusters or 0):
                 return 0
-        running, idle = self._running[cluster], self._idle[cluster]
-        limits = ((cap.running, running), (cap.idle, 0), (cap.queued, running + self._other.get(cluster, 0)))
-        return min((most - used for most, used in limits if most is not None), default=inf) - idle
+        running = self._running[cluster]
+        return cap.room(running, running + self._other.get(cluster, 0)) - self._idle[cluster]
 
     def _in_use(self, cluster: int) -> bool:
         return bool(self._idle[cluster] + self._running[cluster] + self._other.get(cluster, 0))
@@ -163,18 +162,3 @@ class WaitingJobs:
         self._ready[jobs.cluster].append(jobs)
         self._ready[jobs.cluster].sort(key=lambda one: (-one.priority, one.first_proc))
         self._touched.add(jobs.cluster)
-
-
-def _parts(jobs: JobRange, waits: Sequence[JobWait]) -> Iterator[tuple[JobWait | None, JobRange]]:
-    """Yield the parts of *jobs*, each with its wait."""
-    left = jobs.first_proc
-    for wait in waits:
-        first, last = max(left, wait.first_proc), min(jobs.last_proc, wait.last_proc)
-        if first > last:
-            continue
-        if left < first:
-            yield None, replace(jobs, first_proc=left, last_proc=first - 1)
-        yield wait, replace(jobs, first_proc=first, last_proc=last)
-        left = last + 1
-    if left <= jobs.last_proc:
-        yield None, replace(jobs, first_proc=left)

@@ -22,6 +22,7 @@ from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.pieces import Carved
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.pool import PoolSlots
+from fairq.engine.negotiation.preemption import HOUR
 from fairq.engine.negotiation.queue import Jobs, SubmitterQueue
 from fairq.state import claim_columns, idle_jobs, job_ads, job_kinds, jobs, meta, runs, schedds
 from fairq.state.connection import State
@@ -37,8 +38,6 @@ from fairq.steps.pool.reservation_clause import reserved_rows
 if TYPE_CHECKING:
     from fairq.settings import Settings
 
-
-HOUR = 3600
 
 ROUND_ROBIN = "round_robin_times"
 """Where the state keeps when each group was last dealt a remainder; only without slot weights it matters."""
@@ -153,9 +152,9 @@ def load_without_jobs(state: State, settings: Settings, now: int) -> LoadedPool:
     if settings["negotiator.allow_pslot_preemption"]:
         parts = imported_parts(stored.names, ads, carved)
     columns = AdColumns(ads, now, evaluation_budget(settings))
-    places = {number: row for row, number in enumerate(keys)}
-    reserved = [one for one in reserved_rows(state, places, now) if one.lasts(now)]
-    pool = PoolSlots(stored.names, keys, columns, draining, {**carved, **parts}, reserved)
+    reserved = reserved_rows(state, lambda: {number: row for row, number in enumerate(keys)}, now)
+    lasting = [one for one in reserved if one.lasts(now)]
+    pool = PoolSlots(stored.names, keys, columns, draining, {**carved, **parts}, lasting)
     return LoadedPool(pool, keys, ads, Jobs((), {}), held, charged, accountant, expired, parts, standing)
 
 

@@ -89,7 +89,7 @@ def hold_cycle(
             first(state)
             _let_begin(state, actor)
     with reading(path) as state:
-        begins = first is None and (is_due(state, actor.time) or leaving(state, actor.time))
+        begins = first is None and _is_time(state, actor.time)
     if begins:
         with writing(path) as state:
             _let_begin(state, actor)
@@ -136,6 +136,11 @@ def _store(
     return replace(cycle, notes=[*cycle.notes, *renew_promises(state, settings, cycle.decision, actor)])
 
 
+def _is_time(state: State, now: int) -> bool:
+    """Return whether `_let_begin` may have something to do."""
+    return bool(is_due(state, now) or leaving(state, now))
+
+
 def _let_begin(state: State, actor: Actor) -> None:
     """Let jobs begin to wait for a slot, and slots leave the pool, whose time has come."""
     let_begin(state, actor.time)
@@ -163,7 +168,7 @@ class _Snapshot(Struct, frozen=True):
 def _tried(path: Path, settings: Settings, actor: Actor) -> _Snapshot | None:
     """Return what a cycle would see if a time has come for jobs or slots; None if none has."""
     with reading(path) as state:
-        if not (is_due(state, actor.time) or leaving(state, actor.time)):
+        if not _is_time(state, actor.time):
             return None
     with trying(path) as state:
         _let_begin(state, actor)

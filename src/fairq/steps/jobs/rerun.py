@@ -13,7 +13,7 @@ from msgspec.structs import astuple, replace
 
 from fairq.common.past import EndedJob
 from fairq.common.records import Actor, Ad, JobStatus
-from fairq.common.waits import AFTER_FAILED, UNMET, JobAfter, JobWait
+from fairq.common.waits import AFTER_FAILED, UNMET, JobAfter, JobWait, parts
 from fairq.errors.pool import NotEndedError
 from fairq.formats.submitfile import JobGroup, Submission
 from fairq.state import ended_jobs, history, job_ads, jobs, undo, waits
@@ -242,8 +242,10 @@ def _conditions(state: State, found: Rerun) -> dict[int, list[tuple[JobWait, lis
 def _made(found: Rerun, old: int, waited: Sequence[tuple[JobWait, list[JobAfter]]]) -> Submission:
     shared: dict[int, Ad] = {}
     groups = []
+    conditions_of = {wait.first_proc: _waited_for(found, afters) for wait, afters in waited}
     for ended in found.ended[old]:
-        for job, conditions in _in_parts(found, ended, waited):
+        for wait, job in parts(ended, [wait for wait, _ in waited]):
+            conditions = {} if wait is None else conditions_of[wait.first_proc]
             if job.ad_id not in shared:
                 shared[job.ad_id] = {**_again(found.ads[job.ad_id]), RERUN_OF: old}
             own, template = {**_again(job.own or {}), **conditions}, _again(job.template or {})
@@ -254,25 +256,12 @@ def _made(found: Rerun, old: int, waited: Sequence[tuple[JobWait, list[JobAfter]
     return Submission(groups)
 
 
-def _in_parts(
-    found: Rerun, job: EndedJob, waited: Sequence[tuple[JobWait, list[JobAfter]]]
-) -> Iterator[tuple[EndedJob, Ad]]:
-    """Yield *job* in parts that wait for the same jobs that run again, each with the attributes that say so."""
-    left = job.first_proc
-    for wait, afters in waited:
-        first, last = max(left, wait.first_proc), min(job.last_proc, wait.last_proc)
-        if first > last:
-            continue
-        if left < first:
-            yield replace(job, first_proc=left, last_proc=first - 1), {}
-        words: dict[str, list[str]] = defaultdict(list)
-        for after in afters:
-            words[ATTRIBUTE_OF[after.how]] += _again_named(found, after)
-        conditions = {name: ",".join(listed) for name, listed in words.items() if listed}
-        yield replace(job, first_proc=first, last_proc=last), conditions
-        left = last + 1
-    if left <= job.last_proc:
-        yield replace(job, first_proc=left), {}
+def _waited_for(found: Rerun, afters: Sequence[JobAfter]) -> Ad:
+    """Return the attributes by which jobs wait for the new jobs of these conditions."""
+    words: dict[str, list[str]] = defaultdict(list)
+    for after in afters:
+        words[ATTRIBUTE_OF[after.how]] += _again_named(found, after)
+    return {name: ",".join(listed) for name, listed in words.items() if listed}
 
 
 def _again(ad: Ad) -> Ad:

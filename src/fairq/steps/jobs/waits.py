@@ -195,8 +195,7 @@ def _room(state: State, cap: JobCap | None) -> float:
     is_first = not (in_queue or counts.get(JobStatus.IDLE))
     if cap.category is not None and is_first and waits.in_use(state, cap.category) >= (cap.clusters or 0):
         return 0
-    limits = ((cap.running, running), (cap.idle, 0), (cap.queued, in_queue))
-    return min((most - used for most, used in limits if most is not None), default=inf)
+    return cap.room(running, in_queue)
 
 
 def _change(state: State, found: Sequence[JobRange], status: JobStatus, now: int) -> None:

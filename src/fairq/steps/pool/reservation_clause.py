@@ -6,7 +6,7 @@ for whom it is may start jobs. Jobs that run when it begins run on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from fairq.common.expression_form import as_expression, attribute
@@ -42,18 +42,22 @@ def reserved_slots(state: State, now: int) -> Reserved:
 
 
 def reserved_rows(
-    state: State, places: Mapping[int, int], now: int, *, with_promises: bool = True
+    state: State, places: Callable[[], Mapping[int, int]], now: int, *, with_promises: bool = True
 ) -> list[ReservedSlots]:
-    """Return the reservations that are not over at *now*, with the rows of their slots; *places*: row by number."""
+    """Return the reservations that are not over at *now*, with the rows of their slots.
+
+    *places* returns the row of each slot by its number; most pools have no reservations, and need none.
+    """
+    found = [one for one in reservations.load(state, now) if with_promises or one.job is None]
+    row_of = places() if found else {}
     return [
         ReservedSlots(
-            [places[slot.id] for name in one.slots for slot in slots.load(state, name) if slot.id in places],
+            [row_of[slot.id] for name in one.slots for slot in slots.load(state, name) if slot.id in row_of],
             one.admits,
             one.begin,
             one.end,
         )
-        for one in reservations.load(state, now)
-        if with_promises or one.job is None
+        for one in found
     ]
 
 

@@ -187,7 +187,7 @@ def load_world(state: State, settings: Settings, now: int) -> World:
         round_robin_times=load_round_robin_times(state),
         now=now,
         foreign=sum(claim.cluster is None for claim in held.values()),
-        reserved=reserved_rows(state, place_of, now, with_promises=False),
+        reserved=reserved_rows(state, lambda: place_of, now, with_promises=False),
         promises=_promises(state, idle, stored.names, place, now),
         pause=pauses.load(state, now),
         waiting=waiting,
