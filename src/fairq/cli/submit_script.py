@@ -65,7 +65,7 @@ def _place(words: list[str]) -> int | None:
 
 
 def _begins_as_script(word: str, test: Any) -> bool:
-    """Say whether an ordinary file begins as a script; a pipe can be read only once, and is a description."""
+    """Return whether an ordinary file begins as a script; a pipe can be read only once, and is a description."""
     if not Path(word).is_file():
         return False
     try:

@@ -21,7 +21,7 @@ _LONGEST = 30.0
 
 
 def is_address(text: str) -> bool:
-    """Tell whether *text* is one address of mail: never an option, or two words, of the command."""
+    """Return whether *text* is one address of mail: never an option, or two words, of the command."""
     return _ADDRESS.fullmatch(text) is not None
 
 

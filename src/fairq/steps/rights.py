@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def is_administrator(settings: Settings, state: Path, person: Person) -> bool:
-    """Say whether *person* may change everything in the pool at *state*."""
+    """Return whether *person* may change everything in the pool at *state*."""
     listed = settings["pool.administrators"]
     if not listed and not any(group.members for group in settings.groups.values()):
         return True
@@ -41,7 +41,7 @@ def is_administrator(settings: Settings, state: Path, person: Person) -> bool:
 
 
 def names(listed: Sequence[str], person: Person) -> bool:
-    """Say whether *person* is *listed*, by name or, behind ``%``, by a Unix group."""
+    """Return whether *person* is *listed*, by name or, behind ``%``, by a Unix group."""
     return any(one[1:] in person.groups if one.startswith("%") else one == person.name for one in listed)
 
 
@@ -65,7 +65,7 @@ def check_owner(actor: Actor, found: Iterable[JobRange | EndedJob], action: str)
 
 
 def is_own(actor: Actor, job: JobRange | EndedJob) -> bool:
-    """Say whether *job* is the actor's, in fairq's own queue."""
+    """Return whether *job* is the actor's, in fairq's own queue."""
     return job.owner == actor.user and not job.schedd
 
 
@@ -103,7 +103,7 @@ def _check(settings: Settings, person: Person, submitter: str, owner: str, domai
 
 
 def _is_member(settings: Settings, person: Person, group: str) -> bool:
-    """Say whether *person* may submit to *group*: the nearest group upwards that lists members decides."""
+    """Return whether *person* may submit to *group*: the nearest group upwards that lists members decides."""
     listed = next((one.members for one in _chain(settings, group) if one.members), None)
     return listed is None or names(listed, person)
 

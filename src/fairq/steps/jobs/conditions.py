@@ -71,7 +71,7 @@ def store(state: State, found: Collection[Waits]) -> None:
 
 
 def is_cron(ad: Ad) -> bool:
-    """Tell whether a job starts at times of cron."""
+    """Return whether a job starts at times of cron."""
     return not _SCHEDULE.isdisjoint(map(str.lower, ad)) and any(is_given(ad, name) for name in FIELDS)
 
 
@@ -118,7 +118,7 @@ class Waits:
         return JobCap(self._cluster, running, idle, queued, *(self._category or ()))
 
     def all_wait(self, count: int) -> bool:
-        """Tell whether all jobs of the cluster, *count* ones, wait for others that may still let them start."""
+        """Return whether all jobs of the cluster, *count* ones, wait for others that may still let them start."""
         waiting = sum(one.last_proc - one.first_proc + 1 for one in self.waits if one.open)
         return waiting == count and all(one.is_met is not False for one in self.afters)
 
@@ -219,7 +219,7 @@ class Others:
         return self._is_private and owner != self._actor.user
 
     def _failed_in_queue(self, job: JobRange, proc: int) -> bool:
-        """Tell whether a completed job failed that stays in the queue."""
+        """Return whether a completed job failed that stays in the queue."""
         ad = job.ad_of(job_ads.ads(self._state, [job.ad_id])[job.ad_id], proc)
         facts = [launch.ended or {} for launch in launches.of_job(self._state, job.cluster, proc)]
         last = facts[-1] if facts else {}
@@ -243,12 +243,12 @@ def _procs(job: JobRange, first: int, last: int) -> Iterable[int]:
 
 
 def has_failed(ended: EndedJob, shared: Ad, now: int) -> bool:
-    """Tell whether jobs that have left the queue did not end with success: removed, or by a signal or another code."""
+    """Return whether jobs that have left the queue failed: removed, ended by a signal, or by another exit code."""
     if ended.status != JobStatus.COMPLETED:
         return True
     return not is_success({**shared, **(ended.own or {})}, ended.exit_code, ended.signal, now)
 
 
 def is_success(ad: Ad, code: int | None, signal: int | None, now: int) -> bool:
-    """Tell whether an exit of the job with this *ad* is a success; a code that nobody knows is one."""
+    """Return whether an exit of the job with this *ad* is a success; a code that nobody knows is one."""
     return signal is None and code in (None, read_if_usable(ad, "JobSuccessExitCode", now) or 0)

@@ -29,7 +29,7 @@ def start_date(ad: Ad) -> int | None:
 
 
 def was_withdrawn(job: JobRange) -> bool:
-    """Tell whether jobs are idle again because an engine has not started them."""
+    """Return whether jobs are idle again because an engine has not started them."""
     return job.status == JobStatus.IDLE and (job.reason or "").startswith(WITHDRAWN)
 
 

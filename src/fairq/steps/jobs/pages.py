@@ -46,7 +46,7 @@ class QueuePages:
         self._is_waiting = (statuses is None or JobStatus.RUNNING in statuses) and _has_waiting(state)
 
     def has_waits(self) -> bool:
-        """Tell whether any job waits before it is idle, or for an engine, or was withdrawn from it."""
+        """Return whether any job waits before it is idle, or for an engine, or was withdrawn from it."""
         return self._is_waiting or (self._widest is not None and self._widest.waiting)
 
     def widest(self) -> list[Ad]:
@@ -123,7 +123,7 @@ def queue_pages(path: Path, now: int, statuses: Collection[int] | None = None) -
 
 
 def _has_waiting(state: State) -> bool:
-    """Tell whether an engine has accepted a job and not started it, or has not answered."""
+    """Return whether an engine has accepted a job and not started it, or has not answered."""
     waiting = (launch for launch in launches.live(state) if launch.reason is not None)
     found = (jobs.select(state, cluster=one.cluster, proc=one.proc, schedd=one.schedd) for one in waiting)
     return any(job.status == JobStatus.RUNNING for of_launch in found for job in of_launch)

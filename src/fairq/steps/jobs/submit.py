@@ -247,14 +247,13 @@ def _ads(made: Submission) -> list[Ad]:
 
 
 def _is_skipped_together(settings: Settings) -> bool:
-    """Say whether a job that finds no slot makes a pass skip the rest of its cluster (docs/htcondor.md 3.6)."""
+    """Return whether a job that finds no slot makes a pass skip the rest of its cluster (docs/htcondor.md 3.6)."""
     by_cluster = settings["negotiator.skip_by"] == "cluster" and not settings["schedd.significant_attributes"]
     return by_cluster and not settings["schedd.negotiate_all_jobs_in_cluster"]
 
 
 def _differ_in_needs(made: Submission) -> bool:
-    """Say whether jobs of a cluster differ in their Requirements or in what they request: one may match where another
-    does not.
+    """Return whether jobs of a cluster differ in Requirements or requests: one may match where another does not.
 
     Statements and items make jobs that differ, with the number of the job in a request as well.
     """

@@ -108,7 +108,7 @@ class Queue(Struct):
                 yield replace(job, first_proc=first, last_proc=last)
 
     def has_waits(self) -> bool:
-        """Tell whether any job waits before it is idle, or for an engine, or was withdrawn from it."""
+        """Return whether any job waits before it is idle, or for an engine, or was withdrawn from it."""
         return any(job.status == JobStatus.WAITING or was_withdrawn(job) for job in self.ranges) or any(
             self.overlay.waits_for(job, proc) is not None
             for job in self.ranges

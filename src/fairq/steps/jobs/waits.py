@@ -110,7 +110,7 @@ def _started(state: State, wait: JobWait, since: int) -> str | None:
 
 
 def is_due(state: State, now: int) -> bool:
-    """Tell whether `let_begin` may have something to do."""
+    """Return whether `let_begin` may have something to do."""
     return bool(waits.begun(state, now) or waits.missed(state, now) or waits.capped(state) or waits.admitted(state))
 
 

@@ -45,7 +45,7 @@ _SIGNALS = {"remove": "RemoveKillSig", "hold": "HoldKillSig"}
 """The attributes with the signals that begin the end of a run, by its order, if they differ from KillSig."""
 
 PLACE = "Engine"
-"""The beginning of the names of the slot's attributes that lead an engine to its machine."""
+"""The prefix of the slot's attributes that name its machine to an engine."""
 
 
 def files(ad: Ad, now: int) -> tuple[str | None, str | None, str | None]:
@@ -59,12 +59,12 @@ def files(ad: Ad, now: int) -> tuple[str | None, str | None, str | None]:
         text = read(ad, name, now)
         return None if text in (None, "", _NULL) else str(Path(base, text))
 
-    place = output_directory(ad, now) or directory
-    return path("In", directory), path("Out", place), path("Err", place)
+    target = output_directory(ad, now) or directory
+    return path("In", directory), path("Out", target), path("Err", target)
 
 
 def output_directory(ad: Ad, now: int) -> str | None:
-    """Return the directory for output and error, as a whole path; None if that is the job's own (``DoDownload``).
+    """Return the absolute directory for output and error; None for the job's own directory (``DoDownload``).
 
     Raises UnusableValueError.
     """
@@ -87,22 +87,22 @@ def assignment(
     It runs as the user *owner*, None for the user of this process. Raises UnusableValueError.
     """
     _check_kind(ad, slot, now)
-    given, output, error = files(ad, now)
+    input_file, output, error = files(ad, now)
     directory, cpus = _directory(ad, now), cores_of(ad, slot, now)
-    place, appended = output_directory(ad, now), read(ad, "AppendFiles", now)
+    target, appended = output_directory(ad, now), read(ad, "AppendFiles", now)
     for name in ("JobNotification", "NotifyUser"):
-        read(ad, name, now)  # nothing can be held for them once the job has ended
+        read(ad, name, now)  # check them now: once the job has ended, it cannot be held for them
     return Assignment(
         run=launch.name,
         program=program_of(ad, now),
         directory=directory,
         environment=_environment(launch, ad, slot, cpus, owner, now),
-        input=given,
+        input=input_file,
         output=output,
         error=error,
-        output_directory=place,
-        output_files=_names(read(ad, "TransferOutput", now)) if place else (),
-        append=_appended(appended or "", place or directory),
+        output_directory=target,
+        output_files=_names(read(ad, "TransferOutput", now)) if target else (),
+        append=_appended(appended or "", target or directory),
         log=read(ad, "UserLog", now) or None,
         cpus=cpus,
         memory=_memory(slot, settings, now),
@@ -127,14 +127,14 @@ def assignment(
 
 
 def _check_kind(ad: Ad, slot: Mapping[str, Any], now: int) -> None:
-    """Raise UnusableValueError for a job that would be another one if it ran, such as one without its container.
+    """Raise UnusableValueError for a job that fairq cannot run as it was submitted, for example in a container.
 
     `submit` refuses most of them; imported jobs may have any attribute.
     """
     for name in ("WantContainer", "WantDocker"):
         if read(ad, name, now, slot):
             raise UnusableValueError(name, "fairq starts no containers; submit a job whose program runs its container")
-    if not is_given(ad, "DeferralTime") and (schedule := next((one for one in FIELDS if is_given(ad, one)), None)):
+    if not is_given(ad, "DeferralTime") and (schedule := next((name for name in FIELDS if is_given(ad, name)), None)):
         raise UnusableValueError(schedule, "the job was imported without its next time; submit it again")
     for name, why in refused_attributes():
         if (value := read(ad, name, now, slot)) is not None and value is not False:
@@ -142,7 +142,7 @@ def _check_kind(ad: Ad, slot: Mapping[str, Any], now: int) -> None:
 
 
 def resource_of(slot: Mapping[str, Any], name: str, now: int) -> float | None:
-    """Return the amount of a resource that a slot has; None if it tells no number."""
+    """Return the amount of a resource that a slot has; None if its ad has no number."""
     value = slot.get(name)
     if is_expression(value):
         from fairq.engine.classad import evaluate_scalar, expression_of
@@ -153,14 +153,14 @@ def resource_of(slot: Mapping[str, Any], name: str, now: int) -> float | None:
 
 
 def cores_of(ad: Ad, slot: Mapping[str, Any], now: int) -> int:
-    """Return the cores of a job: those of its dynamic slot, else the whole ones that it asks for.
+    """Return the cores of a job: those of its dynamic slot, else the number that it requests, rounded up.
 
     A request that is an expression was evaluated for the match: its job may use all cores of the slot.
     """
-    there, asked = resource_of(slot, "Cpus", now), read_literal(ad, "RequestCpus")
-    if _is_dynamic(slot) or (asked is None and is_given(ad, "RequestCpus")):
-        asked = there
-    return max(1, math.ceil(min(asked or 1, there or math.inf)))
+    available, requested = resource_of(slot, "Cpus", now), read_literal(ad, "RequestCpus")
+    if _is_dynamic(slot) or (requested is None and is_given(ad, "RequestCpus")):
+        requested = available
+    return max(1, math.ceil(min(requested or 1, available or math.inf)))
 
 
 def _is_dynamic(slot: Mapping[str, Any]) -> bool:
@@ -174,8 +174,10 @@ def _directory(ad: Ad, now: int) -> str:
 def _environment(
     launch: Launch, ad: Ad, slot: Mapping[str, Any], cpus: int, owner: str | None, now: int
 ) -> dict[str, str]:
-    me = _account(owner)
-    home, user, shell = (me.pw_dir, me.pw_name, me.pw_shell) if me else ("/", owner or str(os.getuid()), "/bin/sh")
+    account = _account(owner)
+    home, user, shell = (
+        (account.pw_dir, account.pw_name, account.pw_shell) if account else ("/", owner or str(os.getuid()), "/bin/sh")
+    )
     base = {
         "PATH": _PATH, "HOME": home, "USER": user, "LOGNAME": user, "SHELL": shell or "/bin/sh",
         "LANG": _LANG,
@@ -204,17 +206,19 @@ def _account(owner: str | None) -> pwd.struct_passwd | None:
 
 def _memory(slot: Mapping[str, Any], settings: Settings, now: int) -> int | None:
     """Return the memory limit of a job in MB: what its slot holds; None for no limit."""
-    holds = resource_of(slot, "Memory", now)
-    return None if holds is None or settings["launch.memory"] == "none" else max(1, int(holds))
+    megabytes = resource_of(slot, "Memory", now)
+    return None if megabytes is None or settings["launch.memory"] == "none" else max(1, int(megabytes))
 
 
 def _grace(ad: Ad, slot: Mapping[str, Any], settings: Settings, now: int) -> float:
     """Return the time between signal and kill in seconds; the machine bounds what a job asks for."""
-    most = resource_of(slot, "MachineMaxVacateTime", now)
+    maximum = resource_of(slot, "MachineMaxVacateTime", now)
     for name in ("JobMaxVacateTime", "KillSigTimeout"):
         seconds = read(ad, name, now, slot)
         if seconds is not None:
-            return max(0.0, float(min(seconds, settings["launch.machine_max_vacate_time"] if most is None else most)))
+            return max(
+                0.0, float(min(seconds, settings["launch.machine_max_vacate_time"] if maximum is None else maximum))
+            )
     return float(settings["launch.grace"])
 
 

@@ -25,12 +25,12 @@ class Clock(Struct, frozen=True, dict=True):
     def at(cls, now: int) -> Clock:
         """Return the clock of a command whose time is *now*, whatever the machine's clock says."""
         boottime = time.clock_gettime(time.CLOCK_BOOTTIME)
-        since = time.time() - now
+        seconds_since = time.time() - now
         # A command's time is a whole second: shift boottime to it, so that ends are cut to the same seconds.
-        return cls(now, boottime - since if 0 <= since < _SAME else boottime, processes.boot_id())
+        return cls(now, boottime - seconds_since if 0 <= seconds_since < _SAME else boottime, processes.boot_id())
 
     def end_of(self, launch: Launch, ended_boottime: float | None = None, boot: str | None = None) -> int:
-        """Return the end of a run, in seconds since 1970; steps of the machine's clock do not matter.
+        """Return the end of a run, in seconds since 1970, whatever jumps the machine's clock has made.
 
         Without *ended_boottime* (of that *boot*), it is this moment; after a reboot, it is the boot, which ends every
         run.

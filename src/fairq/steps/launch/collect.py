@@ -58,13 +58,13 @@ def collect(
 ) -> Collected:
     """Collect the ended runs of this state, or *only* those of these names, and stop the runs that lost their slot.
 
-    *faults* are those of the turn; without them, the collection is one by itself.
+    *faults* are those of the turn; without them, this function holds the jobs with faults itself.
     """
     if faults is None:
         faults = Faults()
-        part = partial(collect, path, settings, launchers, actor, faults)
-        with faults_held(path, settings, actor, faults, part):
-            return part()
+        collect_again = partial(collect, path, settings, launchers, actor, faults)
+        with faults_held(path, settings, actor, faults, collect_again):
+            return collect_again()
     collecting = Collecting(path, settings, launchers, actor, faults, only)
     if collecting.is_needed:
         with writing(path) as state:
@@ -78,7 +78,7 @@ def collect(
 
 
 class Collecting:
-    """The parts of `collect`: look at the runs, `store` the news in a transaction, and `finish`."""
+    """A collection in parts: look at the runs, `store` the news in a transaction, and `finish`."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class Collecting:
     ) -> None:
         """Look at the runs, or *only* those of these names.
 
-        *before_cycle*: also treat those that wait in the queue of an engine.
+        With *before_cycle*, also settle the charges of the runs that wait in the queue of an engine.
         """
         self.result = Collected()
         self._settings = settings
@@ -103,16 +103,16 @@ class Collecting:
         self._clock = Clock.at(actor.time)
         with reading(path) as state:
             self._live = launches.live(state)
-            without = _without_claim(state, self._live)
+            evicted = _without_claim(state, self._live)
         self._engines = launchers.engines(self._live)
         chosen = [launch for launch in self._live if only is None or launch.name in only]
         looks = look(chosen, launchers)
-        self._news = {one.name: looks[one.name] for one in chosen if _is_news(one, looks[one.name])}
+        self._news = {launch.name: looks[launch.name] for launch in chosen if _is_news(launch, looks[launch.name])}
         for launch in chosen:
             if looks[launch.name].condition is Condition.STRAY:
                 self.result.notes.append(f"job {launch.job}: {looks[launch.name].detail}")
         self._before_cycle = before_cycle and bool(waiting(self._live, self._engines))
-        self.is_needed = bool(self._news or without or self._before_cycle)
+        self.is_needed = bool(self._news or evicted or self._before_cycle)
 
     def store(self, state: State) -> None:
         """Store the news in the caller's transaction."""
@@ -131,18 +131,18 @@ class Collecting:
         stop(self._live, self._launchers)
 
 
-def _is_news(launch: Launch, found: Look) -> bool:
-    """Tell whether a look at a run found what is not recorded."""
-    match found.condition:
+def _is_news(launch: Launch, condition: Look) -> bool:
+    """Return whether the *condition* of a run differs from what is recorded."""
+    match condition.condition:
         case Condition.ENDED | Condition.LOST:
             return True
         case Condition.RUNNING:
-            is_new = launch.phase is not LaunchPhase.STARTED and found.begun is not None
+            is_new = launch.phase is not LaunchPhase.STARTED and condition.begun is not None
             return is_new or launch.reason is not None
         case Condition.QUEUED:
-            return launch.phase is not LaunchPhase.QUEUED or launch.reason != found.detail
+            return launch.phase is not LaunchPhase.QUEUED or launch.reason != condition.detail
         case Condition.UNKNOWN:
-            return launch.reason != found.detail
+            return launch.reason != condition.detail
     return False
 
 
@@ -156,9 +156,9 @@ def _without_claim(state: State, live: Sequence[Launch]) -> list[Launch]:
 
 def held_slots(state: State, live: Sequence[Launch]) -> dict[str, Claim]:
     """Return the claims of live runs on their slots, by the names of the runs."""
-    found = claims.of_procs(state, {jobs.Procs(*launch.key, launch.proc) for launch in live})
-    by_job = {(claim.schedd or "", claim.cluster or 0, claim.proc or 0): claim for claim in found}
-    names = slots.names_of(state, [claim.slot_id for claim in found])
+    held = claims.of_procs(state, {jobs.Procs(*launch.key, launch.proc) for launch in live})
+    by_job = {(claim.schedd or "", claim.cluster or 0, claim.proc or 0): claim for claim in held}
+    names = slots.names_of(state, [claim.slot_id for claim in held])
     last = {launch.key: launch.name for launch in live}
     return {
         launch.name: claim
@@ -201,54 +201,54 @@ class _Collection:
 
     def take(self, live: Sequence[Launch], news: Mapping[str, Look]) -> None:
         """Store the *news* of the *live* runs."""
-        held = held_slots(self._state, live)
+        claims_of_runs = held_slots(self._state, live)
         begun: list[Launch] = []
         moves: list[Move] = []
-        done: list[tuple[Launch, Claim | None]] = []
+        ended: list[tuple[Launch, Claim | None]] = []
         for launch in live:
-            found = news.get(launch.name)
-            if found is None:
+            condition = news.get(launch.name)
+            if condition is None:
                 continue
-            if found.condition in (Condition.QUEUED, Condition.UNKNOWN):
-                note = note_wait(self._state, launch, found)
+            if condition.condition in (Condition.QUEUED, Condition.UNKNOWN):
+                note = note_wait(self._state, launch, condition)
                 if note is not None and note not in self._result.notes:
                     self._result.notes.append(note)
                 continue
-            claim = held.get(launch.name)
+            claim = claims_of_runs.get(launch.name)
             if launch.phase is not LaunchPhase.STARTED:
                 if launch.launcher in self._engines and claim is not None:
-                    moves.append(Move(launch, claim, self._charged_from(launch, found)))
-                if found.since is not None or isinstance(found.begun, Started):
-                    self._note_start(launch, found.begun)
+                    moves.append(Move(launch, claim, self._charged_from(launch, condition)))
+                if condition.since is not None or isinstance(condition.begun, Started):
+                    self._note_start(launch, condition.begun)
                     begun.append(launch)
             if launch.reason is not None:
                 launch.reason = None
                 launches.store(self._state, [launch], "reason")
-            if found.condition is not Condition.RUNNING:
-                done.append((launch, claim))
+            if condition.condition is not Condition.RUNNING:
+                ended.append((launch, claim))
         charge_from(self._state, self._settings, moves)
         mark_started(self._state, begun, self._clock.now, always=True)
-        for launch, _ in done:
+        for launch, _ in ended:
             self._note_end(launch, news[launch.name])
-        if done:
-            self._end(done)
+        if ended:
+            self._end(ended)
         # An end is a fact, not a decision of the actor: any user may record it.
         history.record(self._state, self._actor, self._changes, own=True)
 
     def let_wait(self, live: Sequence[Launch]) -> None:
         """Charge nothing for the runs that wait in an engine's queue; withdraw those that have waited too long."""
         now = self._clock.now
-        held = held_slots(self._state, live)
-        idle = waiting(live, self._engines)
-        moves = [Move(one, held[one.name], now) for one in idle if one.name in held]
+        claims_of_runs = held_slots(self._state, live)
+        queued = waiting(live, self._engines)
+        moves = [Move(launch, claims_of_runs[launch.name], now) for launch in queued if launch.name in claims_of_runs]
         charge_from(self._state, self._settings, moves)
-        for launch in overdue(idle, self._engines, self._settings, now):
+        for launch in overdue(queued, self._engines, self._settings, now):
             _order(self._state, [launch], withdrawal(launch, now))
 
-    def _charged_from(self, launch: Launch, found: Look) -> int:
-        """Return when an engine began to hold resources for a run, by the clock here; now if it never did."""
+    def _charged_from(self, launch: Launch, condition: Look) -> int:
+        """Return when an engine allotted resources to a run, by the clock here; now if it never did."""
         now = self._clock.now
-        return now if found.since is None else max(launch.intended, min(now, int(found.since)))
+        return now if condition.since is None else max(launch.intended, min(now, int(condition.since)))
 
     def _note_start(self, launch: Launch, begun: Known | None) -> None:
         """Record the start of a run that was only intended, or that waited in the queue of its engine."""
@@ -263,116 +263,124 @@ class _Collection:
             # The machine was rebooted after the match: compute the seconds since then from the clock.
             launch.boot, launch.boottime = begun.boot, self._clock.boottime - (self._clock.now - launch.intended)
 
-    def _note_end(self, launch: Launch, found: Look) -> None:
-        """Record the facts of an end, and when it was."""
-        facts = found.end or {}
+    def _note_end(self, launch: Launch, condition: Look) -> None:
+        """Record the facts and the time of a run's end."""
+        facts = condition.end or {}
         has_begun = launch.phase is LaunchPhase.STARTED
-        ended = found.end or {"reason": "lost", "detail": found.detail, "begun": has_begun}
+        ended = condition.end or {"reason": "lost", "detail": condition.detail, "begun": has_begun}
         launch.ended = {name: one_line(value) if isinstance(value, str) else value for name, value in ended.items()}
         launch.phase = LaunchPhase.ENDED
         if launch.launcher not in self._engines:
             launch.end_time = self._clock.end_of(launch, facts.get("ended_boottime"), facts.get("boot"))
-        elif found.since is None or found.until is None:
+        elif condition.since is None or condition.until is None:
             launch.end_time = max(launch.claimed, self._clock.now)
         else:
             # The engine's clock may differ from the one here: only the time between start and end counts.
-            launch.end_time = launch.claimed + max(0, int(found.until) - int(found.since))
+            launch.end_time = launch.claimed + max(0, int(condition.until) - int(condition.since))
 
-    def _end(self, done: Sequence[tuple[Launch, Claim | None]]) -> None:
+    def _end(self, ended_runs: Sequence[tuple[Launch, Claim | None]]) -> None:
         state = self._state
         decided: list[tuple[Launch, Verdict, JobRange]] = []
         ends: dict[int, tuple[int, str]] = {}
         codes: dict[tuple[int, int], int] = {}
-        ended: list[Claim] = []
-        for launch, claim in done:
+        ended_claims: list[Claim] = []
+        for launch, claim in ended_runs:
             job = self._job(launch) if claim is not None else None
             if claim is None or job is None:
                 self._result.ended.append((launch, None))
                 continue
             ad = job.ad_of(jobs.ads(state, [job.ad_id])[job.ad_id], launch.proc)
             ad |= {"JobCurrentStartDate": launch.claimed, "CompletionDate": launch.end_time}
-            former = [one for one in launches.of_job(state, launch.cluster, launch.proc) if one.phase == "ended"]
+            former = [run for run in launches.of_job(state, launch.cluster, launch.proc) if run.phase == "ended"]
             facts = launch.ended or {}
-            one = verdict(launch, ad, former, self._settings, self._clock.now, self._faults)
-            what = one.outcome
+            job_verdict = verdict(launch, ad, former, self._settings, self._clock.now, self._faults)
+            outcome = job_verdict.outcome
             assert launch.end_time is not None
-            ends[claim.slot_id] = (launch.end_time, what.how)
-            if facts.get("exit_code") is not None and what.status in (JobStatus.COMPLETED, JobStatus.IDLE):
+            ends[claim.slot_id] = (launch.end_time, outcome.how)
+            if facts.get("exit_code") is not None and outcome.status in (JobStatus.COMPLETED, JobStatus.IDLE):
                 codes[launch.cluster, launch.proc] = facts["exit_code"]
-            ended.append(claim)
-            decided.append((launch, one, job))
-            self._result.ended.append((launch, what))
+            ended_claims.append(claim)
+            decided.append((launch, job_verdict, job))
+            self._result.ended.append((launch, outcome))
         columns = ("phase", "ended", "end_time", "pid", "pid_start", "boot", "engine_id")
-        launches.store(state, [launch for launch, _ in done], *columns)
-        end_runs(state, self._settings, ended, self._clock.now, "finished", codes, ends=ends)
-        for launch, one, job in decided:
-            self._apply(launch, one, job)
+        launches.store(state, [launch for launch, _ in ended_runs], *columns)
+        end_runs(state, self._settings, ended_claims, self._clock.now, "finished", codes, ends=ends)
+        for launch, job_verdict, job in decided:
+            self._apply(launch, job_verdict, job)
         if runs_as_owner(self._settings):
             # A user could otherwise drain the slots of all with jobs that cannot start.
             return
-        for slot in dict.fromkeys(launch.slot for launch, _ in done if (launch.ended or {}).get("reason") == "start"):
+        for slot in dict.fromkeys(
+            launch.slot for launch, _ in ended_runs if (launch.ended or {}).get("reason") == "start"
+        ):
             self._drain_if_broken(slot)
 
     def _job(self, launch: Launch) -> JobRange | None:
-        found = jobs.select(self._state, cluster=launch.cluster, proc=launch.proc, schedd=launch.schedd)
-        return found[0] if found else None
+        matching = jobs.select(self._state, cluster=launch.cluster, proc=launch.proc, schedd=launch.schedd)
+        return matching[0] if matching else None
 
-    def _apply(self, launch: Launch, one: Verdict, job: JobRange) -> None:
+    def _apply(self, launch: Launch, job_verdict: Verdict, job: JobRange) -> None:
         """Set the job's new status; collect its history entry and record its events."""
         state, procs = self._state, [jobs.Procs(*launch.key, launch.proc)]
         end = launch.end_time or self._clock.now
-        what, body = one.outcome, one.usage
-        after: dict[str, Any] = {"JobStatus": int(what.status)}
-        if what.status is JobStatus.COMPLETED:
+        outcome, body = job_verdict.outcome, job_verdict.usage
+        after: dict[str, Any] = {"JobStatus": int(outcome.status)}
+        if outcome.status is JobStatus.COMPLETED:
             after |= {"ExitCode": body["exit_code"], "CompletionDate": end}
             if body["signal"] is not None:
                 after["ExitSignal"] = body["signal"]
-            happened = [(events.TERMINATED, body)]
-        elif what.status is JobStatus.HELD:
-            after |= {"HoldReason": what.reason, "HoldReasonCode": what.code, "HoldReasonSubCode": what.subcode}
-            happened = [(events.EVICTED, body)] if (launch.ended or {}).get("reason") != "exit" else []
-            happened.append((events.HELD, {"reason": what.reason, "code": what.code, "subcode": what.subcode}))
-        elif what.status is JobStatus.REMOVED:
-            after |= {"RemoveReason": what.reason} if what.reason else {}
-            happened = [(events.EVICTED, body), (events.ABORTED, {"reason": what.reason})]
+            job_events = [(events.TERMINATED, body)]
+        elif outcome.status is JobStatus.HELD:
+            after |= {
+                "HoldReason": outcome.reason,
+                "HoldReasonCode": outcome.code,
+                "HoldReasonSubCode": outcome.subcode,
+            }
+            job_events = [(events.EVICTED, body)] if (launch.ended or {}).get("reason") != "exit" else []
+            job_events.append(
+                (events.HELD, {"reason": outcome.reason, "code": outcome.code, "subcode": outcome.subcode})
+            )
+        elif outcome.status is JobStatus.REMOVED:
+            after |= {"RemoveReason": outcome.reason} if outcome.reason else {}
+            job_events = [(events.EVICTED, body), (events.ABORTED, {"reason": outcome.reason})]
         else:
-            after["Reason"] = what.reason
-            happened = [(events.EVICTED, {**body, "reason": what.reason, "requeued": what.how == "requeued"})]
+            after["Reason"] = outcome.reason
+            job_events = [(events.EVICTED, {**body, "reason": outcome.reason, "requeued": outcome.how == "requeued"})]
         if (launch.ended or {}).get("begun") is False:
-            happened = [event for event in happened if event[0] != events.EVICTED]
-        for number_, of in happened:
-            events.record(state, [job], number_, of, end, always=True)
-        if what.status in (JobStatus.COMPLETED, JobStatus.REMOVED) and not one.stays:
+            job_events = [event for event in job_events if event[0] != events.EVICTED]
+        for number_, details in job_events:
+            events.record(state, [job], number_, details, end, always=True)
+        if outcome.status in (JobStatus.COMPLETED, JobStatus.REMOVED) and not job_verdict.stays:
             alone = replace(job, first_proc=launch.proc, last_proc=launch.proc)
-            record_ended(state, [alone], what.status, end, what.reason)
+            record_ended(state, [alone], outcome.status, end, outcome.reason)
             jobs.remove_many(state, procs)
         else:
-            jobs.set_status(state, procs, what.status, end, what.reason, what.code, what.subcode)
-            if what.status is JobStatus.IDLE:
+            jobs.set_status(state, procs, outcome.status, end, outcome.reason, outcome.code, outcome.subcode)
+            if outcome.status is JobStatus.IDLE:
                 scheduled(state, [replace(job, first_proc=launch.proc, last_proc=launch.proc)], self._clock.now)
-            if one.stays and not launch.schedd:
+            if job_verdict.stays and not launch.schedd:
                 self._let_follow(launch, body, job, end)
         before = {"JobStatus": int(JobStatus.RUNNING), "RemoteHost": launch.slot}
         self._changes.append(Change(f"job {launch.job}", before, after))
 
     def _let_follow(self, launch: Launch, body: Mapping[str, Any], job: JobRange, end: int) -> None:
-        """Let the jobs go on that wait for one that is completed and stays in the queue."""
+        """Release the jobs that wait for a job that is completed and stays in the queue."""
         ad = job.ad_of(jobs.ads(self._state, [job.ad_id])[job.ad_id], launch.proc)
         failed = not is_success(ad, body["exit_code"], body["signal"], end)
         let_follow(self._state, [Ended(launch.cluster, launch.proc, launch.proc, failed)], end)
 
     def _drain_if_broken(self, slot: str) -> None:
-        found = _DYNAMIC.fullmatch(slot)
-        whole = f"{found[1]}{found[2] or ''}" if found and not slots.load(self._state, slot) else slot
-        if launches.failed_starts(self._state, slot, whole) < _FAILURES:
+        dynamic = _DYNAMIC.fullmatch(slot)
+        parent = f"{dynamic[1]}{dynamic[2] or ''}" if dynamic and not slots.load(self._state, slot) else slot
+        if launches.failed_starts(self._state, slot, parent) < _FAILURES:
             return
-        if all(one.draining for one in slots.load(self._state, whole)):
+        if all(parent_slot.draining for parent_slot in slots.load(self._state, parent)):
             return
-        slots.set_draining(self._state, [whole], True)
+        slots.set_draining(self._state, [parent], True)
         reason = f"jobs of {_FAILURES} clusters in a row did not start on it"
-        self._changes.append(Change(f"slot {whole}", {"Draining": False}, {"Draining": True, "Reason": reason}))
+        self._changes.append(Change(f"slot {parent}", {"Draining": False}, {"Draining": True, "Reason": reason}))
         self._result.notes.append(
-            f"slot {whole} is being drained: {reason}; fix it, then run 'fairq slots drain {whole} --cancel'"
+            f"slot {parent} is being drained: {reason}; fix it, then run 'fairq slots drain {parent} --cancel'"
         )
 
 
@@ -383,6 +391,6 @@ def mark_started(state: State, begun: Iterable[Launch], now: int, *, always: boo
         return
     launches.store(state, begun, "phase", "pid", "pid_start", "cores", "boot", "boottime", "engine_id", "reason")
     for launch in begun:
-        found = jobs.select(state, cluster=launch.cluster, proc=launch.proc, schedd=launch.schedd)
-        begin = now if launch.engine_id is None else launch.claimed
-        events.record(state, found, events.EXECUTING, {"slot": launch.slot}, begin, always=always)
+        matching = jobs.select(state, cluster=launch.cluster, proc=launch.proc, schedd=launch.schedd)
+        start = now if launch.engine_id is None else launch.claimed
+        events.record(state, matching, events.EXECUTING, {"slot": launch.slot}, start, always=always)

@@ -39,48 +39,50 @@ _MOST_ENTRIES = 50_000
 """Entries of event logs for one call, and of one event; the rest follows at the next call."""
 
 
-def main(words: list[str]) -> None:
-    """Describe what is decided in the pool with the settings of a site file and this state file; then hear the answer.
+def main(arguments: list[str]) -> None:
+    """Print what is decided in the pool with the settings of a site file and this state file; then read the answer.
 
     The answer names the logs that were written.
     """
     from fairq.settings import load
 
-    site, path = map(Path, words)
+    site, path = map(Path, arguments)
     settings = load(site, None, {})
     logs = Logs()
     print(json.dumps(describe(path, settings, logs)), flush=True)  # noqa: T201
     answer = json.loads(sys.stdin.readline() or "{}")
-    if whole := logs.written(answer.get("written", ())):
+    if written := logs.written(answer.get("written", ())):
         with writing(path) as state:
-            job_events.mark_written(state, whole)
+            job_events.mark_written(state, written)
 
 
 def describe(path: Path, settings: Settings, logs: Logs) -> dict[str, Any]:
-    """Return the runs to start, the event logs to write, and the lost runs and those that the state has forgotten."""
+    """Return the runs to start, the event logs to write, the lost runs, and the runs unknown to the state."""
     launchers = Launchers(path, settings, starting=False)
     clock = Clock.at(int(time.time()))
     with reading(path) as state:
         live = [launch.name for launch in launches.live(state) if launch.launcher == _LAUNCHER]
         forgotten = sorted(_runs(Path(settings["launch.run_directory"])) - launches.names(state))
         looks = launchers[_LAUNCHER].look(dict.fromkeys([*live, *forgotten]))
-        # The state is older than a run that it does not know, which may be one of a job that would be started again.
+        # A live run that the state does not know: the state was restored, and the same job could be started twice.
         is_blocked = any(looks[run].condition in _ALIVE for run in forgotten)
         # Another call may have begun a run that the state does not show as started yet.
-        taken = {core for one in looks.values() if isinstance(one.begun, Started) for core in one.begun.cores}
+        used_cores = {
+            core for found in looks.values() if isinstance(found.begun, Started) for core in found.begun.cores
+        }
         waiting = [
             launch
             for launch in startable(state)
             if launch.name in looks and looks[launch.name].condition is Condition.WAITING and not is_blocked
         ]
         # A job that cannot be started is left out here; the turn that calls root holds it.
-        plans = plan(state, settings, launchers, waiting, clock, Faults(), taken)
+        plans = plan(state, settings, launchers, waiting, clock, Faults(), used_cores)
         entries = logs.take(state)
     keep = settings["launch.keep_output"] * _MB
     return {
-        "runs": _bounded([described(one, owner, keep) for _, one, owner in plans if isinstance(one, Assignment)]),
+        "runs": _bounded([described(item, owner, keep) for _, item, owner in plans if isinstance(item, Assignment)]),
         "logs": entries,
-        "lost": sorted(run for run, one in looks.items() if one.condition in (Condition.STRAY, Condition.LOST)),
+        "lost": sorted(run for run, found in looks.items() if found.condition in (Condition.STRAY, Condition.LOST)),
         "forget": forgotten,
     }
 
@@ -112,10 +114,10 @@ class Logs:
         self._hopeless: set[int] = set()
 
     def take(self, state: State) -> list[dict[str, Any]]:
-        """Return the logs to write: owner, path and entries. An event whose owner nobody knows is given up."""
+        """Return the logs to write: owner, path and entries. Events of jobs without a known owner are dropped."""
         owners: dict[tuple[str, int], str | None] = {}
-        taken: dict[str, list[JobEvent]] = {}
-        left = _MOST_ENTRIES
+        by_owner: dict[str, list[JobEvent]] = {}
+        entries_left = _MOST_ENTRIES
         for event in job_events.unwritten(state):
             key = (event.schedd, event.cluster)
             if key not in owners:
@@ -124,12 +126,12 @@ class Logs:
             if owner is None or len(event) > _MOST_ENTRIES:
                 self._hopeless.add(event.id)
                 continue
-            left -= len(event)
-            if left < 0:
+            entries_left -= len(event)
+            if entries_left < 0:
                 break
-            taken.setdefault(owner, []).append(event)
+            by_owner.setdefault(owner, []).append(event)
         logs = []
-        for owner, events in taken.items():
+        for owner, events in by_owner.items():
             for path, entries in by_log(events).items():
                 logs.append({"owner": owner, "path": path, "entries": [text.decode("utf-8", "surrogateescape")
                                                                        for _, text in entries]})  # fmt: skip

@@ -18,26 +18,26 @@ if TYPE_CHECKING:
 
 
 class Move(NamedTuple):
-    """The charge of a run with its *claim* begins at *start*, in seconds since 1970, not when it was thought to."""
+    """The new *start* of the charge for a run with its *claim*, in seconds since 1970."""
 
     launch: Launch
     claim: Claim
     start: int
 
 
-def note_wait(state: State, launch: Launch, found: Look) -> str | None:
+def note_wait(state: State, launch: Launch, condition: Look) -> str | None:
     """Record why a run waits, or that its engine does not answer; return a note if an administrator should know."""
-    if found.condition is Condition.QUEUED:
+    if condition.condition is Condition.QUEUED:
         launch.phase = LaunchPhase.QUEUED
-        if isinstance(found.begun, Queued):
-            launch.engine_id = found.begun.engine_id
-    launch.reason = found.detail
+        if isinstance(condition.begun, Queued):
+            launch.engine_id = condition.begun.engine_id
+    launch.reason = condition.detail
     launches.store(state, [launch], "phase", "engine_id", "reason")
-    return found.detail if found.condition is Condition.UNKNOWN else None
+    return condition.detail if condition.condition is Condition.UNKNOWN else None
 
 
 def overdue(live: Iterable[Launch], engines: Collection[str], settings: Settings, now: int) -> list[Launch]:
-    """Return the runs that their engines have not started in the time that the settings give them."""
+    """Return the runs that their engines have not started within their ``patience`` of the settings."""
     patience = {name: engine_settings(settings, name).get("patience") or 0 for name in engines}
     return [
         launch
@@ -54,11 +54,11 @@ def withdrawal(launch: Launch, now: int) -> dict[str, str]:
 
 def waiting(live: Iterable[Launch], engines: Collection[str]) -> list[Launch]:
     """Return the runs of engines that have not started."""
-    return [one for one in live if one.launcher in engines and one.phase is not LaunchPhase.STARTED]
+    return [launch for launch in live if launch.launcher in engines and launch.phase is not LaunchPhase.STARTED]
 
 
 def charge_from(state: State, settings: Settings, moves: Sequence[Move]) -> None:
-    """Move the start of charges, and give back, or add, what was charged meanwhile."""
+    """Move the start of charges; refund or add what was charged in between."""
     moves = [move for move in moves if move.claim.start_time != move.start]
     if not moves:
         return

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 _AT_ONCE = 100
-"""Logs that are locked together: each lock takes a descriptor, each transaction the time of the disk."""
+"""Logs in one batch: each lock needs a descriptor, and each batch one transaction."""
 
 SUBMITTED, EXECUTING, EVICTED, TERMINATED, ABORTED, HELD, RELEASED = 0, 1, 4, 5, 9, 12, 13
 
@@ -37,13 +37,13 @@ _NO_TOTAL = "\t0  -  Total Bytes Sent By Job\n\t0  -  Total Bytes Received By Jo
 
 
 def record(
-    state: State, found: Iterable[JobRange], number: int, body: Mapping[str, Any], now: int, *, always: bool
+    state: State, ranges: Iterable[JobRange], number: int, body: Mapping[str, Any], now: int, *, always: bool
 ) -> None:
     """Record an event of this *number* for jobs at *now*; unless *always*, only for jobs with a log."""
-    found = list(found)
-    shared = jobs.ads(state, {job.ad_id for job in found})
+    ranges = list(ranges)
+    shared = jobs.ads(state, {job.ad_id for job in ranges})
     events = []
-    for job in found:
+    for job in ranges:
         log = _log(job, shared[job.ad_id], now)
         if log is not None or always:
             procs = (job.schedd, job.cluster, job.first_proc, job.last_proc)
@@ -52,7 +52,7 @@ def record(
 
 
 def _log(job: JobRange, shared: Ad, now: int) -> str | None:
-    """Return the path of the log, with the placeholder of a template; a job with an unusable one does not start."""
+    """Return the path of the log, with the placeholder of a template; None without one or for an unusable path."""
     for ad in (job.template or {}, job.own or {}, shared):
         if is_given(ad, "UserLog"):
             return read_if_usable(ad, "UserLog", now) or None
@@ -73,18 +73,18 @@ def flush(path: Path, settings: Settings) -> list[str]:
         pending = _Pending.of(state)
     problems: list[str] = []
     with kept_open():
-        for logs in _together(pending.entries):
-            with ExitStack() as held:
+        for logs in _batches(pending.entries):
+            with ExitStack() as locks:
                 descriptors: dict[str, int] = {}
                 for log in logs:
-                    with _noting(log, problems):
-                        descriptors[log] = held.enter_context(locked(log))
+                    with _noting_problems(log, problems):
+                        descriptors[log] = locks.enter_context(locked(log))
                 pending = _write(path, pending, descriptors, problems)
     return problems
 
 
-def _together(logs: Iterable[str]) -> list[list[str]]:
-    """Divide *logs* into those that are locked together; a file with two names must not be locked twice."""
+def _batches(logs: Iterable[str]) -> list[list[str]]:
+    """Divide *logs* into batches that are locked together; two names of one file are never in the same batch."""
     parts: list[list[str]] = []
     files: set[str] = set()
     for log in logs:
@@ -98,7 +98,7 @@ def _together(logs: Iterable[str]) -> list[list[str]]:
 
 
 class _Pending(Struct):
-    """The events to be written, by the log that they belong to; *done* has in how many logs an event is already."""
+    """The events to be written, by log; *done* counts the logs that already have an event, by its number."""
 
     ids: set[int]
     entries: dict[str, list[tuple[JobEvent, bytes]]]
@@ -111,27 +111,27 @@ class _Pending(Struct):
 
 
 def _write(path: Path, pending: _Pending, descriptors: Mapping[str, int], problems: list[str]) -> _Pending:
-    """Write to these locked logs, and mark the events that are in all their logs; return what is left."""
+    """Write to these locked logs, mark the events that are in all their logs, and return the remaining ones."""
     with reading(path) as state:
         # Another process may have written some before the logs were locked, or have added some.
         if job_events.unwritten_ids(state) != pending.ids:
             pending = replace(_Pending.of(state), done=pending.done)
-    whole = set()
+    written = set()
     for log, descriptor in descriptors.items():
-        with _noting(log, problems):
+        with _noting_problems(log, problems):
             entries = pending.entries.get(log, [])
             write(descriptor, [entry for _, entry in entries])
             pending.done.update(event.id for event, _ in entries)
             # An event of several jobs may belong to several logs.
-            whole |= {event.id for event, _ in entries if pending.done[event.id] == len(event)}
-    if whole:
+            written |= {event.id for event, _ in entries if pending.done[event.id] == len(event)}
+    if written:
         with writing(path) as state:
-            job_events.mark_written(state, whole)
-    return replace(pending, ids=pending.ids - whole)
+            job_events.mark_written(state, written)
+    return replace(pending, ids=pending.ids - written)
 
 
 @contextmanager
-def _noting(log: str, problems: list[str]) -> Iterator[None]:
+def _noting_problems(log: str, problems: list[str]) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -175,8 +175,8 @@ def _run_usage(body: dict[str, Any]) -> str:
     return _usage("Run Remote", body.get("user", 0), body.get("system", 0)) + _usage("Run Local", 0, 0)
 
 
-def _usage(what: str, user: float, system: float) -> str:
-    return f"\t\tUsr {_days(user)}, Sys {_days(system)}  -  {what} Usage\n"
+def _usage(title: str, user: float, system: float) -> str:
+    return f"\t\tUsr {_days(user)}, Sys {_days(system)}  -  {title} Usage\n"
 
 
 def _days(seconds: float) -> str:

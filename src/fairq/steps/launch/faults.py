@@ -31,7 +31,7 @@ class Fault(Struct, frozen=True):
 
 
 class Faults(Struct):
-    """The jobs that failed in one turn: those *found* are to be held; *fresh* are unforeseen errors not yet told."""
+    """The jobs that failed in one turn: *found* are to be held; *fresh* are unforeseen errors to be reported."""
 
     found: list[Fault] = field(default_factory=list)
     fresh: list[Fault] = field(default_factory=list)
@@ -39,10 +39,10 @@ class Faults(Struct):
 
     @contextmanager
     def apart(self, procs: Procs, *, again: bool = False) -> Iterator[None]:
-        """Do the part of a step that concerns these jobs alone; if it fails, note their fault.
+        """Run the body, the part of a step that concerns these jobs alone; if it fails, record their fault.
 
-        *again*: the jobs are already held for an unforeseen error, or ordered to be; another one is no news.
-        Raises errors of the machine, which are no job's fault; ThirdFaultError, an unforeseen error at a third job.
+        With *again*, the jobs are already held for an unforeseen error, or ordered to be; another one is not counted.
+        Raises errors of the machine, which are no job's fault; ThirdFaultError for an unforeseen error at a third job.
         """
         try:
             yield
@@ -51,23 +51,23 @@ class Faults(Struct):
         except NOT_OF_JOBS:
             raise
         except Exception as error:
-            what = f"{type(error).__name__}: {one_line(str(error))}"
-            fault = Fault(procs, f"internal error in its part of a cycle: {what}", UNFORESEEN)
+            problem = f"{type(error).__name__}: {one_line(str(error))}"
+            fault = Fault(procs, f"internal error in its part of a cycle: {problem}", UNFORESEEN)
             if not again and procs not in self.unforeseen:
                 if len(self.unforeseen) >= _MOST:
                     name = job_name(procs.cluster, procs.first_proc, procs.last_proc)
-                    raise ThirdFaultError(job=name, reason=what) from error
+                    raise ThirdFaultError(job=name, reason=problem) from error
                 self.unforeseen.add(procs)
                 self.fresh.append(fault)
             self.found.append(fault)
 
     def take(self, procs: Procs | None = None) -> Sequence[Fault]:
-        """Return the faults found, or only those of *procs*, and forget them: they are dealt with."""
-        taken = [one for one in self.found if procs is None or one.procs == procs]
-        self.found = [one for one in self.found if procs is not None and one.procs != procs]
+        """Remove and return the faults found, or only those of *procs*."""
+        taken = [fault for fault in self.found if procs is None or fault.procs == procs]
+        self.found = [fault for fault in self.found if procs is not None and fault.procs != procs]
         return taken
 
     def take_fresh(self) -> Sequence[Fault]:
-        """Return the unforeseen errors not yet told, and forget them: they are told now."""
+        """Remove and return the unforeseen errors that are not reported yet."""
         fresh, self.fresh = self.fresh, []
         return fresh

@@ -20,14 +20,14 @@ _HIDDEN = "10000"
 
 
 def wants_gpus(ad: Ad, slot: Mapping[str, Any], now: int) -> bool:
-    """Tell whether the job *ad* has the GPUs of its *slot*: a dynamic slot has as many as the job requests.
+    """Return whether the job *ad* gets the GPUs of its *slot*: a dynamic slot has as many as the job requests.
 
     Raises UnusableValueError.
     """
     if attribute(slot, "dynamicslot") is True:
         return True
-    wanted = read(ad, "RequestGPUs", now, slot)
-    return is_given(ad, "RequestGPUs") if wanted is None else wanted > 0
+    requested = read(ad, "RequestGPUs", now, slot)
+    return is_given(ad, "RequestGPUs") if requested is None else requested > 0
 
 
 def gpus_of(ad: Ad, slot: Mapping[str, Any], now: int) -> list[str]:
@@ -53,22 +53,22 @@ def lacking(ad: Ad, slot: Mapping[str, Any], now: int) -> str | None:
 def waits_for_gpus(live: Sequence[Launch]) -> dict[str, str]:
     """Return why runs that have not begun must wait for a GPU, by their names; *live* are the runs of this machine.
 
-    Slots may have the same GPU, as those of two host names that are one machine. It is given to the runs in the order
-    of their matches, and each keeps it until it has ended.
+    Two slots may have the same GPU, for example under two names of one machine. The runs get it in the order of their
+    matches, and each keeps it until it has ended.
     """
-    gpus = {one.name: one.cores.get("gpus", ()) for one in live}
+    gpus = {launch.name: launch.cores.get("gpus", ()) for launch in live}
     machine = by_number(name for names in gpus.values() for name in names)
-    held: list[tuple[str, Launch]] = []
+    used: list[tuple[str, Launch]] = []
     waits: dict[str, str] = {}
-    for launch in sorted(live, key=lambda one: one.phase is not LaunchPhase.STARTED):
-        for mine in gpus[launch.name]:
-            other = next((one for name, one in held if same_gpu(mine, name, machine)), None)
+    for launch in sorted(live, key=lambda launch: launch.phase is not LaunchPhase.STARTED):
+        for gpu in gpus[launch.name]:
+            other = next((run for name, run in used if same_gpu(gpu, name, machine)), None)
             if other is not None and launch.phase is not LaunchPhase.STARTED:
                 waits[launch.name] = (
-                    f"job {other.job} on slot {other.slot} has {mine}, the GPU of slot {launch.slot}; "
+                    f"job {other.job} on slot {other.slot} has {gpu}, the GPU of slot {launch.slot}; "
                     f"remove one of the slots and add it again"
                 )
-        held += ((name, launch) for name in gpus[launch.name])
+        used += ((name, launch) for name in gpus[launch.name])
     return waits
 
 
@@ -79,14 +79,18 @@ def gpu_variables(names: Sequence[str], slot: Mapping[str, Any]) -> dict[str, st
         return hidden
     shown = {"_CONDOR_AssignedGPUs": ",".join(names)}
     if all(name.upper().startswith("HIP") for name in names):
-        # What ROCR_VISIBLE_DEVICES shows is numbered anew, and the other variables choose among that.
-        anew = ",".join(map(str, range(len(names))))
-        shown |= {"ROCR_VISIBLE_DEVICES": _numbers(names), "HIP_VISIBLE_DEVICES": anew, "GPU_DEVICE_ORDINAL": anew}
+        # The devices of ROCR_VISIBLE_DEVICES are numbered from 0, and the other variables use these numbers.
+        indexes = ",".join(map(str, range(len(names))))
+        shown |= {
+            "ROCR_VISIBLE_DEVICES": _numbers(names),
+            "HIP_VISIBLE_DEVICES": indexes,
+            "GPU_DEVICE_ORDINAL": indexes,
+        }
         return {**hidden, **shown}
-    whole = ",".join(_identifier(slot, name) for name in names)
-    # Newer versions of CUDA take several devices only by their whole identifiers.
-    shown["CUDA_VISIBLE_DEVICES"] = whole if len(names) > 1 else _numbers(names)
-    shown["NVIDIA_VISIBLE_DEVICES"] = whole
+    identifiers = ",".join(_identifier(slot, name) for name in names)
+    # Newer versions of CUDA take several devices only by their full identifiers.
+    shown["CUDA_VISIBLE_DEVICES"] = identifiers if len(names) > 1 else _numbers(names)
+    shown["NVIDIA_VISIBLE_DEVICES"] = identifiers
     # In another order, the same number would be another device.
     shown["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
     return {**hidden, **shown}
@@ -94,11 +98,11 @@ def gpu_variables(names: Sequence[str], slot: Mapping[str, Any]) -> dict[str, st
 
 def _numbers(names: Sequence[str]) -> str:
     """Return the numbers of GPUs that are named by number; other names as they are."""
-    return ",".join(found[1] if (found := BY_NUMBER.fullmatch(name)) else name for name in names)
+    return ",".join(number[1] if (number := BY_NUMBER.fullmatch(name)) else name for name in names)
 
 
 def _identifier(slot: Mapping[str, Any], name: str) -> str:
-    told = description(slot, name).get("DeviceUuid")
-    if not isinstance(told, str):
+    uuid = description(slot, name).get("DeviceUuid")
+    if not isinstance(uuid, str):
         return _numbers([name])
-    return told if told.startswith(("GPU-", "MIG-")) else f"GPU-{told}"
+    return uuid if uuid.startswith(("GPU-", "MIG-")) else f"GPU-{uuid}"

@@ -27,11 +27,11 @@ JOB_ERRORS = "job_errors"
 def hold(
     state: State, settings: Settings, actor: Actor, job: JobRange, reason: str, code: int, subcode: int = 0
 ) -> set[str]:
-    """Hold jobs in the caller's transaction; return the runs that are to end first: a launcher has or may have them."""
+    """Hold jobs in the caller's transaction; return the names of those of their runs that must end first."""
     now, procs = actor.time, [procs_of(job)]
     order: dict[str, Any] = {"how": "hold", "reason": reason, "code": code, "subcode": subcode}
-    ordered, rest = order_ends(state, [job], order)
-    if ordered and not rest:
+    ordered, others = order_ends(state, [job], order)
+    if ordered and not others:
         return ordered
     if job.status == JobStatus.RUNNING:
         end_runs(state, settings, claims.of_procs(state, procs), now, "held")
@@ -58,17 +58,17 @@ def job_range(job: JobRange) -> str:
 def faults_held(
     path: Path, settings: Settings, actor: Actor, faults: Faults, end: Callable[[set[str]], object]
 ) -> Iterator[None]:
-    """At the end of the body, also if an error ends it, hold the jobs with *faults*; count and report unforeseen ones.
+    """At the end of the body, also if it fails, hold the jobs with *faults*; count and report unforeseen ones.
 
-    An error undoes the transaction that held them before. *end* collects the runs that are to end first.
+    An error in the body has undone the transaction that held them. *end* collects the runs that must end first.
     """
     try:
         yield
     finally:
-        found, fresh = faults.take(), faults.take_fresh()
-        if found or fresh:
+        held_faults, fresh = faults.take(), faults.take_fresh()
+        if held_faults or fresh:
             with writing(path) as state:
-                ordered = hold_faulty(state, settings, actor, [*found, *fresh])
+                ordered = hold_faulty(state, settings, actor, [*held_faults, *fresh])
                 meta.set(state, JOB_ERRORS, str(int(meta.get(state, JOB_ERRORS) or 0) + len(fresh)))
             for fault in fresh:
                 name = job_name(fault.procs.cluster, fault.procs.first_proc, fault.procs.last_proc)
@@ -78,13 +78,13 @@ def faults_held(
 
 
 def hold_faulty(state: State, settings: Settings, actor: Actor, faults: Iterable[Fault]) -> set[str]:
-    """Hold those jobs with *faults* that are still in the queue and not held; return the runs that are to end first."""
+    """Hold the jobs with *faults* that are still in the queue and not held; return their runs that must end first."""
     ordered: set[str] = set()
     for fault in faults:
-        wanted = fault.procs
-        proc = wanted.first_proc if wanted.first_proc == wanted.last_proc else None
-        for job in jobs.select(state, cluster=wanted.cluster, proc=proc, schedd=wanted.schedd):
-            is_meant = wanted.first_proc <= job.first_proc and job.last_proc <= wanted.last_proc
+        procs = fault.procs
+        proc = procs.first_proc if procs.first_proc == procs.last_proc else None
+        for job in jobs.select(state, cluster=procs.cluster, proc=proc, schedd=procs.schedd):
+            is_meant = procs.first_proc <= job.first_proc and job.last_proc <= procs.last_proc
             if is_meant and job.status != JobStatus.HELD:
                 ordered |= hold(state, settings, actor, job, fault.reason, fault.code)
     return ordered

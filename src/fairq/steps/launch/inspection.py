@@ -23,10 +23,10 @@ def look(live: Iterable[Launch], launchers: Launchers) -> dict[str, Look]:
     by_launcher: dict[str, dict[str, Known | None]] = {}
     for launch in live:
         by_launcher.setdefault(launch.launcher, {})[launch.name] = known(launch)
-    found: dict[str, Look] = {}
+    looks: dict[str, Look] = {}
     for name, runs in by_launcher.items():
-        found |= launchers[name].look(runs)
-    return found
+        looks |= launchers[name].look(runs)
+    return looks
 
 
 def stop(live: Iterable[Launch], launchers: Launchers) -> None:
@@ -34,7 +34,7 @@ def stop(live: Iterable[Launch], launchers: Launchers) -> None:
     by_launcher: dict[str, dict[str, str]] = {}
     for launch in live:
         if launch.ordered is not None:
-            word = AT_ONCE if launch.ordered.get("fast") else str(launch.ordered.get("how", "stop"))
-            by_launcher.setdefault(launch.launcher, {})[launch.name] = word
+            how = AT_ONCE if launch.ordered.get("fast") else str(launch.ordered.get("how", "stop"))
+            by_launcher.setdefault(launch.launcher, {})[launch.name] = how
     for name, runs in by_launcher.items():
         launchers[name].stop(runs)

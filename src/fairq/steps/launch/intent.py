@@ -40,32 +40,33 @@ def intend(state: State, settings: Settings, matched: Iterable[Matched], clock: 
 
     A run waits until earlier runs of the same job, on the same slot and of displaced jobs have ended.
     """
-    wanted = [(one, name) for one in matched if (name := of_slot(one.slot_ad, settings)) != NONE]
-    if not wanted:
+    launched = [(match, name) for match in matched if (name := of_slot(match.slot_ad, settings)) != NONE]
+    if not launched:
         return
     live = launches.live(state)
     new = []
-    for one, name in wanted:
-        key = (one.schedd, one.cluster, one.proc)
-        before = [run.name for run in live if run.slot == one.slot or run.key == key or run.key in one.displaced]
-        run = f"{one.cluster}.{one.proc}-{os.urandom(5).hex()}"
-        (job,) = jobs.select(state, cluster=one.cluster, proc=one.proc, schedd=one.schedd)
-        ad = job.ad_of(jobs.ads(state, [job.ad_id])[job.ad_id], one.proc)
+    for match, name in launched:
+        key = (match.schedd, match.cluster, match.proc)
+        earlier = [run.name for run in live if run.slot == match.slot or run.key == key or run.key in match.displaced]
+        run = f"{match.cluster}.{match.proc}-{os.urandom(5).hex()}"
+        (job,) = jobs.select(state, cluster=match.cluster, proc=match.proc, schedd=match.schedd)
+        ad = job.ad_of(jobs.ads(state, [job.ad_id])[job.ad_id], match.proc)
         output, error = _outputs(ad, kept_directory(state.path, name, settings) / run, clock.now)
         new.append(
             Launch(
-                0, run, name, *key, one.slot, LaunchPhase.INTENDED, clock.now, clock.boot, clock.boottime,
-                {"runs": before} if before else {}, cores=_gpus(ad, one.slot_ad, clock.now), output=output, error=error,
+                0, run, name, *key, match.slot, LaunchPhase.INTENDED, clock.now, clock.boot, clock.boottime,
+                {"runs": earlier} if earlier else {}, cores=_gpus(ad, match.slot_ad, clock.now),
+                output=output, error=error,
             )
         )  # fmt: skip
     launches.add(state, new)
 
 
-def _outputs(ad: Ad, kept: Path, now: int) -> tuple[str, str]:
+def _outputs(ad: Ad, directory: Path, now: int) -> tuple[str, str]:
     output = error = None
     with suppress(UnusableValueError):  # the job is held instead of started
         _, output, error = files(ad, now)
-    return output or str(kept / "out"), error or str(kept / "err")
+    return output or str(directory / "out"), error or str(directory / "err")
 
 
 def _gpus(ad: Ad, slot: Mapping[str, Any], now: int) -> dict[str, Any]:

@@ -33,7 +33,7 @@ _NAP, _ENGINE_NAP = 0.05, 0.5
 def runs_directory(state: Path, launcher: str, settings: Settings | None = None) -> Path:
     """Return the directory that contains the directories of a state's runs under a *launcher*.
 
-    It is beside the state file. With *settings*, it may be elsewhere, for an engine whose machines do not see that.
+    It is beside the state file. With *settings*, it may be elsewhere, for an engine whose machines cannot read that.
     The launcher ``local`` of a host's pool keeps its orders there (see `kept_directory`).
     """
     if launcher == LOCAL:
@@ -50,7 +50,7 @@ def engine_settings(settings: Settings, launcher: str) -> dict[str, Any]:
 
 
 def runs_as_owner(settings: Settings) -> bool:
-    """Tell whether jobs run as their owners, so that this process may not touch the owners' files."""
+    """Return whether jobs run as their owners, so that this process may not touch the owners' files."""
     return bool(settings["launch.run_as"] == "owner")
 
 
@@ -80,9 +80,9 @@ class Launchers:
         if name not in self._open:
             from fairq.launch.discovery import launcher
 
-            kept = self._settings["launch.keep_output"] * _MB
+            output_limit = self._settings["launch.keep_output"] * _MB
             engine = engine_settings(self._settings, name)
-            options = Options(self._settings["launch.cgroup"], kept, engine, self._owners())
+            options = Options(self._settings["launch.cgroup"], output_limit, engine, self._owners())
             self._open[name] = launcher(name, runs_directory(self._state, name, self._settings), options)
         return self._open[name]
 
@@ -95,13 +95,13 @@ class Launchers:
         return Owners(kept_directory(self._state, LOCAL, self._settings), starter)
 
     def in_use(self) -> list[str]:
-        """Return the launchers that may have runs of this state: that of the pool, and those with files."""
-        known = {name for name in OWN if self._has_files(name)}
-        return sorted({*known, self._settings["launch.kind"]} - {NONE})
+        """Return the launchers that may have runs of this state: the pool's launcher and those with files."""
+        with_files = {name for name in OWN if self._has_files(name)}
+        return sorted({*with_files, self._settings["launch.kind"]} - {NONE})
 
     def _has_files(self, name: str) -> bool:
-        places = (runs_directory, kept_directory)
-        return any(place(self._state, name, self._settings).exists() for place in places)
+        directories = (runs_directory, kept_directory)
+        return any(directory(self._state, name, self._settings).exists() for directory in directories)
 
     def engines(self, live: Iterable[Launch]) -> set[str]:
         """Return the launchers of these runs that have an engine."""
@@ -112,7 +112,7 @@ class Launchers:
         return _ENGINE_NAP if self.engines(live) else _NAP
 
     def attend(self) -> str | None:
-        """Let the root part of a host's pool do what is decided; return what went wrong."""
+        """Call the root part of a host's pool, which starts and stops runs; return its error message or None."""
         from fairq.launch.owner_runs import Owned
 
         local = self[LOCAL]
@@ -120,8 +120,8 @@ class Launchers:
 
     def close(self) -> None:
         """Close the open launchers; runs continue."""
-        for one in self._open.values():
-            one.close()
+        for launcher in self._open.values():
+            launcher.close()
         self._open.clear()
 
 
@@ -129,13 +129,13 @@ class Launchers:
 def opened(state: Path, settings: Settings, *, starting: bool = False) -> Iterator[Launchers]:
     """Provide launchers and close them at the end of the context.
 
-    Only a turn is *starting*: what a user's request begins would have the limits and the control group of that user.
+    Only a turn is *starting*: runs started by a user's command would get the limits and the control group of that user.
     """
-    found = Launchers(state, settings, starting=starting)
+    launchers = Launchers(state, settings, starting=starting)
     try:
-        yield found
+        yield launchers
     finally:
-        found.close()
+        launchers.close()
 
 
 def of_slot(ad: Mapping[str, Any], settings: Settings) -> str:
@@ -145,5 +145,5 @@ def of_slot(ad: Mapping[str, Any], settings: Settings) -> str:
 
 
 def is_launching(state: State, settings: Settings) -> bool:
-    """Tell whether this pool, or any of its slots, has a launcher."""
+    """Return whether this pool, or any of its slots, has a launcher."""
     return bool(settings["launch.kind"] != NONE or slots.has_launcher(state))

@@ -53,29 +53,29 @@ def notify(
             with faults.apart(Procs(*launch.key, launch.proc)):
                 if ad is not None and _notification(ad) == START and not _former_runs(state, launch):
                     mails.append(_mail(launch, ad, f"started on {launch.slot}", []))
-        for launch, what in ended:
-            ad = None if what is None else _ad(state, launch, what)
-            is_known = what is not None and what.code == UNFORESEEN
+        for launch, outcome in ended:
+            ad = None if outcome is None else _ad(state, launch, outcome)
+            is_known = outcome is not None and outcome.code == UNFORESEEN
             with faults.apart(Procs(*launch.key, launch.proc), again=is_known):
-                if what is not None and ad is not None and _is_wanted(launch, what, ad):
-                    mails.append(_mail(launch, ad, _end(launch, what), _facts(launch)))
+                if outcome is not None and ad is not None and _is_wanted(launch, outcome, ad):
+                    mails.append(_mail(launch, ad, _end(launch, outcome), _facts(launch)))
     unknown = [to for to, _, _ in mails if not is_address(to)]
     notes = [f"no mail was sent to {to!r}: it is no address" for to in dict.fromkeys(unknown)]
-    mails = [one for one in mails if is_address(one[0])]
-    for one in mails[:_MOST]:
-        problem = mailer.send(*one)
+    mails = [mail for mail in mails if is_address(mail[0])]
+    for mail in mails[:_MOST]:
+        problem = mailer.send(*mail)
         if problem is not None:
             # Stop here: the other mails would wait for the same command.
             return [*notes, problem]
-    left = len(mails) - _MOST
-    return [*notes, f"{left} mails about jobs were left out: {_MOST} are sent at once"] if left > 0 else notes
+    unsent = len(mails) - _MOST
+    return [*notes, f"{unsent} mails about jobs were left out: {_MOST} are sent at once"] if unsent > 0 else notes
 
 
-def _ad(state: State, launch: Launch, what: Outcome) -> Ad | None:
-    if what.status in (JobStatus.COMPLETED, JobStatus.REMOVED):
+def _ad(state: State, launch: Launch, outcome: Outcome) -> Ad | None:
+    if outcome.status in (JobStatus.COMPLETED, JobStatus.REMOVED):
         wanted = Wanted(jobs=((launch.cluster, launch.proc, launch.proc, launch.schedd),))
-        for _, one in ended_jobs.page(state, wanted, 1):
-            return one.ad_of(jobs.ads(state, [one.ad_id])[one.ad_id], launch.proc)
+        for _, ended_job in ended_jobs.page(state, wanted, 1):
+            return ended_job.ad_of(jobs.ads(state, [ended_job.ad_id])[ended_job.ad_id], launch.proc)
         return None
     return _queued_ad(state, launch)
 
@@ -95,29 +95,29 @@ def _notification(ad: Ad) -> int:
     return value or 0
 
 
-def _is_wanted(launch: Launch, what: Outcome, ad: Ad) -> bool:
+def _is_wanted(launch: Launch, outcome: Outcome, ad: Ad) -> bool:
     notification = _notification(ad)
     if notification == ALWAYS:
         return True
     if notification == COMPLETE:
-        return what.status == JobStatus.COMPLETED
+        return outcome.status == JobStatus.COMPLETED
     if notification != ERROR:
         return False
-    if what.status == JobStatus.COMPLETED:
+    if outcome.status == JobStatus.COMPLETED:
         facts = launch.ended or {}
         expected = read(ad, "JobSuccessExitCode", launch.end_time or launch.intended) or 0
         return facts.get("signal") is not None or facts.get("exit_code") not in (None, expected)
-    return what.status == JobStatus.HELD and what.code not in _NO_ERROR
+    return outcome.status == JobStatus.HELD and outcome.code not in _NO_ERROR
 
 
-def _end(launch: Launch, what: Outcome) -> str:
+def _end(launch: Launch, outcome: Outcome) -> str:
     """Return how the run ended, in words."""
     facts = launch.ended or {}
-    if what.status == JobStatus.COMPLETED:
+    if outcome.status == JobStatus.COMPLETED:
         signal = facts.get("signal")
         return f"ended by signal {signal}" if signal is not None else f"ended with exit code {facts.get('exit_code')}"
-    word = {JobStatus.HELD: "is held", JobStatus.REMOVED: "was removed"}.get(what.status, "waits again")
-    return word + (f": {what.reason}" if what.reason else "")
+    word = {JobStatus.HELD: "is held", JobStatus.REMOVED: "was removed"}.get(outcome.status, "waits again")
+    return word + (f": {outcome.reason}" if outcome.reason else "")
 
 
 def _facts(launch: Launch) -> list[str]:
@@ -131,11 +131,11 @@ def _facts(launch: Launch) -> list[str]:
     return lines
 
 
-def _mail(launch: Launch, ad: Ad, said: str, facts: Sequence[str]) -> tuple[str, str, str]:
+def _mail(launch: Launch, ad: Ad, news: str, facts: Sequence[str]) -> tuple[str, str, str]:
     """Return address, subject and text of a mail about the run."""
     name = f"fairq job {launch.job}"
     lines = [
-        f"{name} {said}.",
+        f"{name} {news}.",
         "",
         f"Command:   {one_line(' '.join(program_of(ad, launch.intended)))}",
         f"Slot:      {launch.slot}",
@@ -144,4 +144,4 @@ def _mail(launch: Launch, ad: Ad, said: str, facts: Sequence[str]) -> tuple[str,
         *facts,
     ]
     to = read(ad, "NotifyUser", launch.intended) or str(ad["Owner"])
-    return to, f"{name} {said}", "\n".join(lines) + "\n"
+    return to, f"{name} {news}", "\n".join(lines) + "\n"

@@ -101,8 +101,10 @@ def _cut_short(ad: Ad, facts: dict[str, Any], former: Sequence[Launch], settings
     if ended == "memory":
         limit, by = facts["memory_limit_mb"], facts["memory_limit_held_by"]
         used = max(facts["peak_memory_kb"] // 1024, limit or 0)
-        told = "the kernel enforced it" if by == "kernel" else "the supervisor watched it"
-        reason = f"it used {used} MB of memory, more than its limit of {limit} MB ({told}); submit it with more memory"
+        by_whom = "the kernel enforced it" if by == "kernel" else "the supervisor watched it"
+        reason = (
+            f"it used {used} MB of memory, more than its limit of {limit} MB ({by_whom}); submit it with more memory"
+        )
         return Outcome(JobStatus.HELD, "held", reason, OVER_RESOURCES, 102)
     if ended in _OVER:
         command, attribute, code = _OVER[ended]
@@ -119,26 +121,26 @@ def _not_begun(ad: Ad, facts: dict[str, Any], now: int) -> Outcome:
     """Return the outcome of a job whose program did not begin, or has lost its terminal."""
     if facts["reason"] == "hangup" or facts["step"] == "terminal":
         return Outcome(JobStatus.REMOVED, "removed", NO_TERMINAL)
-    what = _WHAT.get(facts["step"], f"it cannot be started ({facts['step']})")
+    problem = _WHAT.get(facts["step"], f"it cannot be started ({facts['step']})")
     names = {name: read_if_usable(ad, name, now) for name in ("Iwd", "In", "Out", "Err", "Cmd", "UserLog", "Owner")}
     # The detail may quote the first line of a script.
-    reason = one_line(f"{what.format(**names)}: {facts['detail']}")
+    reason = one_line(f"{problem.format(**names)}: {facts['detail']}")
     return Outcome(JobStatus.HELD, "held", reason, _STEPS.get(facts["step"], NOT_STARTED), facts["errno"])
 
 
 def _seconds(ad: Ad, name: str, now: int) -> str:
-    """Return the duration in words; what read the slot cannot be told again."""
+    """Return the duration in words; empty if it cannot be evaluated without the slot."""
     seconds = read_if_usable(ad, name, now)
     return "" if seconds is None else f", {seconds:g} s"
 
 
 def _lost(ad: Ad, facts: dict[str, Any], former: Sequence[Launch], settings: Settings, now: int) -> Outcome:
     retries = read(ad, "JobMaxRetries", now)
-    most = settings["launch.max_lost"] if retries is None else retries
+    maximum = settings["launch.max_lost"] if retries is None else retries
     lost = 1 + sum((run.ended or {}).get("reason") in ("lost", "terminated") for run in former)
     detail = facts.get("detail") or "its supervisor was ended"
-    if lost > most:
-        reason = f"{lost} of its runs were lost, more than {most}; the last one because {detail}"
+    if lost > maximum:
+        reason = f"{lost} of its runs were lost, more than {maximum}; the last one because {detail}"
         return Outcome(JobStatus.HELD, "lost", reason, LOST, 0)
     return Outcome(JobStatus.IDLE, "lost", f"its run was lost: {detail}")
 
@@ -146,10 +148,10 @@ def _lost(ad: Ad, facts: dict[str, Any], former: Sequence[Launch], settings: Set
 def exit_ad(ad: Ad, facts: dict[str, Any], former: Sequence[Launch]) -> Ad:
     """Return *ad* with its attributes at the exit: either the exit code or the signal is absent."""
     completions = 1 + sum((run.ended or {}).get("reason") == "exit" for run in former)
-    gone = {"exitcode", "exitsignal", "exitbysignal", "numjobcompletions", "numjobstarts", "jobstatus"}
-    seen = {name: value for name, value in ad.items() if name.lower() not in gone}
-    seen |= {"JobStatus": 2, "NumJobCompletions": completions, "NumJobStarts": 1 + len(former)}
-    return {**seen, **at_exit(facts)}
+    replaced = {"exitcode", "exitsignal", "exitbysignal", "numjobcompletions", "numjobstarts", "jobstatus"}
+    attributes = {name: value for name, value in ad.items() if name.lower() not in replaced}
+    attributes |= {"JobStatus": 2, "NumJobCompletions": completions, "NumJobStarts": 1 + len(former)}
+    return {**attributes, **at_exit(facts)}
 
 
 def at_exit(facts: dict[str, Any]) -> Ad:
@@ -160,28 +162,28 @@ def at_exit(facts: dict[str, Any]) -> Ad:
 
 
 def _at_exit(ad: Ad, facts: dict[str, Any], former: Sequence[Launch], now: int) -> Outcome:
-    seen = exit_ad(ad, facts, former)
-    if read(seen, "OnExitHold", now):
-        reason = read(seen, "OnExitHoldReason", now) or "on_exit_hold is true"
-        return Outcome(JobStatus.HELD, "held", reason, BY_POLICY, read(seen, "OnExitHoldSubCode", now) or 0)
-    if _leaves(seen, now):
+    attributes = exit_ad(ad, facts, former)
+    if read(attributes, "OnExitHold", now):
+        reason = read(attributes, "OnExitHoldReason", now) or "on_exit_hold is true"
+        return Outcome(JobStatus.HELD, "held", reason, BY_POLICY, read(attributes, "OnExitHoldSubCode", now) or 0)
+    if _leaves(attributes, now):
         return Outcome(JobStatus.COMPLETED, "finished")
     return Outcome(JobStatus.IDLE, "requeued", "on_exit_remove is false")
 
 
-def _leaves(seen: Ad, now: int) -> bool:
-    """Tell whether the job leaves the queue, according to on_exit_remove or the retry commands."""
-    retries, until = read(seen, "JobMaxRetries", now), read(seen, "RetryUntil", now)
-    own, success = read(seen, "OnExitRemove", now), read(seen, "JobSuccessExitCode", now)
-    if retries is None and not is_given(seen, "RetryUntil") and success is None:
-        return own is not False
-    code = seen.get("ExitCode")
-    if seen["NumJobCompletions"] > (_DEFAULT_RETRIES if retries is None else retries) or code == (success or 0):
+def _leaves(attributes: Ad, now: int) -> bool:
+    """Return whether the job leaves the queue, according to on_exit_remove or the retry commands."""
+    retries, until = read(attributes, "JobMaxRetries", now), read(attributes, "RetryUntil", now)
+    on_exit_remove, success = read(attributes, "OnExitRemove", now), read(attributes, "JobSuccessExitCode", now)
+    if retries is None and not is_given(attributes, "RetryUntil") and success is None:
+        return on_exit_remove is not False
+    code = attributes.get("ExitCode")
+    if attributes["NumJobCompletions"] > (_DEFAULT_RETRIES if retries is None else retries) or code == (success or 0):
         return True
     if until is True or (until is not None and not isinstance(until, bool) and code == until):
         return True
     # A literal true is the default: the job has no on_exit_remove of its own.
-    return bool(own) and read_literal(seen, "OnExitRemove") is not True
+    return bool(on_exit_remove) and read_literal(attributes, "OnExitRemove") is not True
 
 
 _DEFAULT_RETRIES = 2

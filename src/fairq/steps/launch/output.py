@@ -28,60 +28,60 @@ def output_of(path: Path, cluster: int, proc: int, *, error: bool = False) -> Pa
         NoRunError: the job has not run yet.
     """
     with reading(path) as state:
-        found = launches.of_job(state, cluster, proc)
-        if not found and not jobs.select(state, cluster=cluster, proc=proc):
+        runs = launches.of_job(state, cluster, proc)
+        if not runs and not jobs.select(state, cluster=cluster, proc=proc):
             raise missing(state, Target(f"{cluster}.{proc}", cluster, proc, proc))
-    begun = [one for one in found if one.phase is not LaunchPhase.INTENDED or one.ended]
+    begun = [run for run in runs if run.phase is not LaunchPhase.INTENDED or run.ended]
     last = begun[-1] if begun else None
     name = None if last is None else last.error if error else last.output
     if last is None or name is None:
         raise NoRunError(job=f"{cluster}.{proc}")
-    kept = f"{last.name}/{'err' if error else 'out'}"
+    file = f"{last.name}/{'err' if error else 'out'}"
     # The run's directory may have moved together with the state.
-    return runs_directory(path, last.launcher) / kept if name.endswith(f".runs/{kept}") else Path(name)
+    return runs_directory(path, last.launcher) / file if name.endswith(f".runs/{file}") else Path(name)
 
 
-def open_output(place: Path, job: str, what: str) -> int:
+def open_output(path: Path, job: str, what: str) -> int:
     """Open a file of output for reading; return its descriptor. Raises NoOutputError, also if it is not a file."""
     try:
-        descriptor = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError as error:
-        raise NoOutputError(what=what, job=job, path=place, reason=error.strerror) from None
+        raise NoOutputError(what=what, job=job, path=path, reason=error.strerror) from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise NoOutputError(what=what, job=job, path=place, reason="it is not a file")
+        raise NoOutputError(what=what, job=job, path=path, reason="it is not a file")
     return descriptor
 
 
 def has_ended(path: Path, cluster: int, proc: int) -> bool:
-    """Tell whether the last run of a job has ended, collected or not."""
+    """Return whether the last run of a job has ended, collected or not."""
     from fairq.launch import processes
 
     with reading(path) as state:
-        live = [one for one in launches.live(state) if one.cluster == cluster and one.proc == proc]
+        live = [run for run in launches.live(state) if run.cluster == cluster and run.proc == proc]
     return not any(
-        one.engine_id is not None or (one.pid is not None and processes.start_of(one.pid) == one.pid_start)
-        for one in live
+        run.engine_id is not None or (run.pid is not None and processes.start_of(run.pid) == run.pid_start)
+        for run in live
     )
 
 
 def events_of(path: Path, cluster: int, proc: int | None) -> list[JobEvent]:
-    """Return the events of a job, or of a whole cluster, oldest first.
+    """Return the events of a job, or of all jobs of a cluster, oldest first.
 
-    Of jobs that ended without a launcher, the history has the events. Raises UnknownJobError if there is no such job.
+    For jobs that ended without a launcher, they come from the history. Raises UnknownJobError if there is no such job.
     """
     with reading(path) as state:
-        found = job_events.of_job(state, cluster, proc)
-        wanted = ended_jobs.Wanted(jobs=((cluster, proc, proc, None),))
-        for _, ended in reversed(ended_jobs.page(state, wanted, _MOST)):
-            found += _events_of(ended, [event for event in found if _meet(event, ended)])
+        recorded = job_events.of_job(state, cluster, proc)
+        query = ended_jobs.Wanted(jobs=((cluster, proc, proc, None),))
+        for _, ended in reversed(ended_jobs.page(state, query, _MOST)):
+            recorded += _events_of(ended, [event for event in recorded if _concerns(event, ended)])
         target = Target(str(cluster) if proc is None else f"{cluster}.{proc}", cluster, proc, proc)
-        if not found and not jobs_of(state, target):
+        if not recorded and not jobs_of(state, target):
             raise missing(state, target)
-    return sorted(found, key=lambda event: event.time)
+    return sorted(recorded, key=lambda event: event.time)
 
 
-def _meet(event: JobEvent, ended: EndedJob) -> bool:
+def _concerns(event: JobEvent, ended: EndedJob) -> bool:
     return event.schedd == ended.schedd and event.first_proc <= ended.last_proc and ended.first_proc <= event.last_proc
 
 

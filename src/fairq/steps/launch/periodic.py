@@ -64,21 +64,21 @@ def store_periodic(state: State, settings: Settings, actor: Actor, faults: Fault
 
 
 def _due(state: State, now: int, faults: Faults) -> Iterator[Due]:
-    found = jobs.with_policies(state, (*POLICIES, INTERACTIVE))
-    shared = jobs.ads(state, {job.ad_id for job in found})
+    ranges = jobs.with_policies(state, (*POLICIES, INTERACTIVE))
+    shared = jobs.ads(state, {job.ad_id for job in ranges})
     faulty = {
-        jobs.Procs(*one.key, one.proc) for one in launches.live(state) if (one.ordered or {}).get("code") == UNFORESEEN
+        jobs.Procs(*run.key, run.proc) for run in launches.live(state) if (run.ordered or {}).get("code") == UNFORESEEN
     }
-    for whole in found:
+    for job_group in ranges:
         # Jobs that run or ran differ in start, end and number of runs: evaluate each one.
-        apart = whole.status in (JobStatus.RUNNING, JobStatus.COMPLETED) or whole.template is not None
-        for job in _procs(whole) if apart else [whole]:
+        is_divided = job_group.status in (JobStatus.RUNNING, JobStatus.COMPLETED) or job_group.template is not None
+        for job in _procs(job_group) if is_divided else [job_group]:
             if procs_of(job) in faulty or (job.status == JobStatus.HELD and job.hold_code == UNFORESEEN):
                 continue
-            more = _further(state, job)
+            extra = _extra_attributes(state, job)
             due = None
             with faults.apart(procs_of(job)):
-                due = _of_job(job, {**job.ad_of(shared[job.ad_id], job.first_proc), **more}, now)
+                due = _of_job(job, {**job.ad_of(shared[job.ad_id], job.first_proc), **extra}, now)
             for fault in faults.take(procs_of(job)):
                 if job.status != JobStatus.HELD or fault.code == UNFORESEEN:
                     due = Due(job, _HOLD, fault.reason, 0, fault.code)
@@ -90,23 +90,23 @@ def _procs(job: JobRange) -> Iterator[JobRange]:
     return (replace(job, first_proc=proc, last_proc=proc) for proc in range(job.first_proc, job.last_proc + 1))
 
 
-def _further(state: State, job: JobRange) -> Ad:
+def _extra_attributes(state: State, job: JobRange) -> Ad:
     """Return attributes that the policies may read beyond those of the queue's ad."""
-    more: Ad = {}
+    attributes: Ad = {}
     if job.status == JobStatus.HELD:
-        more |= {"HoldReason": job.reason, "HoldReasonCode": job.hold_code, "HoldReasonSubCode": job.hold_subcode}
+        attributes |= {"HoldReason": job.reason, "HoldReasonCode": job.hold_code, "HoldReasonSubCode": job.hold_subcode}
     if len(job) == 1:
         runs = launches.of_job(state, job.cluster, job.first_proc)
         ended = [run for run in runs if run.ended]
-        more["NumJobStarts"] = len(runs)
-        more["NumJobCompletions"] = sum((run.ended or {}).get("reason") == "exit" for run in ended)
-        more["NumHolds"] = sum(_was_held(run) for run in ended)
+        attributes["NumJobStarts"] = len(runs)
+        attributes["NumJobCompletions"] = sum((run.ended or {}).get("reason") == "exit" for run in ended)
+        attributes["NumHolds"] = sum(_was_held(run) for run in ended)
         if job.status == JobStatus.COMPLETED and ended:
-            more |= {**at_exit(ended[-1].ended or {}), "CompletionDate": job.status_date}
+            attributes |= {**at_exit(ended[-1].ended or {}), "CompletionDate": job.status_date}
     if job.status == JobStatus.RUNNING:
         for claim in claims.of_procs(state, [jobs.Procs(job.schedd, job.cluster, job.first_proc, job.first_proc)]):
-            more |= {"JobCurrentStartDate": claim.start_time, "JobStartDate": claim.start_time}
-    return {name: value for name, value in more.items() if value is not None}
+            attributes |= {"JobCurrentStartDate": claim.start_time, "JobStartDate": claim.start_time}
+    return {name: value for name, value in attributes.items() if value is not None}
 
 
 def _was_held(run: Launch) -> bool:
@@ -135,8 +135,8 @@ def _apply(state: State, settings: Settings, actor: Actor, due: Due) -> None:
         return
     now, procs = actor.time, [procs_of(due.job)]
     if due.policy == _REMOVE:
-        ordered, rest = order_ends(state, [due.job], {"how": "remove", "reason": due.reason})
-        if ordered and not rest:
+        ordered, others = order_ends(state, [due.job], {"how": "remove", "reason": due.reason})
+        if ordered and not others:
             return
         if due.job.status == JobStatus.RUNNING:
             end_runs(state, settings, claims.of_procs(state, procs), now, "removed")

@@ -38,7 +38,7 @@ _NOT_BEGUN = 1.0
 
 
 class Standing(Struct, frozen=True):
-    """The numbers of jobs after a turn: idle, *waiting* for something before that, held, and running.
+    """The numbers of jobs after a turn: idle, *waiting* for another job or a time, held, and running.
 
     Runs that wait for others to end count as running.
     """
@@ -64,43 +64,45 @@ def run(
     another command during a turn causes another turn at once, because the turn may have missed it; so does a job that
     the turn held.
     """
-    place = resolve(path)
+    state_file = resolve(path)
     with kept_open(), opened(path, settings, starting=True) as launchers:
         view = _View.of(path, 0, "", launchers)
         while True:
-            former, who = stamp(place), actor()
+            stamp_before, current_actor = stamp(state_file), actor()
             try:
                 settings = settings.now()
-                held = turn(path, settings, who, launchers=launchers, record=False)
+                result = turn(path, settings, current_actor, launchers=launchers, record=False)
             except CycleUnderWayError:
-                wait(place, former, (), _NOT_BEGUN)
+                wait(state_file, stamp_before, (), _NOT_BEGUN)
                 continue
             except (StateFullError, StateLockedError) as error:
                 report(Turn(notes=[f"{error} (the next turn follows in {_OBSTRUCTED:g} seconds)"]), view.standing)
                 time.sleep(_OBSTRUCTED)
                 continue
-            after = stamp(place)
+            stamp_after = stamp(state_file)
             former_held = view.standing.held
-            view = _View.of(path, view.latest, who.command, launchers)
-            report(held, view.standing)
+            view = _View.of(path, view.latest, current_actor.command, launchers)
+            report(result, view.standing)
             if view.others_changed or view.standing.held > former_held:
                 # A job that was held instead of started leaves its slot to others.
                 continue
             if until_idle and not view.standing.running:
                 return view.standing
-            watched = view.watched | {(one.pid, one.pid_start) for one in held.started if one.pid and one.pid_start}
-            if held.started and not wait(place, after, watched, _SOON):
+            watched = view.watched | {
+                (launch.pid, launch.pid_start) for launch in result.started if launch.pid and launch.pid_start
+            }
+            if result.started and not wait(state_file, stamp_after, watched, _SOON):
                 # No turn follows at once that would record the starts.
                 collect(path, settings, launchers, actor())
                 events.flush(path, settings)
-                after = stamp(place)
-                view = _View.of(path, view.latest, who.command, launchers)
+                stamp_after = stamp(state_file)
+                view = _View.of(path, view.latest, current_actor.command, launchers)
                 if view.others_changed:
                     continue
                 watched = view.watched
-            if not held.started or not view.unknown:
+            if not result.started or not view.unknown:
                 longest = min(every, settings["launch.poll"]) if view.engines else every
-                wait(place, after, watched, min(every, _NOT_BEGUN) if view.unknown else longest)
+                wait(state_file, stamp_after, watched, min(every, _NOT_BEGUN) if view.unknown else longest)
             time.sleep(_TOGETHER)
 
 
@@ -111,7 +113,7 @@ class _View(Struct, frozen=True):
         standing: the numbers of jobs.
         watched: the processes of the runs, each with its start.
         unknown: whether a process may or may not have begun.
-        engines: whether an engine has runs, of whose ends it must be asked.
+        engines: whether an engine has runs; it must be asked whether they have ended.
         latest: the number of the latest change in the history.
         others_changed: whether another command has changed anything since the previous view.
     """
@@ -131,11 +133,15 @@ class _View(Struct, frozen=True):
             engines = launchers.engines(live)
             counts = jobs.counts(state, (JobStatus.IDLE, JobStatus.WAITING, JobStatus.HELD))
             latest, others_changed = history.latest(state), history.others_changed(state, since, command)
-        idle, waiting, held = (counts.get(one, 0) for one in (JobStatus.IDLE, JobStatus.WAITING, JobStatus.HELD))
+        idle, waiting, held = (counts.get(status, 0) for status in (JobStatus.IDLE, JobStatus.WAITING, JobStatus.HELD))
         return cls(
             standing=Standing(idle, waiting, held, len(live)),
-            watched={(one.pid, one.pid_start) for one in live if one.pid is not None and one.pid_start is not None},
-            unknown=any(one.pid is None for one in live if one.launcher not in engines),
+            watched={
+                (launch.pid, launch.pid_start)
+                for launch in live
+                if launch.pid is not None and launch.pid_start is not None
+            },
+            unknown=any(launch.pid is None for launch in live if launch.launcher not in engines),
             engines=bool(engines),
             latest=latest,
             others_changed=others_changed,
@@ -152,8 +158,8 @@ def stop_all(path: Path, settings: Settings, actor: Actor) -> None:
     """End every run and make its job idle; wait at most until the grace of all runs is over."""
     with writing(path) as state:
         live = launches.live(state)
-        for one in live:
-            one.ordered = one.ordered or {"how": "stop", "reason": "fairq run was stopped"}
+        for launch in live:
+            launch.ordered = launch.ordered or {"how": "stop", "reason": "fairq run was stopped"}
         launches.store(state, live, "ordered")
     patience = settings["launch.grace"] + 5
-    settle(path, settings, actor, {one.name for one in live}, patience)
+    settle(path, settings, actor, {launch.name for launch in live}, patience)

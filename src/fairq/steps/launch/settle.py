@@ -26,12 +26,12 @@ def settle(
     path: Path, settings: Settings, actor: Actor, names: Collection[str], patience: float = PATIENCE
 ) -> set[str]:
     """End the runs *names* and collect those that end within *patience* seconds; return the others."""
-    wanted = set(names)
+    unfinished = set(names)
     end = time.monotonic() + patience
     with opened(path, settings) as launchers:
         while True:
             with reading(path) as state:
-                live = [launch for launch in launches.live(state) if launch.name in wanted]
+                live = [launch for launch in launches.live(state) if launch.name in unfinished]
             if not live:
                 break
             stop(live, launchers)
@@ -41,4 +41,4 @@ def settle(
             time.sleep(launchers.nap(live))
     events.flush(path, settings)
     with reading(path) as state:
-        return wanted & {launch.name for launch in launches.live(state)}
+        return unfinished & {launch.name for launch in launches.live(state)}

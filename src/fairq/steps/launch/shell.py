@@ -57,17 +57,17 @@ def shell_job(
         with opened(path, settings) as launchers:
             collect(path, settings, launchers, actor)
     with reading(path) as state:
-        found = jobs.select(state, cluster=cluster, proc=0)
-        return found[0] if found else None
+        matching = jobs.select(state, cluster=cluster, proc=0)
+        return matching[0] if matching else None
 
 
 def ending_of(path: Path, cluster: int) -> tuple[int, str]:
     """Return how the job of *cluster* left the queue: its exit code (128 + number for a signal), or a reason."""
     with reading(path) as state:
-        found = ended_jobs.page(state, Wanted(jobs=((cluster, 0, 0, None),)), 1)
-    if not found:
+        ended_in_history = ended_jobs.page(state, Wanted(jobs=((cluster, 0, 0, None),)), 1)
+    if not ended_in_history:
         return 0, "it was removed"
-    ended = found[0][1]
+    ended = ended_in_history[0][1]
     if ended.signal is not None:
         return 128 + ended.signal, ""
     return (0, ended.reason or "it was removed") if ended.exit_code is None else (ended.exit_code, "")

@@ -55,17 +55,17 @@ def start(
         plans = plan(state, settings, launchers, waiting, clock, faults) if waiting else []
     by_launcher: dict[str, list[Assignment]] = {}
     answers: dict[str, Known | Refused] = {}
-    for launch, one, _ in plans:
-        if isinstance(one, Refused):
-            answers[launch.name] = one
+    for launch, planned, _ in plans:
+        if isinstance(planned, Refused):
+            answers[launch.name] = planned
         else:
-            by_launcher.setdefault(launch.launcher, []).append(one)
+            by_launcher.setdefault(launch.launcher, []).append(planned)
     for name, assignments in by_launcher.items():
         if runs_as_owner(settings) and launchers[name].is_engine:
-            # They would have the rights of the pool's account, and so power over the pool.
-            answers |= dict.fromkeys((one.run for one in assignments), Refused(_NOT_AS_OWNER.format(name)))
+            # An engine would run them with the rights of the pool's account, and with power over the pool.
+            answers |= dict.fromkeys((item.run for item in assignments), Refused(_NOT_AS_OWNER.format(name)))
         else:
-            answers |= _answers(launchers[name], assignments, {one.name: one for one in waiting}, faults)
+            answers |= _answers(launchers[name], assignments, {run.name: run for run in waiting}, faults)
     refused: list[Launch] = []
     for launch, _, _ in plans:
         answer = answers.get(launch.name)
@@ -84,9 +84,9 @@ def start(
     result.notes += _refusals(refused)
     if refused or (result.started and record):
         with writing(path) as state:
-            still = {launch.name for launch in launches.live(state)}
-            launches.store(state, [launch for launch in refused if launch.name in still], "reason")
-            begun = [launch for launch in result.started if record and launch.name in still]
+            live = {launch.name for launch in launches.live(state)}
+            launches.store(state, [launch for launch in refused if launch.name in live], "reason")
+            begun = [launch for launch in result.started if record and launch.name in live]
             queued = [launch for launch in begun if launch.phase is LaunchPhase.QUEUED]
             launches.store(state, queued, "phase", "engine_id", "reason")
             processes = [launch for launch in begun if launch.phase is LaunchPhase.STARTED]
@@ -97,7 +97,7 @@ def start(
 def _answers(
     launcher: Launcher, assignments: Sequence[Assignment], runs: Mapping[str, Launch], faults: Faults
 ) -> dict[str, Known | Refused]:
-    """Start runs; if the launcher fails at one of them, start them one by one, so that the others begin."""
+    """Start runs together; if the launcher fails, start them one by one, so that only the run at fault fails."""
     if len(assignments) > 1:
         try:
             return launcher.start(assignments)
@@ -106,10 +106,10 @@ def _answers(
         except Exception:
             pass
     answers: dict[str, Known | Refused] = {}
-    for one in assignments:
-        launch = runs[one.run]
+    for item in assignments:
+        launch = runs[item.run]
         with faults.apart(Procs(*launch.key, launch.proc)):
-            answers |= launcher.start([one])
+            answers |= launcher.start([item])
     return answers
 
 
@@ -138,7 +138,7 @@ def startable(state: State) -> list[Launch]:
 
 
 class Plan(NamedTuple):
-    """A run that can start, its assignment, or why there is none yet, and the owner of its job."""
+    """A run that can start, its assignment (or why it must wait), and the owner of its job."""
 
     launch: Launch
     assignment: Assignment | Refused
@@ -152,53 +152,53 @@ def plan(
     waiting: Sequence[Launch],
     clock: Clock,
     faults: Faults,
-    taken: Collection[int] = (),
+    used_cores: Collection[int] = (),
 ) -> list[Plan]:
     """Return the assignments of the *waiting* runs; those that cannot be made become *faults*.
 
-    *taken* are cores in use that the state does not know of.
+    *used_cores* are cores in use that the state does not know of.
     """
-    every = {slot.name: slot.ad for slot in load_slots(state)}
+    slot_ads = {slot.name: slot.ad for slot in load_slots(state)}
     live = launches.live(state)
-    busy = {core for launch in live for core in launch.cores.get("cores", ())}.union(taken)
+    busy = {core for launch in live for core in launch.cores.get("cores", ())}.union(used_cores)
     engines = launchers.engines(live)
     unready = waits_for_gpus([launch for launch in live if launch.launcher not in engines])
     plans = []
     for launch in waiting:
-        found = jobs.select(state, cluster=launch.cluster, proc=launch.proc, schedd=launch.schedd)
-        if not found or launch.slot not in every:
+        matching = jobs.select(state, cluster=launch.cluster, proc=launch.proc, schedd=launch.schedd)
+        if not matching or launch.slot not in slot_ads:
             continue
         if launch.boot != clock.boot:
             # The machine was rebooted after the match: compute the seconds since then from the clock.
             launch.boot, launch.boottime = clock.boot, clock.boottime - (clock.now - launch.intended)
-        job, slot = found[0], every[launch.slot]
+        job, slot = matching[0], slot_ads[launch.slot]
         with faults.apart(Procs(*launch.key, launch.proc)):
             ad = job.ad_of(jobs.ads(state, [job.ad_id])[job.ad_id], launch.proc)
             cores: tuple[int, ...] = ()
             if settings["launch.affinity"] and not launchers[launch.launcher].is_engine:
-                there = launchers[launch.launcher].slots().cores
-                if _cores_of_slots(every, settings, launch.launcher, clock.now) <= len(there):
-                    cores = allot(there, busy, cores_of(ad, slot, clock.now))
+                available = launchers[launch.launcher].slots().cores
+                if _cores_of_slots(slot_ads, settings, launch.launcher, clock.now) <= len(available):
+                    cores = allot(available, busy, cores_of(ad, slot, clock.now))
             as_owner = job.owner if runs_as_owner(settings) else None
             ad |= _start_time(state, launch, ad, clock.now)
             if launch.launcher in engines and is_given(ad, "DeferralTime"):
                 raise UnusableValueError("DeferralTime", f"{launch.launcher} starts no job at a set time; use begin")
             if launch.launcher in engines and is_given(ad, TERMINAL):
                 raise UnusableValueError(TERMINAL, f"{launch.launcher} starts jobs elsewhere")
-            made = assignment(launch, ad, slot, settings, clock.now, cores, job.submitter, as_owner)
+            planned = assignment(launch, ad, slot, settings, clock.now, cores, job.submitter, as_owner)
             wait = unready.get(launch.name) or (None if launch.launcher in engines else lacking(ad, slot, clock.now))
             if wait is None:
                 busy.update(cores)
-            plans.append(Plan(launch, made if wait is None else Refused(wait), job.owner))
+            plans.append(Plan(launch, planned if wait is None else Refused(wait), job.owner))
     return plans
 
 
 def _start_time(state: State, launch: Launch, ad: Ad, now: int) -> Ad:
-    """Return when the program of a job is to start, if it waits for a time of its own."""
+    """Return the start time of a job's program as an attribute; empty if the job has no start time of its own."""
     deadline = None if launch.schedd else waits.deadline_of(state, launch.cluster, launch.proc)
     return {} if deadline is None else {"DeferralTime": deadline - deferral_window(ad, now)}
 
 
-def _cores_of_slots(every: Mapping[str, Mapping[str, Any]], settings: Settings, launcher: str, now: int) -> float:
-    """Return the total cores of a launcher's slots; a partitionable slot counts its rest, dynamic slots their own."""
-    return sum(resource_of(ad, "Cpus", now) or 0 for ad in every.values() if of_slot(ad, settings) == launcher)
+def _cores_of_slots(slot_ads: Mapping[str, Mapping[str, Any]], settings: Settings, launcher: str, now: int) -> float:
+    """Return the total cores of a launcher's slots; a partitionable slot counts what its dynamic slots leave."""
+    return sum(resource_of(ad, "Cpus", now) or 0 for ad in slot_ads.values() if of_slot(ad, settings) == launcher)

@@ -1,6 +1,6 @@
-"""One word about all jobs of a cluster when the last one has ended: a mail, or a command of the owner's in its place.
+"""One report about all jobs of a cluster when the last one has ended: a mail, or the owner's command in its place.
 
-Word is given before it is noted that it was: after a crash in between, it is given again.
+The report is sent before the state records it: after a crash in between, it is sent again.
 """
 
 from __future__ import annotations
@@ -38,42 +38,42 @@ _LONGEST = 30.0
 """Seconds that a command may take."""
 
 
-def tell_ended(path: Path, settings: Settings, now: int) -> list[str]:
-    """Give word of the clusters of which the last job has ended; return what went wrong."""
+def report_ended(path: Path, settings: Settings, now: int) -> list[str]:
+    """Report the clusters of which the last job has ended; return error messages."""
     with reading(path) as state:
         if not untold.clusters(state):
             return []
     try:
         with cycle_lock(path, MAIL):
-            return _tell(path, settings, now)
+            return _report_ended(path, settings, now)
     except CycleUnderWayError:
-        return []  # another process gives it
+        return []  # another process reports them
 
 
-def _tell(path: Path, settings: Settings, now: int) -> list[str]:
+def _report_ended(path: Path, settings: Settings, now: int) -> list[str]:
     notes: list[str] = []
     with reading(path) as state:
-        clusters = [one for one in untold.clusters(state) if not jobs.select(state, cluster=one, schedd="")]
+        clusters = [number for number in untold.clusters(state) if not jobs.select(state, cluster=number, schedd="")]
     for cluster in clusters:
         with reading(path) as state:
-            wanted = ended_jobs.Wanted(jobs=((cluster, None, None, ""),))
-            ended = [job for _, job in ended_jobs.page(state, wanted, _MOST)]
+            query = ended_jobs.Wanted(jobs=((cluster, None, None, ""),))
+            ended = [job for _, job in ended_jobs.page(state, query, _MOST)]
             ads = job_ads.ads(state, {job.ad_id for job in ended})
         if ended:
-            problem = _word(cluster, sorted(ended, key=lambda one: one.first_proc), ads, settings, now)
+            problem = _report(cluster, sorted(ended, key=lambda number: number.first_proc), ads, settings, now)
             notes += [] if problem is None else [problem]
         with writing(path) as state:
             untold.remove(state, [cluster])
     return notes
 
 
-def _word(cluster: int, ended: Sequence[EndedJob], ads: dict[int, Ad], settings: Settings, now: int) -> str | None:
+def _report(cluster: int, ended: Sequence[EndedJob], ads: dict[int, Ad], settings: Settings, now: int) -> str | None:
     first = ended[0]
     ad = first.ad_of(ads[first.ad_id], first.first_proc)
-    bad = [job for job in ended if has_failed(job, ads[job.ad_id], now)]
-    count, failed = sum(map(len, ended)), sum(map(len, bad))
+    failed_jobs = [job for job in ended if has_failed(job, ads[job.ad_id], now)]
+    count, failed = sum(map(len, ended)), sum(map(len, failed_jobs))
     done = f"{counted(count, 'job')} of cluster {cluster} ended, {failed or 'none'} without success"
-    text = "\n".join([f"{done}.", "", *_lines(ad, ended, bad, now)]) + "\n"
+    text = "\n".join([f"{done}.", "", *_lines(ad, ended, failed_jobs, now)]) + "\n"
     command = read_if_usable(ad, COMMAND, now)
     if isinstance(command, str) and command:
         if runs_as_owner(settings):
@@ -84,7 +84,7 @@ def _word(cluster: int, ended: Sequence[EndedJob], ads: dict[int, Ad], settings:
     return Mailer.of(settings).send(str(to), f"fairq: {done}", text)
 
 
-def _lines(ad: Ad, ended: Sequence[EndedJob], bad: Sequence[EndedJob], now: int) -> list[str]:
+def _lines(ad: Ad, ended: Sequence[EndedJob], failed_jobs: Sequence[EndedJob], now: int) -> list[str]:
     name = ad.get("JobBatchName")
     lines = [f"Batch:     {name}"] if name else []
     lines.append(f"Submitted: {shown_time(ended[0].queue_date)}")
@@ -93,8 +93,8 @@ def _lines(ad: Ad, ended: Sequence[EndedJob], bad: Sequence[EndedJob], now: int)
     if output:
         others = " and those of the others" if sum(map(len, ended)) > 1 else ""
         lines.append(f"Output:    {Path(directory or '/') / output}{others}")
-    lines += [f"{job_name(job.cluster, job.first_proc, job.last_proc)} {_how(job)}" for job in bad[:_NAMED]]
-    return [*lines, f"and {len(bad) - _NAMED} more"] if len(bad) > _NAMED else lines
+    lines += [f"{job_name(job.cluster, job.first_proc, job.last_proc)} {_how(job)}" for job in failed_jobs[:_NAMED]]
+    return [*lines, f"and {len(failed_jobs) - _NAMED} more"] if len(failed_jobs) > _NAMED else lines
 
 
 def _how(job: EndedJob) -> str:
@@ -107,10 +107,10 @@ def _run(cluster: int, command: str, text: str, facts: dict[str, str]) -> str | 
     """Run the *command* of an owner with *text* as its input; return what went wrong."""
     problem = f"NotifyCommand of cluster {cluster} failed"
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             shlex.split(command), input=text.encode("utf-8", "surrogateescape"), env={**os.environ, **facts},
             capture_output=True, timeout=_LONGEST, check=False,
         )  # fmt: skip
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         return f"{problem}: {error}"
-    return f"{problem}: exit code {done.returncode}" if done.returncode else None
+    return f"{problem}: exit code {process.returncode}" if process.returncode else None

@@ -82,21 +82,21 @@ def turn(
             if may_match:  # a cycle that fails changes nothing
                 note_edits(path, settings, actor.time)
             # Without a cycle, `collect` has already notified the users.
-            untold = list(begun.result.ended) if match else []
+            unreported = list(begun.result.ended) if match else []
             if begun.result.launching:
                 doing("starting jobs")
                 begun.start(record)
             else:
                 begun.write_logs()
-        if untold or begun.result.started:
+        if unreported or begun.result.started:
             from fairq.steps.launch.notify import notify
 
             with begun.faults_held():
-                begun.result.notes += notify(path, settings, untold, begun.result.started, faults=begun.faults)
+                begun.result.notes += notify(path, settings, unreported, begun.result.started, faults=begun.faults)
         if match or launch:
-            from fairq.steps.launch.summary import tell_ended
+            from fairq.steps.launch.summary import report_ended
 
-            begun.result.notes += tell_ended(path, settings, actor.time)
+            begun.result.notes += report_ended(path, settings, actor.time)
     return begun.result
 
 
@@ -177,8 +177,8 @@ class _Begun(Struct):
         return [] if problem is None else [problem]
 
     def _end_ordered(self, ordered: AbstractSet[str]) -> None:
-        """Collect those runs, of jobs to be held, that end or do not begin."""
-        self._collect_while(lambda live: any(one.name in ordered for one in live), ordered)
+        """Collect the runs *ordered* to end, until they have ended or the turn's patience is over."""
+        self._collect_while(lambda live: any(launch.name in ordered for launch in live), ordered)
         self.result.notes += self.write_logs()
 
     def _collect_while(self, ending: Callable[[Sequence[Launch]], bool], only: AbstractSet[str] | None = None) -> None:
@@ -199,12 +199,12 @@ class _Begun(Struct):
 
         self._add(collect(self.path, self.settings, self.launchers, self.actor, self.faults, only))
 
-    def _add(self, found: Collected) -> None:
-        self.result.ended += found.ended
-        self.result.notes += found.notes
+    def _add(self, collected: Collected) -> None:
+        self.result.ended += collected.ended
+        self.result.notes += collected.notes
 
 
 def _makes_room(live: Sequence[Launch]) -> bool:
-    """Say whether a run is preempted for another one that waits for its end."""
-    names = {one.name for one in live}
-    return any(names.intersection(one.after.get("runs", ())) for one in live)
+    """Return whether a run is preempted for another one that waits for its end."""
+    names = {launch.name for launch in live}
+    return any(names.intersection(launch.after.get("runs", ())) for launch in live)

@@ -21,10 +21,10 @@ _NAP = 0.05
 
 
 def end_unknown(path: Path, settings: Settings, launchers: Launchers) -> list[str]:
-    """End runs unknown to the state, once for each launcher of *launchers*; return a note for each one left.
+    """End runs unknown to the state, once for each launcher of *launchers*; return a note for each remaining one.
 
-    The caller must hold the cycle's lock, so that no other process starts runs meanwhile. While a launcher has an
-    unknown run, it may start nothing, because it may be a run of the same job.
+    The caller must hold the cycle's lock, so that no other process starts runs meanwhile. A launcher with an unknown
+    run may start nothing: it may be a run of the same job.
     """
     notes: list[str] = []
     for name in launchers.in_use():
@@ -45,20 +45,20 @@ def end_unknown(path: Path, settings: Settings, launchers: Launchers) -> list[st
 
 def _unknown(path: Path, launcher: Launcher) -> list[str]:
     """Stop the launcher's runs that are unknown to the state; return a note for each one that still exists."""
-    found = launcher.runs()
-    if not found:
+    runs = launcher.runs()
+    if not runs:
         return []
     from fairq.launch.interface import Condition
 
     with reading(path) as state:
-        unknown = sorted(found - launches.names(state))
-    left = []
+        unknown = sorted(runs - launches.names(state))
+    notes = []
     for run, look in launcher.look(dict.fromkeys(unknown)).items() if unknown else ():
         if look.condition is Condition.UNKNOWN:
-            left.append(f"nothing is known of the run {run}, which is not in the state: {look.detail}")
+            notes.append(f"nothing is known of the run {run}, which is not in the state: {look.detail}")
         elif look.condition in (Condition.QUEUED, Condition.RUNNING, Condition.STRAY):
             launcher.stop({run: "unknown"})
-            left.append(f"the run {run} is unknown to the state, which is older than it; it is being ended")
+            notes.append(f"the run {run} is unknown to the state, which is older than it; it is being ended")
         else:
             launcher.forget([run])
-    return left
+    return notes

@@ -1,4 +1,4 @@
-"""What comes from a job's owner, read and checked in one place for all steps that serve everybody.
+"""The values that a job's owner gave, read and checked in one place for all steps of the pool.
 
 Source of the attributes: the manual of condor_submit. A value that cannot be used concerns its own job only: see
 `fairq.steps.launch.faults`.
@@ -72,7 +72,7 @@ def read_if_usable(ad: Mapping[str, Any], name: str, now: int) -> Any:
 
 
 def requests_of(ad: Mapping[str, Any], now: int) -> tuple[Any, Any, Any]:
-    """Return the cores, the memory (MB) and the GPUs that a job asks for; None where it does not say."""
+    """Return the cores, the memory (MB) and the GPUs that a job requests; None where it requests none."""
     cpus, memory, gpus = (read_if_usable(ad, name, now) for name in ("RequestCpus", "RequestMemory", "RequestGPUs"))
     return cpus, memory, gpus
 
@@ -107,8 +107,8 @@ def variables_of(ad: Mapping[str, Any], now: int) -> Mapping[str, str]:
 
 def transfers_of(ad: Mapping[str, Any], now: int) -> dict[str, Any]:
     """Return the attributes of a job for the transfer of files; raises UnusableValueError."""
-    found = {name: read(ad, name, now) for name in ad if name.lower().startswith(_TRANSFER)}
-    return {name: value for name, value in found.items() if value is not None}
+    attributes = {name: read(ad, name, now) for name in ad if name.lower().startswith(_TRANSFER)}
+    return {name: value for name, value in attributes.items() if value is not None}
 
 
 def unusable_literals(ad: Mapping[str, Any]) -> Iterator[UnusableValueError]:
@@ -125,24 +125,26 @@ def unusable_literals(ad: Mapping[str, Any]) -> Iterator[UnusableValueError]:
 
 
 def _literal(value: Any) -> Any:
-    """Return what a value of a new job is without an evaluation; None for an expression."""
+    """Return the value of a new job's attribute; None for an expression, which needs an evaluation."""
     if not is_expression(value):
         return _typical(value)
-    # An ad holds a number as an expression where JSON has none for it: 1e400.
+    # A number that JSON cannot express, such as 1e400, is an expression in the ad.
     number = _NUMBER.fullmatch((expression_text(value) or "").strip())
     return float(number[0]) if number else None
 
 
 def _typical(value: Any) -> Any:
-    """Return *value* with the number of a first job; whether a file's name is UTF-8 is seen when its job starts."""
+    """Return *value* with the number of a first job; file names are checked for UTF-8 only when their job starts."""
     if not isinstance(value, str):
         return value
-    return "".join("?" if "\udc80" <= one <= "\udcff" else one for one in value.replace(PROC_PLACEHOLDER, "0"))
+    return "".join("?" if "\udc80" <= letter <= "\udcff" else letter for letter in value.replace(PROC_PLACEHOLDER, "0"))
 
 
 def one_line(text: str) -> str:
     """Return a text of an owner as one printable line that any file can hold, cut where it is too long."""
-    shown = "".join(one if one.isprintable() else " " if one.isspace() else "?" for one in text[:_LONGEST_REASON])
+    shown = "".join(
+        letter if letter.isprintable() else " " if letter.isspace() else "?" for letter in text[:_LONGEST_REASON]
+    )
     return " ".join(shown.split())
 
 
@@ -160,12 +162,12 @@ def _evaluated(ad: Mapping[str, Any], name: str, value: str, now: int, target: M
         expression = expression_of(value)
         if nodes_of(expression, ad, target) > UNGUARDED:
             raise UnusableValueError(name, "it may take too long to evaluate")
-        found = evaluate_scalar(expression, ad, target, now)
+        result = evaluate_scalar(expression, ad, target, now)
     except ExpressionError:
         raise UnusableValueError(name, "it is not an expression") from None
-    if found is ERROR:
+    if result is ERROR:
         raise UnusableValueError(name, "its value is an error")
-    return None if found is UNDEFINED else found
+    return None if result is UNDEFINED else result
 
 
 def _checked(name: str, value: Any) -> Any:

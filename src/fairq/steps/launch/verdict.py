@@ -34,18 +34,18 @@ def verdict(launch: Launch, ad: Ad, former: Sequence[Launch], settings: Settings
     is_known = (launch.ordered or {}).get("code") == UNFORESEEN
     procs = Procs(*launch.key, launch.proc)
     with faults.apart(procs, again=is_known):
-        what = outcome(launch, ad, facts, former, settings, now)
-        stays = what.status is JobStatus.COMPLETED and _stays(ad, facts, former, now)
-        return Verdict(what, _usage(launch, ad, former, now), stays)
+        job_outcome = outcome(launch, ad, facts, former, settings, now)
+        stays = job_outcome.status is JobStatus.COMPLETED and _stays(ad, facts, former, now)
+        return Verdict(job_outcome, _usage(launch, ad, former, now), stays)
     *_, fault = faults.take(procs)
     held = Outcome(JobStatus.HELD, "held", fault.reason, fault.code, 0)
     return Verdict(held, _usage(launch, {}, former, now), False)
 
 
 def _stays(ad: Ad, facts: dict[str, Any], former: Sequence[Launch], now: int) -> bool:
-    """Tell whether a completed job stays in the queue (leave_in_queue); later turns ask again."""
-    seen = {**exit_ad(ad, facts, former), "JobStatus": int(JobStatus.COMPLETED)}
-    return bool(read(seen, "LeaveJobInQueue", now))
+    """Return whether a completed job stays in the queue (leave_in_queue); later turns ask again."""
+    attributes = {**exit_ad(ad, facts, former), "JobStatus": int(JobStatus.COMPLETED)}
+    return bool(read(attributes, "LeaveJobInQueue", now))
 
 
 def _usage(launch: Launch, ad: Ad, former: Sequence[Launch], now: int) -> dict[str, Any]:
@@ -58,8 +58,8 @@ def _usage(launch: Launch, ad: Ad, former: Sequence[Launch], now: int) -> dict[s
         "signal": facts.get("signal"),
         "user": user,
         "system": system,
-        "total_user": user + sum((one.ended or {}).get("user_seconds", 0.0) for one in former),
-        "total_system": system + sum((one.ended or {}).get("system_seconds", 0.0) for one in former),
+        "total_user": user + sum((run.ended or {}).get("user_seconds", 0.0) for run in former),
+        "total_system": system + sum((run.ended or {}).get("system_seconds", 0.0) for run in former),
         "wall": max(0.0, facts.get("ended", 0.0) - facts.get("started", 0.0)),
         "memory": -(-int(facts.get("peak_memory_kb", 0)) // 1024),
         "request_cpus": int(read_if_usable(ad, "RequestCpus", now) or 1),

@@ -56,41 +56,45 @@ def wait_for(
     Raises:
         UnknownJobError, NoMatchingJobError: the job never existed.
     """
-    place = resolve(path)
+    state_file = resolve(path)
     end = None if timeout is None else time.monotonic() + timeout
     with opened(path, settings) as launchers:
-        wanted: list[Job] = []
+        awaited: list[Job] = []
         while True:
-            former = stamp(place)
+            last_stamp = stamp(state_file)
             if not elsewhere_of(path):
                 collect(path, settings, launchers, actor())
             events.flush(path, settings)
             with reading(path) as state:
-                wanted = wanted or _named(state, targets)
-                verdicts = [_verdict(state, job) for job in wanted]
-                live = [one for one in launches.live(state) if (one.cluster, one.proc) in set(wanted)]
-            pending = [one for one in verdicts if one.how == "pending"]
+                awaited = awaited or _named(state, targets)
+                verdicts = [_verdict(state, job) for job in awaited]
+                live = [launch for launch in launches.live(state) if (launch.cluster, launch.proc) in set(awaited)]
+            pending = [item for item in verdicts if item.how == "pending"]
             if not pending or (any_of_them and len(pending) < len(verdicts)):
                 return verdicts
             longest = settings["launch.poll"] if launchers.engines(live) else _LONGEST
-            left = longest if end is None else min(longest, end - time.monotonic())
-            if left <= 0:
+            seconds = longest if end is None else min(longest, end - time.monotonic())
+            if seconds <= 0:
                 return verdicts
-            watched = {(one.pid, one.pid_start) for one in live if one.pid is not None and one.pid_start is not None}
-            if stamp(place) == former:
-                wait(place, former, watched, left)
+            watched = {
+                (launch.pid, launch.pid_start)
+                for launch in live
+                if launch.pid is not None and launch.pid_start is not None
+            }
+            if stamp(state_file) == last_stamp:
+                wait(state_file, last_stamp, watched, seconds)
 
 
 def _named(state: State, targets: Iterable[Target]) -> list[Job]:
-    found: dict[Job, None] = {}
+    named: dict[Job, None] = {}
     for target in targets:
         if target.cluster is None:
-            mine = jobs_of(state, target)
-            if not mine:
+            owned = jobs_of(state, target)
+            if not owned:
                 raise NoMatchingJobError(condition=f"belongs to {target.owner!r}")
-            found |= {(job.cluster, proc): None for job in mine for proc in range(job.first_proc, job.last_proc + 1)}
+            named |= {(job.cluster, proc): None for job in owned for proc in range(job.first_proc, job.last_proc + 1)}
             continue
-        known = {
+        procs = {
             *(proc for job in jobs.select(state, cluster=target.cluster)
               for proc in range(job.first_proc, job.last_proc + 1)),
             *launches.last_of_cluster(state, target.cluster),
@@ -99,11 +103,11 @@ def _named(state: State, targets: Iterable[Target]) -> list[Job]:
               for proc in range(event.first_proc, event.last_proc + 1)),
         }  # fmt: skip
         first, last = target.first_proc, target.last_proc
-        chosen = sorted(proc for proc in known if first is None or last is None or first <= proc <= last)
-        if not chosen and not (target.is_one_job and known):
+        chosen = sorted(proc for proc in procs if first is None or last is None or first <= proc <= last)
+        if not chosen and not (target.is_one_job and procs):
             raise missing(state, target)
-        found |= {(target.cluster, proc): None for proc in chosen or [first or 0]}
-    return list(found)
+        named |= {(target.cluster, proc): None for proc in chosen or [first or 0]}
+    return list(named)
 
 
 def _verdict(state: State, job: Job) -> Verdict:

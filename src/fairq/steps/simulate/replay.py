@@ -336,7 +336,7 @@ class _Keeper:
             self._is_new = True
 
     def is_endless(self, simulation: Simulation) -> bool:
-        """Tell whether jobs preempt each other for ever: nothing else has happened for long, and no job will arrive."""
+        """Return whether jobs only preempt each other: nothing else has happened for long, and no job will arrive."""
         time, cycles = self._fruitful
         if simulation.cycles - cycles < _FRUITLESS or self._queued < len(self._submit) or not self._preempted:
             return False

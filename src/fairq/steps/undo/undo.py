@@ -148,7 +148,7 @@ def _dependent(state: State, change: Undoable, entries: list[Entry]) -> Problem:
 
 
 def _overlap(one: Entry, other: Entry) -> bool:
-    """Say whether two changes of a record affect a common value; a new or deleted record affects all values."""
+    """Return whether two changes of a record affect a common value; a new or deleted record affects all values."""
     if None in (one.before, one.after, other.before, other.after):
         return True
     names = ({*entry.before, *entry.after} for entry in (one, other))
