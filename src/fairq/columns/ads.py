@@ -1,4 +1,4 @@
-"""Many ads stored by column, as a file or the state provides them: cheaper to store and read than single ads."""
+"""Many ads stored by column, as files and the state provide them: cheaper to store and read than single ads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairq.common.records import Ad
 
 _ALWAYS_ONE = frozenset({str, int, bool, NoneType})
 _SIMPLE = frozenset({str, int, bool, float})
-"""The types of values that are the same if they are written the same."""
+"""Types whose values are the same if they are written the same."""
 
 
 class Part(NamedTuple):
@@ -22,16 +22,16 @@ class Part(NamedTuple):
     rows: Sequence[int]
     columns: Sequence[Sequence[Any]]
 
-    def column_at(self, number: int, places: Sequence[int]) -> Sequence[Any]:
-        """Return the values that a column has at *places* (ascending)."""
+    def column_at(self, number: int, positions: Sequence[int]) -> Sequence[Any]:
+        """Return the values of a column at *positions* (ascending)."""
         column = self.columns[number]
-        return column if len(places) == len(column) else picked(column, places)
+        return column if len(positions) == len(column) else picked(column, positions)
 
 
 class AdTable(Rows[Ad]):
     """Ads in JSON form; ads of the same shape share their names and are stored by column.
 
-    It is read when all its rows are there. Reading an ad builds a new dict, which the caller may change.
+    Read it only after all rows are added. Reading an ad builds a new dict, which the caller may change.
     """
 
     def __init__(self) -> None:
@@ -39,20 +39,22 @@ class AdTable(Rows[Ad]):
         self._size = 0
 
     def put(self, rows: Sequence[int], ads: Sequence[Ad]) -> None:
-        """Add *ads* as *rows* (ascending) of the table; each row at most once."""
+        """Add *ads* as *rows* (ascending) of the table; every row is added once."""
         if not ads:
             return
         shapes: dict[tuple[str, ...], list[int]] = {}
-        for place, ad in enumerate(ads):
-            shapes.setdefault(tuple(ad), []).append(place)
-        for names, places in shapes.items():
-            columns = list(map(shared, zip(*[ads[place].values() for place in places], strict=True)))
-            whole = len(places) == len(ads)
-            self.parts.append(Part(names, rows if whole else [rows[place] for place in places], columns))
+        for position, ad in enumerate(ads):
+            shapes.setdefault(tuple(ad), []).append(position)
+        for names, positions in shapes.items():
+            columns = list(map(shared, zip(*[ads[position].values() for position in positions], strict=True)))
+            is_one_shape = len(positions) == len(ads)
+            self.parts.append(
+                Part(names, rows if is_one_shape else [rows[position] for position in positions], columns)
+            )
         self._size += len(ads)
 
     def put_columns(self, names: tuple[str, ...], rows: Sequence[int], columns: Sequence[Sequence[Any]]) -> None:
-        """Add ads as *rows* (ascending), given by column. All of them have the attributes *names* in this order."""
+        """Add ads as *rows* (ascending), by column; all have the attributes *names* in this order."""
         if rows:
             self.parts.append(Part(names, rows, columns))
             self._size += len(rows)
@@ -64,72 +66,74 @@ class AdTable(Rows[Ad]):
         """Return the ad of a row."""
         for part in self.parts:
             if part.rows[0] <= row <= part.rows[-1]:
-                place = bisect_left(part.rows, row)
-                if part.rows[place] == row:
-                    return {name: column[place] for name, column in zip(part.names, part.columns, strict=True)}
+                position = bisect_left(part.rows, row)
+                if part.rows[position] == row:
+                    return {name: column[position] for name, column in zip(part.names, part.columns, strict=True)}
         raise IndexError(row)
 
     def __iter__(self) -> Iterator[Ad]:
         ads: list[Ad] = [{}] * self._size
         for part in self.parts:
             values = zip(*part.columns, strict=True) if part.columns else [()] * len(part.rows)
-            for row, of_row in zip(part.rows, values, strict=True):
-                ads[row] = dict(zip(part.names, of_row, strict=True))
+            for row, row_values in zip(part.rows, values, strict=True):
+                ads[row] = dict(zip(part.names, row_values, strict=True))
         return iter(ads)
 
     def brief(self, lower: Collection[str]) -> Iterator[Ad]:
-        """Yield the ads with these attributes only, which are given in *lower* case."""
-        found = AdTable()
+        """Yield the ads with only the attributes in *lower*, which are lower-case names."""
+        table = AdTable()
         for names, rows, columns in self.parts:
-            left = [place for place, name in enumerate(names) if name.lower() in lower]
-            found.put_columns(tuple(names[place] for place in left), rows, [columns[place] for place in left])
-        return iter(found)
+            positions = [position for position, name in enumerate(names) if name.lower() in lower]
+            table.put_columns(
+                tuple(names[position] for position in positions), rows, [columns[position] for position in positions]
+            )
+        return iter(table)
 
     def names(self) -> set[str]:
         """Return all names as spelled in any ad."""
         return {name for part in self.parts for name in part.names}
 
     def order(self) -> list[int]:
-        """Return the rows in the order of the values from `values`."""
+        """Return the row of each value that `values` returns."""
         return [row for part in self.parts for row in part.rows]
 
     def one_value(self, spellings: Sequence[str]) -> str | float | None:
-        """Return the value of an attribute if every ad is known to have the same text, number or truth value."""
-        found: list[Any] = []
-        for part, place in self._places(spellings):
-            column = None if place is None else part.columns[place]
+        """Return an attribute's value if all ads are known to have the same text, number or truth value, else None."""
+        values: list[Any] = []
+        for part, position in self._positions(spellings):
+            column = None if position is None else part.columns[position]
             if not isinstance(column, Repeated):
                 return None
-            found.append(column[0])
-        kinds = set(map(type, found))
+            values.append(column[0])
+        types = set(map(type, values))
         # As written, 0.0 and -0.0 differ.
-        is_same = len(kinds) == 1 and kinds <= _SIMPLE and len(set(map(repr, found))) == 1
-        return found[0] if is_same else None
+        is_same = len(types) == 1 and types <= _SIMPLE and len(set(map(repr, values))) == 1
+        return values[0] if is_same else None
 
-    def _places(self, spellings: Sequence[str]) -> Iterator[tuple[Part, int | None]]:
-        """Yield every part with the place in it of an attribute with any of these *spellings*; the last one wins."""
-        wanted = set(spellings)
-        places: dict[tuple[str, ...], int | None] = {}
+    def _positions(self, spellings: Sequence[str]) -> Iterator[tuple[Part, int | None]]:
+        """Yield every part with the position of an attribute, by any of these *spellings*; the last one counts."""
+        accepted = set(spellings)
+        positions: dict[tuple[str, ...], int | None] = {}
         for part in self.parts:
-            if part.names not in places:
-                spelled = (at for at in reversed(range(len(part.names))) if part.names[at] in wanted)
-                places[part.names] = next(spelled, None)
-            yield part, places[part.names]
+            if part.names not in positions:
+                matching = (index for index in reversed(range(len(part.names))) if part.names[index] in accepted)
+                positions[part.names] = next(matching, None)
+            yield part, positions[part.names]
 
     def columns(self, spellings: Sequence[str]) -> Iterator[Sequence[Any] | None]:
-        """Yield an attribute of every part by column, by any of these *spellings*; None if the part has none."""
-        return (None if place is None else part.columns[place] for part, place in self._places(spellings))
+        """Yield an attribute's column from every part, by any of these *spellings*; None if the part lacks it."""
+        return (None if position is None else part.columns[position] for part, position in self._positions(spellings))
 
     def values(self, spellings: Sequence[str], absent: Any) -> list[Any]:
-        """Return an attribute of every ad, by any of these *spellings* (the last in an ad wins), else *absent*."""
-        found: list[Any] = []
-        for part, place in self._places(spellings):
-            found.extend([absent] * len(part.rows) if place is None else part.columns[place])
-        return found
+        """Return an attribute of every ad, by any of these *spellings* (the last in an ad counts), else *absent*."""
+        values: list[Any] = []
+        for part, position in self._positions(spellings):
+            values.extend([absent] * len(part.rows) if position is None else part.columns[position])
+        return values
 
 
 class EditedAds(Rows[Ad]):
-    """The *rows* of other ads, with *changed* values in some places."""
+    """The *rows* of other ads, where *changed* has the ads of some rows instead."""
 
     def __init__(self, ads: Sequence[Ad], rows: Sequence[int], changed: Mapping[int, Ad]) -> None:
         self._ads = ads
@@ -146,7 +150,7 @@ class EditedAds(Rows[Ad]):
 
 
 class Repeated(tuple[Any, ...]):
-    """A column in which all rows have the same value: who reads it need not look at every row."""
+    """A column in which all rows have the same value, so that one of them is enough to read."""
 
     __slots__ = ()
 
@@ -168,12 +172,12 @@ def steady(value: Any, size: int) -> tuple[Any, ...]:
     return Repeated(column) if kind in _ALWAYS_ONE or (kind is float and value) else column
 
 
-def picked(column: Sequence[Any], places: Sequence[int]) -> tuple[Any, ...]:
-    """Return the rows of *column* at *places*."""
+def picked(column: Sequence[Any], positions: Sequence[int]) -> tuple[Any, ...]:
+    """Return the rows of *column* at *positions*."""
     if isinstance(column, Repeated):
-        return repeated(column[0], len(places))
+        return repeated(column[0], len(positions))
     values = column if isinstance(column, tuple) else tuple(column)
-    return tuple([values[place] for place in places])
+    return tuple([values[position] for position in positions])
 
 
 def is_one_value(column: Sequence[Any]) -> bool:

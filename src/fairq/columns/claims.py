@@ -1,4 +1,4 @@
-"""All claims by column: a large pool has a hundred thousand that differ only in slot and job."""
+"""All claims by column: a large pool has a hundred thousand claims that differ only in slot and job."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from fairq.common.records import Claim
 
 
 class ClaimTable(Mapping[int, Claim]):
-    """Claims in the order of their slots, and the claim on each slot by its number. A claim is made when it is read.
+    """A mapping from slot number to its claim, in the order of slots. A claim is built when it is read.
 
     Args:
         slots: the numbers of the slots, ascending.
-        terms: per claim, the place in *alike* of what it has in common with others.
-        alike: claims with all fields but slot and job, which are those of no claim.
+        codes: per claim, the index in *distinct* of its other fields.
+        distinct: claims whose fields of slot and job are not used.
         schedds, clusters, procs: per claim, its job.
     """
 
     def __init__(
         self,
         slots: NDArray[np.int64],
-        terms: NDArray[np.intp],
-        alike: Sequence[Claim],
+        codes: NDArray[np.intp],
+        distinct: Sequence[Claim],
         schedds: Sequence[str | None],
         clusters: Sequence[int | None],
         procs: Sequence[int | None],
     ) -> None:
         self.slots = slots
-        self.terms = terms
-        self.alike = alike
+        self.codes = codes
+        self.distinct = distinct
         self.schedds = schedds
         self.clusters = clusters
         self.procs = procs
@@ -46,45 +46,45 @@ class ClaimTable(Mapping[int, Claim]):
         return iter(self.slots.tolist())
 
     def __getitem__(self, slot: int) -> Claim:
-        place = int(self.slots.searchsorted(slot))
-        if place == len(self) or self.slots[place] != slot:
+        row = int(self.slots.searchsorted(slot))
+        if row == len(self) or self.slots[row] != slot:
             raise KeyError(slot)
-        return self.at(place)
+        return self.at(row)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ClaimTable):
             return NotImplemented
-        jobs, of_other = ((of.schedds, of.clusters, of.procs) for of in (self, other))
-        if not np.array_equal(self.slots, other.slots) or jobs != of_other:
+        jobs, other_jobs = ((table.schedds, table.clusters, table.procs) for table in (self, other))
+        if not np.array_equal(self.slots, other.slots) or jobs != other_jobs:
             return False
-        pairs = set(zip(self.terms.tolist(), other.terms.tolist(), strict=True))
-        return all(self.alike[one] == other.alike[another] for one, another in pairs)
+        pairs = set(zip(self.codes.tolist(), other.codes.tolist(), strict=True))
+        return all(self.distinct[code] == other.distinct[other_code] for code, other_code in pairs)
 
     __hash__ = None  # type: ignore[assignment]
 
-    def at(self, place: int) -> Claim:
-        """Return the claim at *place* of the order."""
+    def at(self, row: int) -> Claim:
+        """Return the claim at *row*, in the order of slots."""
         return replace(
-            self.alike[int(self.terms[place])],
-            slot_id=int(self.slots[place]),
-            schedd=self.schedds[place],
-            cluster=self.clusters[place],
-            proc=self.procs[place],
+            self.distinct[int(self.codes[row])],
+            slot_id=int(self.slots[row]),
+            schedd=self.schedds[row],
+            cluster=self.clusters[row],
+            proc=self.procs[row],
         )
 
     def weights_in_use(self) -> dict[tuple[str, str], float]:
-        """Return the slot weight that the jobs in the queue of each submitter at each schedd use, added up in order."""
+        """Return the slot weight used by queued jobs, by submitter and schedd, added up in order."""
         schedds = {schedd: number for number, schedd in enumerate(dict.fromkeys(self.schedds))}
-        at: NDArray[np.intp] | int = 0
+        schedd_codes: NDArray[np.intp] | int = 0
         if len(schedds) > 1:
-            at = np.fromiter(map(schedds.__getitem__, self.schedds), np.intp, len(self))
-        places = [(one.submitter, schedd or "") for one in self.alike for schedd in schedds]
-        numbers = {place: number for number, place in enumerate(dict.fromkeys(places))}
-        number_of = np.array([numbers[place] for place in places], np.intp)
-        found = number_of[(self.terms * len(schedds) + at)[self.queued]] if len(self) else number_of
-        weights = np.array([one.slot_weight for one in self.alike], np.float64)[self.terms[self.queued]]
-        sums = np.bincount(found, weights, len(numbers)).tolist()
-        return {place: sums[number] for place, number in numbers.items()}
+            schedd_codes = np.fromiter(map(schedds.__getitem__, self.schedds), np.intp, len(self))
+        pairs = [(claim.submitter, schedd or "") for claim in self.distinct for schedd in schedds]
+        pair_codes = {pair: number for number, pair in enumerate(dict.fromkeys(pairs))}
+        code_by_row = np.array([pair_codes[pair] for pair in pairs], np.intp)
+        codes = code_by_row[(self.codes * len(schedds) + schedd_codes)[self.queued]] if len(self) else code_by_row
+        weights = np.array([claim.slot_weight for claim in self.distinct], np.float64)[self.codes[self.queued]]
+        sums = np.bincount(codes, weights, len(pair_codes)).tolist()
+        return {pair: sums[number] for pair, number in pair_codes.items()}
 
     @cached_property
     def queued(self) -> NDArray[np.bool_]:
@@ -92,13 +92,13 @@ class ClaimTable(Mapping[int, Claim]):
         return np.array([cluster is not None for cluster in self.clusters], np.bool_)
 
     def without(self, slot: int) -> ClaimTable:
-        """Return the others than the claim on *slot*."""
-        is_left = self.slots != slot
+        """Return all claims except the one on *slot*."""
+        is_other = self.slots != slot
         return ClaimTable(
-            self.slots[is_left],
-            self.terms[is_left],
-            self.alike,
-            list(compress(self.schedds, is_left)),
-            list(compress(self.clusters, is_left)),
-            list(compress(self.procs, is_left)),
+            self.slots[is_other],
+            self.codes[is_other],
+            self.distinct,
+            list(compress(self.schedds, is_other)),
+            list(compress(self.clusters, is_other)),
+            list(compress(self.procs, is_other)),
         )

@@ -1,4 +1,4 @@
-"""The idle jobs by column: ranges are read, sorted and searched without a record each."""
+"""The idle jobs by column: ranges are sorted and searched without building records."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ NUMBERS = (
 """The columns that hold numbers."""
 
 TEXTS = ("schedd", "submitter", "owner", "own", "template", "reason")
-"""The columns that hold texts, as places in the list of texts."""
+"""The columns that hold texts, as indices in the list of texts."""
 
 KIND = "kind"
-"""The column with the number of a `KnownKind`; 0 where none is known, or jobs have more than their shared ad."""
+"""The column with the number of a `KnownKind`; 0 if none is known or the jobs have attributes of their own."""
 
 QUEUE = "queue"
-"""Instead, the column with the number of a task queue with what the jobs need; 0: none is known."""
+"""Instead of `KIND`, the column with the number of a task queue with the needs of the jobs; 0: none is known."""
 
 PRIORITIES = "priorities"
 """With `QUEUE`, the column with the priorities in the shared ads, as JSON."""
 
 NO_NUMBER = int(np.iinfo(np.int64).min)
-"""In a column of numbers: none."""
+"""The value that means None in a column of numbers."""
 
 _IDLE = int(JobStatus.IDLE)  # as other records have it: the representation of an ad's values tells autoclusters apart
 
 
 class IdleJobs(Rows[JobRange]):
-    """Ranges of idle jobs as rows of the columns `NUMBERS`, `TEXTS` and `KIND`. Reading a row makes a new record.
+    """Ranges of idle jobs as rows of the columns `NUMBERS`, `TEXTS` and `KIND`. Reading a row builds a new record.
 
-    The first of the *texts*, in which each is once, is None.
+    *texts* has every text once; the first one is None.
     """
 
     def __init__(self, columns: dict[str, Numbers], texts: Sequence[str | None]) -> None:
@@ -63,8 +63,8 @@ class IdleJobs(Rows[JobRange]):
         return self._range([self.columns[name].item(row) for name in NUMBERS + TEXTS])
 
     def _range(self, values: Sequence[int]) -> JobRange:
-        cluster, first, last, ad_id, queue_date, status_date, priority, code, subcode, *texts = values
-        schedd, submitter, owner, own, template, reason = (self.texts[place] for place in texts)
+        cluster, first, last, ad_id, queue_date, status_date, priority, hold_code, hold_subcode, *codes = values
+        schedd, submitter, owner, own, template, reason = (self.texts[code] for code in codes)
         return JobRange(
             cluster,
             first,
@@ -80,8 +80,8 @@ class IdleJobs(Rows[JobRange]):
             None if own is None else json.loads(own),
             None if template is None else json.loads(template),
             reason,
-            None if code == NO_NUMBER else code,
-            None if subcode == NO_NUMBER else subcode,
+            None if hold_code == NO_NUMBER else hold_code,
+            None if hold_subcode == NO_NUMBER else hold_subcode,
         )
 
     def __iter__(self) -> Iterator[JobRange]:
@@ -91,11 +91,11 @@ class IdleJobs(Rows[JobRange]):
 
     @property
     def jobs(self) -> int:
-        """How many jobs there are."""
+        """The number of jobs."""
         return int((self.columns["last_proc"] - self.columns["first_proc"] + 1).sum())
 
     def is_plain(self) -> NDArray[np.bool_]:
-        """Return which ranges have nothing of their own beside their columns."""
+        """Return which ranges have neither attributes of their own nor a template."""
         is_plain: NDArray[np.bool_] = (self.columns["own"] == 0) & (self.columns["template"] == 0)
         return is_plain
 
@@ -104,15 +104,15 @@ class IdleJobs(Rows[JobRange]):
         return self.take(np.isin(self.columns["cluster"], clusters))
 
     def by_submitter(self) -> dict[tuple[str, str], IdleJobs]:
-        """Return the ranges of each submitter at each schedd, by both names, in the order that they have here."""
+        """Return the ranges by submitter and schedd, in their present order."""
         keys = self.columns["submitter"] * len(self.texts) + self.columns["schedd"]
         order = np.argsort(keys, kind="stable")
         bounds = np.flatnonzero(np.diff(keys[order], prepend=-1, append=-1))
-        # A column with one value for all rows, which has no strides, stays as small as it is.
+        # A column without strides has one value for all rows, and is not copied.
         columns = {name: column[order] if any(column.strides) else column for name, column in self.columns.items()}
-        every = IdleJobs(columns, self.texts)
-        found = (every.take(slice(*pair)) for pair in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
-        return {(first.submitter, first.schedd): of for of in found for first in [of.at(0)]}
+        sorted_jobs = IdleJobs(columns, self.texts)
+        parts = (sorted_jobs.take(slice(*pair)) for pair in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
+        return {(first.submitter, first.schedd): jobs for jobs in parts for first in [jobs.at(0)]}
 
     def take(self, rows: NDArray[Any] | slice) -> IdleJobs:
         """Return the ranges at these rows."""
@@ -120,16 +120,16 @@ class IdleJobs(Rows[JobRange]):
 
 
 class KnownKind(Struct, frozen=True, eq=False):
-    """What all jobs of a kind have in common: their attributes *names* (lower case) are those of *ad*."""
+    """What all jobs of a kind have in common: *ad* has their values of the attributes *names* (lower case)."""
 
     names: frozenset[str]
     ad: dict[str, Any]
 
 
 class Kinds:
-    """The kinds known before a cycle by number, and what the cycle *learned*, by the number of a shared ad.
+    """The kinds known before a cycle, by number, and the kinds that the cycle *learned*, by id of the shared ad.
 
-    That is the kind of the jobs with this ad that have nothing of their own: a known one, or a new one.
+    A learned kind is that of the jobs with this shared ad and no attributes of their own. It may be a known kind.
     """
 
     def __init__(self, known: dict[int, KnownKind] | None = None) -> None:

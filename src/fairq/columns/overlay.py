@@ -1,4 +1,4 @@
-"""Ads with attributes on top that are given by column, as claims give them to slots."""
+"""Ads with overlaid attributes by column, as claims add them to slots."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Over(NamedTuple):
-    """An attribute on top of the ads of *rows* (ascending): the place of each row's value among *values*."""
+    """An overlaid attribute of the ads in *rows* (ascending); *places* is the index of each row's value in *values*."""
 
     rows: NDArray[np.intp]
     values: Sequence[Any]
@@ -24,10 +24,10 @@ class Over(NamedTuple):
 
 
 class OverlaidAds(Rows[Ad]):
-    """The ads of *base* with attributes on top, which take the place of their own in whatever case.
+    """The ads of *base* with overlaid attributes, which replace those of *base* in any letter case.
 
-    *overlaid* are the names of these attributes, of which *plain* are no expressions in any ad. Who reads by column
-    reads `over`, and makes no ad.
+    *overlaid* are the names of these attributes; those in *plain* are no expression in any ad. `over` reads an
+    attribute by column, without building ads.
     """
 
     base: AdTable
@@ -36,7 +36,7 @@ class OverlaidAds(Rows[Ad]):
 
     @abstractmethod
     def over(self, name: str) -> Over:
-        """Return one of the attributes on top."""
+        """Return an overlaid attribute by column."""
 
     def __len__(self) -> int:
         return len(self.base)

@@ -1,4 +1,4 @@
-"""Texts that differ in some values only, put together by column."""
+"""Texts that differ only in some values, joined by column."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from itertools import repeat
 
 
 def interleaved(literals: Sequence[str], columns: Sequence[Iterable[str]]) -> Iterator[str]:
-    """Yield the text of each row: the *literals* with the row's values between them, of which each has a column.
+    """Yield the text of each row: the *literals* with the row's value of each column between them.
 
-    Without columns, the same text comes for ever.
+    Without columns, the same text is repeated endlessly.
     """
     *before, last = literals
     if not columns:
         return repeat(last)
-    pieces = [one for of_value in zip(map(repeat, before), columns, strict=True) for one in of_value]
+    pieces = [piece for value_pieces in zip(map(repeat, before), columns, strict=True) for piece in value_pieces]
     return map("".join, zip(*pieces, repeat(last), strict=False))

@@ -1,4 +1,4 @@
-"""Sequences whose items are made when they are read, as tables by column have them."""
+"""Sequences whose items are built when they are read, for tables by column."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ Item_co = TypeVar("Item_co", covariant=True)
 
 
 class Rows(Sequence[Item_co]):
-    """A sequence that makes the item of a row at each reading."""
+    """A sequence that builds the item of a row at each reading."""
 
     __slots__ = ()
 
     @abstractmethod
     def at(self, row: int) -> Item_co:
-        """Make the item of *row*, which is counted from 0 and in the sequence."""
+        """Return the item of *row*, counted from 0; the row exists."""
 
     @overload
     def __getitem__(self, row: int) -> Item_co: ...
     @overload
     def __getitem__(self, row: slice) -> list[Item_co]: ...
     def __getitem__(self, row: int | slice) -> Item_co | list[Item_co]:
-        rows = range(len(self))[row]
-        return [self.at(each) for each in rows] if isinstance(rows, range) else self.at(rows)
+        selected = range(len(self))[row]
+        return [self.at(index) for index in selected] if isinstance(selected, range) else self.at(selected)

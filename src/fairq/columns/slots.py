@@ -1,4 +1,4 @@
-"""The slots of a pool by column: a record of each, with a dict for its ad, would take several times the memory."""
+"""The slots of a pool by column, which takes a fraction of the memory of records with a dict for each ad."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from fairq.columns.rows import Rows
 from fairq.common.records import Ad, SlotRecord
 
 STRETCH = 3000
-"""Number of ads in one table: more do not fit into the processor's cache."""
+"""Number of ads in one table; more would not fit into the processor's cache."""
 
 
 class SlotTable(Rows[SlotRecord]):
-    """Slots in pool order, numbered from 1: their *names* and so on, and *ads*, tables of `STRETCH` ads each.
+    """Slots in pool order, numbered from 1, by column; *ads* are tables of `STRETCH` ads each.
 
     Reading a slot builds a new record.
     """
@@ -47,25 +47,25 @@ class SlotTable(Rows[SlotRecord]):
 
     def at(self, row: int) -> SlotRecord:
         """Return the slot of a row."""
-        stretch, place = divmod(row, STRETCH)
-        ad = self.ads[stretch][place]
+        stretch, position = divmod(row, STRETCH)
+        ad = self.ads[stretch][position]
         return SlotRecord(row + 1, self.names[row], ad, self.addresses[row], self.draining[row])
 
     def __iter__(self) -> Iterator[SlotRecord]:
         return self._with(ad for table in self.ads for ad in table)
 
     def brief(self, lower: Collection[str]) -> Iterator[SlotRecord]:
-        """Yield the slots, but of their ads only these attributes, which are given in *lower* case."""
+        """Yield the slots, their ads with only the attributes in *lower*, which are lower-case names."""
         return self._with(ad for table in self.ads for ad in table.brief(lower))
 
     def all_ads(self) -> AdTable:
-        """Return the ads of all slots as one table, which has the columns of theirs."""
-        found = AdTable()
-        for number, table in enumerate(self.ads):
-            first = number * STRETCH
+        """Return the ads of all slots as one table that shares their columns."""
+        table_of_all = AdTable()
+        for stretch, table in enumerate(self.ads):
+            first = stretch * STRETCH
             for names, rows, columns in table.parts:
-                found.put_columns(names, [first + row for row in rows], columns)
-        return found
+                table_of_all.put_columns(names, [first + row for row in rows], columns)
+        return table_of_all
 
     def _with(self, ads: Iterable[Ad]) -> Iterator[SlotRecord]:
         for row, (name, ad, address, draining) in enumerate(
@@ -75,7 +75,8 @@ class SlotTable(Rows[SlotRecord]):
 
 
 class AlikeSlots(NamedTuple):
-    """Ads like *ad*, but for a column of values of each attribute in *varying*, and their *places* (ascending)."""
+    """Ads equal to *ad* except for *varying*, a column for each attribute that differs; *places* are their indices
+    (ascending) among the slots that are added together."""
 
     ad: Mapping[str, Any]
     varying: Mapping[str, Sequence[Any]]
@@ -83,7 +84,7 @@ class AlikeSlots(NamedTuple):
 
 
 class _Slice(NamedTuple):
-    """The slots of *part* from the place *first* among them to before *end*."""
+    """The slots of *part* from index *first* up to, not including, *end*."""
 
     part: AlikeSlots
     first: int
@@ -91,7 +92,7 @@ class _Slice(NamedTuple):
 
 
 _Run = list[tuple[Any, ...]] | _Slice
-"""Ads of one shape in succession: the values of single ones, or those of a part."""
+"""Consecutive ads of one shape: a list of the values of each ad, or a slice of a part."""
 
 
 class SlotCollector:
@@ -103,7 +104,7 @@ class SlotCollector:
         self._draining: list[bool] = []
         self._tables: list[AdTable] = []
         self._shapes: dict[tuple[str, ...], tuple[list[int], list[_Run]]] = {}
-        """Of the ads that are in no table yet, by their names: their rows, and themselves."""
+        """The ads that are in no table yet, by their names: their rows and their runs."""
         self._row = 0
 
     def add(self, name: str, address: str, ad: Ad, draining: bool) -> None:
@@ -118,7 +119,7 @@ class SlotCollector:
             runs[-1].append(values)
         else:
             runs.append([values])
-        self._went_on(1)
+        self._advance(1)
 
     def add_by_shape(
         self,
@@ -127,27 +128,27 @@ class SlotCollector:
         draining: Sequence[bool],
         parts: Collection[AlikeSlots],
     ) -> None:
-        """Append slots whose ads are those of *parts*, which together have a place for each."""
+        """Append slots whose ads are those of *parts*; every slot's index is in one of them."""
         self._names += names
         self._addresses += addresses
         self._draining += draining
         done = 0
         while done < len(names):
             count = min(len(names) - done, STRETCH - self._row)
-            here = [
+            slices = [
                 (part.places[first], part, first, end)
                 for part in parts
                 for first, end in [(bisect_left(part.places, done), bisect_left(part.places, done + count))]
                 if first < end
             ]
-            # The shapes in order of their first slot, as when each slot is added by itself.
-            for _, part, first, end in sorted(here, key=itemgetter(0)):
+            # Add the shapes in the order of their first slot, as `add` does slot by slot.
+            for _, part, first, end in sorted(slices, key=itemgetter(0)):
                 rows, runs = self._of_shape(tuple(part.ad))
                 offset = self._row - done
-                rows += [offset + place for place in part.places[first:end]]
+                rows += [offset + index for index in part.places[first:end]]
                 runs.append(_Slice(part, first, end))
             done += count
-            self._went_on(count)
+            self._advance(count)
 
     def table(self) -> SlotTable:
         """Return the slots so far."""
@@ -156,12 +157,12 @@ class SlotCollector:
         return SlotTable(self._names, self._addresses, self._draining, self._tables)
 
     def _of_shape(self, names: tuple[str, ...]) -> tuple[list[int], list[_Run]]:
-        known = self._shapes.get(names)
-        if known is None:
-            known = self._shapes[names] = [], []
-        return known
+        shape_slots = self._shapes.get(names)
+        if shape_slots is None:
+            shape_slots = self._shapes[names] = [], []
+        return shape_slots
 
-    def _went_on(self, count: int) -> None:
+    def _advance(self, count: int) -> None:
         self._row += count
         if self._row == STRETCH:
             self._close()
@@ -170,12 +171,12 @@ class SlotCollector:
         table = AdTable()
         for names, (rows, runs) in self._shapes.items():
             ascending = sorted(rows)
-            # Parts that came together may have the same shape: their slots alternate.
+            # The slots of parts with the same shape may alternate: sort them by row.
             order = None if rows == ascending else sorted(range(len(rows)), key=rows.__getitem__)
             columns = zip(*map(_columns, runs), strict=True)
-            whole = len(rows) == self._row
+            is_only_shape = len(rows) == self._row
             table.put_columns(
-                names, range(self._row) if whole else ascending, [_joined(parts, order) for parts in columns]
+                names, range(self._row) if is_only_shape else ascending, [_joined(parts, order) for parts in columns]
             )
         self._tables.append(table)
         self._shapes = {}
@@ -190,7 +191,7 @@ def _columns(run: _Run) -> Iterable[Sequence[Any]]:
 
 
 def _joined(parts: Sequence[Sequence[Any]], order: Sequence[int] | None) -> tuple[Any, ...]:
-    """Return the column of these *parts*, in another *order*."""
+    """Return the values of *parts* as one column, in *order* if given."""
     if len(parts) == 1 and isinstance(parts[0], tuple):
         return parts[0] if isinstance(parts[0], Repeated) else shared(parts[0])
     if all(isinstance(part, Repeated) or len(part) == 1 for part in parts):

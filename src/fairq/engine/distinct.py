@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 _FEW = 64
-"""NumPy takes longer to sort so many integers than Python."""
+"""Up to this many integers, Python sorts faster than NumPy."""
 
 
 def distinct(values: ArrayLike) -> NDArray[Any]:
     """Return the different values of the array, ascending, as `numpy.unique` does.
 
-    Asking for values alone makes NumPy load its masked arrays, which takes 10 ms; asking for counts does not.
+    Without counts, `numpy.unique` loads NumPy's masked arrays, which takes 10 ms; with counts it does not.
     """
     array = np.asarray(values).ravel()
     if len(array) <= _FEW and array.dtype.kind in "biu":

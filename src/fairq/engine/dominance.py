@@ -1,4 +1,4 @@
-"""What is scarce is charged: a match weighs as much as its largest share of any resource of the pool.
+"""Dominant shares: a match weighs as much as its largest share of any resource of the pool.
 
 Ghodsi and others, Dominant Resource Fairness, NSDI 2011; docs/scarce.md.
 """
@@ -23,7 +23,7 @@ _USUAL = ("Memory", "GPUs")
 
 _NOT_SCARCE = frozenset({"disk", "swap"})
 
-_MOST = 1e100
+_MAX_AMOUNT = 1e100
 """Maximum valid amount, so that sums remain finite."""
 
 Numbers = NDArray[np.float64]
@@ -42,9 +42,9 @@ class Dominance(Struct, frozen=True):
 
     Args:
         chosen: the resources that count besides the cores; empty: memory, GPUs and the custom resources of the slots.
-        prices: the first one that holds for a resource and slot counts; without one, the price is 1.
-        units: the weight of one unit of each resource at price 1, cores first; empty until a pool is known
-            (`of_pool`). All of a resource weighs as much as the cores of the pool.
+        prices: for a resource and a slot, the first price whose constraint holds counts; without one, the price is 1.
+        units: the weight of one unit of each resource at price 1, cores first; empty until `of_pool` sets it.
+            The whole pool's amount of each resource weighs as much as its cores.
         cheapest: by lower-case resource, the smallest price in the pool.
     """
 
@@ -54,7 +54,7 @@ class Dominance(Struct, frozen=True):
     cheapest: Mapping[str, float] = field(default_factory=dict)
 
     def of_pool(self, slots: AdColumns, counted: NDArray[np.bool_]) -> Dominance:
-        """Return the weights in the pool of the *counted* slots."""
+        """Return these rules with the units and smallest prices of a pool, over the *counted* slots."""
         cores = float(_amounts(CORES, slots, None)[counted].sum())
         units, cheapest = dict[str, float](), dict[str, float]()
         for name in dict.fromkeys((CORES, *(self.chosen or (*_USUAL, *_custom(slots))))):
@@ -87,7 +87,7 @@ class Dominance(Struct, frozen=True):
         )
 
     def name(self, weights: Numbers) -> str | None:
-        """Return the dominant one of the resources, which have these *weights*; None if nothing weighs anything."""
+        """Return the resource with the largest of *weights* (as in `resources`), None if all are 0."""
         return self.resources[int(weights.argmax())] if weights.any() else None
 
     def _by_key(self) -> dict[str, float]:
@@ -95,18 +95,18 @@ class Dominance(Struct, frozen=True):
 
     def _prices(self, resource: str, slots: AdColumns, rows: NDArray[np.intp] | None) -> Numbers:
         prices = np.ones(len(slots) if rows is None else len(rows))
-        for one in reversed(self.prices):
-            if one.resource.lower() != resource.lower():
+        for price in reversed(self.prices):
+            if price.resource.lower() != resource.lower():
                 continue
-            if one.constraint is None:
-                prices[:] = one.price
+            if price.constraint is None:
+                prices[:] = price.price
             else:
-                prices[evaluate_in_columns(one.constraint, slots, {}, rows).is_true()] = one.price
+                prices[evaluate_in_columns(price.constraint, slots, {}, rows).is_true()] = price.price
         return prices
 
 
 def used_by(users: SlotNames, rows: Numbers) -> dict[str, Numbers]:
-    """Return the weight of each resource that each user has; *rows* is the weight of each resource in every slot."""
+    """Return the weight of each resource that each user holds; *rows* is the weight of each resource in every slot."""
     held = np.flatnonzero(users.codes >= 0)
     used = np.zeros((len(users.distinct), len(rows)))
     np.add.at(used, users.codes[held], rows[:, held].T)
@@ -114,7 +114,7 @@ def used_by(users: SlotNames, rows: Numbers) -> dict[str, Numbers]:
 
 
 class DominantResources:
-    """Which resource of a match, and of a submitter, has the largest share: *slots* are those of a cycle's start."""
+    """Finds the dominant resource of matches and submitters; *slots* and *users* are those at the start of a cycle."""
 
     def __init__(self, dominant: Dominance, slots: AdColumns, users: SlotNames) -> None:
         self._dominant, self._rows = dominant, dominant.weights(slots)
@@ -126,8 +126,8 @@ class DominantResources:
         if amounts is None:
             return np.asarray(self._rows[:, slots].sum(axis=1))
         carved = {name.lower(): amount for name, amount in amounts.items()}
-        taken = [carved.get(name.lower(), 0.0) for name in self._dominant.resources]
-        return np.array(taken, np.float64) * self._rates[:, slots[0]]
+        carved_amounts = [carved.get(name.lower(), 0.0) for name in self._dominant.resources]
+        return np.array(carved_amounts, np.float64) * self._rates[:, slots[0]]
 
     def add(self, submitter: str, weights: Numbers) -> None:
         """Add what a submitter uses of each resource."""
@@ -152,14 +152,14 @@ class DominantResources:
 
 
 def _amounts(name: str, slots: AdColumns, rows: NDArray[np.intp] | None) -> Numbers:
-    found: Numbers = evaluate_in_columns(name, slots, {}, rows).as_rank(0.0)
-    return np.where((found > 0) & (found <= _MOST), found, 0.0)
+    amounts: Numbers = evaluate_in_columns(name, slots, {}, rows).as_rank(0.0)
+    return np.where((amounts > 0) & (amounts <= _MAX_AMOUNT), amounts, 0.0)
 
 
 def _custom(slots: AdColumns) -> list[str]:
-    """The resources that slots list, except those that are seldom scarce."""
+    """Return the resources that slots list, except the usual ones and those that are seldom scarce."""
     listed = evaluate_in_columns("MachineResources", slots, {})
     texts = {listed.python(row) for row in np.flatnonzero(listed.kind != UNDEFINED_KIND).tolist()}
     names = {name.lower(): name for text in sorted(map(str, texts)) for name in text.replace(",", " ").split()}
-    known = _NOT_SCARCE | {name.lower() for name in (CORES, *_USUAL)}
-    return [name for lower, name in names.items() if lower not in known and name.isidentifier()]
+    excluded = _NOT_SCARCE | {name.lower() for name in (CORES, *_USUAL)}
+    return [name for lower, name in names.items() if lower not in excluded and name.isidentifier()]

@@ -1,4 +1,4 @@
-"""A name for each slot, of a few: a pool of a hundred thousand slots has a thousand users."""
+"""A name for each slot, stored once for all its slots: a hundred thousand slots have a thousand users."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 
 class SlotNames(Sequence[str | None]):
-    """Per slot a name; None for nobody.
+    """The name of each slot, or None.
 
     Args:
         distinct: the names.
-        codes: per slot, the place of its name in *distinct*; -1 for nobody.
+        codes: per slot, the index of its name in *distinct*; -1 for None.
     """
 
     def __init__(self, distinct: Sequence[str], codes: NDArray[np.int64]) -> None:
@@ -24,16 +24,16 @@ class SlotNames(Sequence[str | None]):
 
     @classmethod
     def of(cls, names: Sequence[str | None]) -> SlotNames:
-        """Return *names*, one per slot, in this form."""
+        """Return *names*, one per slot, as `SlotNames`."""
         if isinstance(names, SlotNames):
             return names
-        places: dict[str | None, int] = {None: -1}
-        codes = [places.setdefault(name, len(places) - 1) for name in names]
-        return cls([name for name in places if name is not None], np.array(codes, np.int64))
+        codes_by_name: dict[str | None, int] = {None: -1}
+        codes = [codes_by_name.setdefault(name, len(codes_by_name) - 1) for name in names]
+        return cls([name for name in codes_by_name if name is not None], np.array(codes, np.int64))
 
     @classmethod
     def nobody(cls, size: int) -> SlotNames:
-        """Return no name for any of *size* slots."""
+        """Return *size* slots without a name."""
         return cls((), np.full(size, -1))
 
     def __len__(self) -> int:
@@ -53,5 +53,5 @@ class SlotNames(Sequence[str | None]):
 
     @cached_property
     def _or_nobody(self) -> list[str | None]:
-        """The names, and None in the last place."""
+        """The names, and None last, where code -1 finds it."""
         return [*self.distinct, None]

@@ -1,9 +1,8 @@
 """The order in which libstdc++'s ``std::sort`` leaves equal entries, computed only as far as it is read.
 
 The negotiator sorts its match list with ``std::sort``, which is not stable: among slots that rank equally the
-order follows from the algorithm alone (docs/htcondor.md 3.8). Introsort settles the front of the range without
-knowing how the rest is ordered, so a caller who takes a few slots of a long list pays for the partitions
-on the way to them and no more.
+order follows from the algorithm alone (docs/htcondor.md 3.8). Introsort sorts the front of the range before the
+rest, so a caller who takes a few slots of a long list pays only for the partitions on the way to them.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-INSERTED = 16
-"""So many entries are inserted one after the other."""
+INSERTION_LIMIT = 16
+"""Ranges of up to this many entries are sorted by insertion."""
 
-_FEW, _MANY = 64, 512
-"""At least and at most so many equal keys are put in order at once."""
+_FIRST_PIECE, _LARGEST_PIECE = 64, 512
+"""Minimum and maximum number of equal keys that are put in order at once."""
 
 _Path: TypeAlias = "tuple[int, int, _Path] | None"
-"""The partitions, first and last of each, that a piece came from, the last one first."""
+"""The partitions that led to a piece, the last one first: start, end, and the path before it."""
 
 
 def std_sorted(keys: NDArray[np.int64]) -> Iterator[int]:
@@ -32,19 +31,19 @@ def std_sorted(keys: NDArray[np.int64]) -> Iterator[int]:
 
 
 def std_sorted_pieces(keys: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Yield the same by stretches of neighbours."""
+    """Yield the positions of `std_sorted` in arrays, piece by piece."""
     all_equal = not len(keys) or bool(keys.min() == keys.max())
     return equal_sorted(len(keys)) if all_equal else unequal_sorted(keys)
 
 
 def unequal_sorted(keys: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """`std_sorted_pieces` for any keys, by the algorithm."""
+    """Yield `std_sorted_pieces` for any keys, by running the algorithm."""
     order = np.arange(len(keys))
     keys = keys.copy()
     pending = [(0, len(keys), 2 * max(len(keys).bit_length() - 1, 0))]
     while pending:
         first, last, depth = pending.pop()
-        while last - first > INSERTED:
+        while last - first > INSERTION_LIMIT:
             if depth == 0:
                 _heap_sort(keys, order, first, last)
                 break
@@ -59,15 +58,15 @@ def unequal_sorted(keys: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
 
 
 def equal_sorted(size: int, expected: int = 0) -> Iterator[NDArray[np.int64]]:
-    """`std_sorted_pieces` for so many equal keys, where the order follows from their number.
+    """Yield `std_sorted_pieces` for *size* equal keys, whose order follows from their number.
 
-    The first piece has about as many as are *expected* to be read; later ones have more and more.
+    The first piece has about as many entries as are *expected* to be read; later pieces grow.
 
-    Every partition of equal keys exchanges the first and the middle entry, turns all but the first round, and cuts in
-    the middle; so depth is never used up. A position is followed back through the partitions that its piece came from.
+    Every partition of equal keys exchanges the first and the middle entry, reverses all but the first, and cuts in
+    the middle; the depth limit is never reached. A position is traced back through the partitions of its piece.
     """
     pending: list[tuple[int, int, _Path]] = [(0, size, None)]
-    at_once = min(max(expected, _FEW), _MANY)
+    at_once = min(max(expected, _FIRST_PIECE), _LARGEST_PIECE)
     while pending:
         first, last, path = pending.pop()
         while last - first > at_once:
@@ -75,57 +74,57 @@ def equal_sorted(size: int, expected: int = 0) -> Iterator[NDArray[np.int64]]:
             cut = _cut(first, last)
             pending.append((cut, last, path))
             last = cut
-        yield _before_partitions(last - first, first, path)
-        at_once = min(2 * at_once, _MANY)
+        yield _positions_before_partitions(last - first, first, path)
+        at_once = min(2 * at_once, _LARGEST_PIECE)
 
 
 @cache
 def _equal_piece(size: int) -> NDArray[np.int64]:
-    """The order of so many equal keys. The pieces of a range have few sizes."""
-    if size <= INSERTED:
+    """Return the order of *size* equal keys; cached, since the pieces of a range have few sizes."""
+    if size <= INSERTION_LIMIT:
         return np.arange(size)
     cut = _cut(0, size)
-    return _before_partition(np.concatenate((_equal_piece(cut), cut + _equal_piece(size - cut))), 0, size)
+    return _positions_before_partition(np.concatenate((_equal_piece(cut), cut + _equal_piece(size - cut))), 0, size)
 
 
 def _cut(first: int, last: int) -> int:
-    """Where a partition of equal keys cuts a range."""
+    """Return where a partition of equal keys cuts a range."""
     return first + 1 + (last - first - 1) // 2
 
 
-def _before_partitions(size: int, first: int, path: _Path) -> NDArray[np.int64]:
-    """Where the entries of a piece of so many equal keys, from *first* on, were before the partitions of *path*.
+def _positions_before_partitions(size: int, first: int, path: _Path) -> NDArray[np.int64]:
+    """Return where the *size* entries of a piece of equal keys at *first* were before the partitions of *path*.
 
-    All partitions together move the entries by one sum, with the exception of the few that were exchanged.
+    All partitions together are one shift or reflection, except for the few entries that were exchanged.
     """
     sign, shift = 1, first
     exchanged: dict[int, int] = {}
     while path is not None:
         start, end, path = path
         middle, ends = start + (end - start) // 2, start + end
-        for entry, place in exchanged.items():
-            exchanged[entry] = middle if place == start else start if ends - place == middle else ends - place
-        for place, before in ((start, middle), (ends - middle, start)):
-            entry = sign * (place - shift)
+        for entry, position in exchanged.items():
+            exchanged[entry] = middle if position == start else start if ends - position == middle else ends - position
+        for position, before in ((start, middle), (ends - middle, start)):
+            entry = sign * (position - shift)
             if 0 <= entry < size:
                 exchanged.setdefault(entry, before)
         sign, shift = -sign, ends - shift
     positions = sign * _equal_piece(size) + shift
-    places = _places(size)
-    for entry, place in exchanged.items():
-        positions[places[entry]] = place
+    indices = _indices_in_piece(size)
+    for entry, position in exchanged.items():
+        positions[indices[entry]] = position
     return positions
 
 
 @cache
-def _places(size: int) -> list[int]:
-    """The place of every entry in `_equal_piece`."""
-    places: list[int] = np.argsort(_equal_piece(size)).tolist()
-    return places
+def _indices_in_piece(size: int) -> list[int]:
+    """Return the index of every entry in `_equal_piece`."""
+    indices: list[int] = np.argsort(_equal_piece(size)).tolist()
+    return indices
 
 
-def _before_partition(positions: NDArray[np.int64], start: int, end: int) -> NDArray[np.int64]:
-    """Where the entries at *positions* of a range of equal keys were before its partition."""
+def _positions_before_partition(positions: NDArray[np.int64], start: int, end: int) -> NDArray[np.int64]:
+    """Return where the entries at *positions* of a range of equal keys were before its partition."""
     middle, turned = start + (end - start) // 2, start + end - positions
     return np.where(positions == start, middle, np.where(turned == middle, start, turned))
 
@@ -148,7 +147,7 @@ def _partition(keys: NDArray[np.int64], order: NDArray[np.int64], first: int, la
     left, right = from_left[:swaps] + first + 1, from_right[:swaps] + first + 1
     for values in (keys, order):
         values[left], values[right] = values[right], values[left]
-    # The left scan stops at the next entry not below the pivot; the last one swapped to the right is such.
+    # The left scan stops at the next entry not below the pivot; the last entry swapped to the right is one too.
     stops = [int(from_left[swaps])] if swaps < len(from_left) else []
     if swaps:
         stops.append(int(from_right[swaps - 1]))
@@ -166,7 +165,7 @@ def _median(keys: NDArray[np.int64], x: int, y: int, z: int) -> int:
 
 
 def _heap_sort(keys: NDArray[np.int64], order: NDArray[np.int64], first: int, last: int) -> None:
-    """Sort a range as introsort does once its depth is used up."""
+    """Sort a range by heap, as introsort does at its depth limit."""
     heap = list(zip(keys[first:last].tolist(), order[first:last].tolist(), strict=True))
     size = len(heap)
     for parent in range((size - 2) // 2, -1, -1):
@@ -179,7 +178,7 @@ def _heap_sort(keys: NDArray[np.int64], order: NDArray[np.int64], first: int, la
 
 
 def _sift(heap: list[tuple[int, int]], hole: int, size: int, value: tuple[int, int]) -> None:
-    """Let the hole sink to a leaf along the larger children, then lift *value* from there."""
+    """Move the hole down to a leaf along the larger children, then move *value* up from there."""
     top = hole
     child = hole
     while child < (size - 1) // 2:

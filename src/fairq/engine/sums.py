@@ -10,14 +10,14 @@ _EXACT = 2.0**53
 
 
 def is_exact(total: float, amount: float, times: int) -> bool:
-    """Tell whether *total* plus up to so many *times* the *amount* is exact, however it is added up."""
-    if total % 1 or amount % 1:  # of infinity it is not a number, which counts as true
+    """Return whether adding *amount* to *total* up to *times* times is exact in any order."""
+    if total % 1 or amount % 1:  # infinity % 1 is not-a-number, which counts as true
         return False
     return -_EXACT < total < _EXACT and -_EXACT < total + amount * times < _EXACT
 
 
 def added(total: float, amount: float, times: int) -> float:
-    """Return *total* plus *amount*, added so many *times* one after the other."""
+    """Return *total* after *amount* is added *times* times, one addition after the other."""
     if times == 1:
         return total + amount
     if is_exact(total, amount, times):
@@ -27,22 +27,25 @@ def added(total: float, amount: float, times: int) -> float:
     return total
 
 
-def summed(each: Mapping[tuple[str, float], int], amounts: Iterable[tuple[str, float]]) -> dict[str, tuple[int, float]]:
-    """Return by name how many *amounts* there are, and their sum in their order; names in the order first seen.
+def summed(
+    counted: Mapping[tuple[str, float], int], amounts: Iterable[tuple[str, float]]
+) -> dict[str, tuple[int, float]]:
+    """Return by name the number of its *amounts*, and their sum in their order; names in the order of first sight.
 
-    *each* counts the same amounts, in the order first seen. All of them are only read where their order matters.
+    *counted* has the same amounts with their counts, in the order of first sight. *amounts* is read only if a name
+    has different amounts: only then does their order matter.
     """
     counts: dict[str, int] = defaultdict(int)
     sums: dict[str, float] = {}
-    several: set[str] = set()
-    for (name, amount), count in each.items():
+    mixed: set[str] = set()
+    for (name, amount), count in counted.items():
         if name in sums:
-            several.add(name)
+            mixed.add(name)
         counts[name] += count
         sums[name] = added(0.0, amount, count)
-    if several:  # of different amounts, the order shows in the last digit
-        sums |= dict.fromkeys(several, 0.0)
+    if mixed:  # of different amounts, the order shows in the last digit
+        sums |= dict.fromkeys(mixed, 0.0)
         for name, amount in amounts:
-            if name in several:
+            if name in mixed:
                 sums[name] += amount
     return {name: (count, sums[name]) for name, count in counts.items()}

@@ -1,11 +1,11 @@
-"""The one tolerance for slot weights: they are sums of fractions, and rounding errors must decide nothing."""
+"""The tolerance for slot weights: they are sums of fractions, and rounding errors must not change a decision."""
 
 from __future__ import annotations
 
 import math
 
 _TOLERANCE = 1e-9
-"""Part of the pie that counts as nothing (docs/htcondor.md 3.2)."""
+"""Fraction of the pie that counts as nothing (docs/htcondor.md 3.2)."""
 
 _DECIMALS = 6
 """Precision of a slice, and of a weight in proportion to a share."""

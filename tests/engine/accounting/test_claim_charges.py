@@ -60,7 +60,7 @@ def test_charges_by_column_are_those_one_by_one(
     assert columns.total_weight() == single.total_weight()
     assert columns.missing(range(10)) == single.missing(range(10))
     assert [columns.any_of([slot]) for slot in range(10)] == [slot in single for slot in range(10)]
-    assert columns.compared(range(2, 2 + len(users)), users) == single.compared(range(2, 2 + len(users)), users)
+    assert columns.compare(range(2, 2 + len(users)), users) == single.compare(range(2, 2 + len(users)), users)
 
 
 @given(CLAIMS, CHANGES)

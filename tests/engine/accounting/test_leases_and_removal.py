@@ -9,7 +9,7 @@ from fairq.engine.accounting.leases import (
     cancel_lease,
     expire_leases,
     grant_lease,
-    set_for_good,
+    set_permanently,
     value_of,
 )
 from fairq.engine.accounting.removal import idle_since, removable
@@ -58,7 +58,7 @@ def test_cancelling_brings_the_former_value_back_at_once():
 def test_a_value_set_for_good_outlives_the_lease():
     user = record()
     grant_lease(user, Leasable.CEILING, 5, 60, NOW)
-    set_for_good(user, Leasable.CEILING, 9)
+    set_permanently(user, Leasable.CEILING, 9)
     expire_leases([user], NOW + 3600)
     assert user.ceiling == 9
 

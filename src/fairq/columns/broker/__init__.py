@@ -1,1 +1,1 @@
-"""The columns of what the brokerage imports and stores: every kind of record is described once for all layers."""
+"""The kinds of record that the brokerage imports and stores, each described once for all layers."""

@@ -1,4 +1,4 @@
-"""A kind of record and its columns; reads a column's values as files have them: texts for numbers, words for true."""
+"""A kind of record and its columns. Values are read as files have them: numbers and truth values may be texts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WORDS: dict[Type, str] = {
     "object": "JSON object",
     "objects": "JSON list of objects",
 }
-"""What a type is called for people."""
+"""The names of the types in messages."""
 
 NESTED = frozenset({"list", "object", "objects"})
 """Types that the state holds as JSON text."""
@@ -35,14 +35,14 @@ class Column(Struct, frozen=True):
     """One column: its *name* as PanDA or CRIC spells it, in files and in what is shown.
 
     Args:
-        type: what values it takes; a time is in seconds since 1970.
-        help: what it says, as a part of a sentence.
-        unit: what a number counts.
-        key: whether it tells records apart, together with the other columns that do.
-        default: what an absent value or null stands for; None is *not known*. A key without it must be given.
-        minimum: the smallest number.
-        words: the texts that it takes; empty takes any.
-        aliases: other names under which files have it.
+        type: the type of its values; a time is in seconds since 1970.
+        help: its meaning, as a part of a sentence.
+        unit: the unit of a number.
+        key: whether it is part of the key that identifies a record.
+        default: the value of an absent value or null; None means not known. A key without a default is required.
+        minimum: the smallest number allowed.
+        words: the texts allowed; empty allows any.
+        aliases: other names for it in files.
         shown: whether the table for people has it.
     """
 
@@ -62,13 +62,13 @@ class Kind(Struct, frozen=True, dict=True):
     """One kind of record.
 
     Args:
-        name: its plural, the command's word.
-        one: what a single record is called.
-        summary: the command's line.
+        name: its plural, which names the command.
+        one: the name of a single record.
+        summary: the command's summary.
         columns: in the order of the listing, keys first.
-        help: more about it, a sentence or two.
-        example: a line of the manual that imports some.
-        plural: what several records are called, if not by *name*.
+        help: more about it in a sentence or two.
+        example: a line of the manual that imports records.
+        plural: the name of several records if it is not *name*.
     """
 
     name: str
@@ -81,52 +81,52 @@ class Kind(Struct, frozen=True, dict=True):
 
     @property
     def several(self) -> str:
-        """What several records are called."""
+        """The name of several records."""
         return self.plural or self.name
 
     @property
     def table(self) -> str:
-        """The table of the state that holds it."""
+        """The name of its table in the state."""
         return f"broker_{self.name}"
 
     @cached_property
     def keys(self) -> tuple[Column, ...]:
-        """The columns that tell records apart."""
+        """The columns that identify a record."""
         return tuple(column for column in self.columns if column.key)
 
     @cached_property
     def positions(self) -> dict[str, int]:
-        """The place of each column by its name."""
-        return {column.name: place for place, column in enumerate(self.columns)}
+        """The index of each column by its name."""
+        return {column.name: index for index, column in enumerate(self.columns)}
 
     @cached_property
     def spellings(self) -> dict[str, Column]:
-        """The columns by every name that files may use for them, in lower case."""
+        """The columns by every name that files may use, in lower case."""
         return {name.lower(): column for column in self.columns for name in (column.name, *column.aliases)}
 
     def title(self, record: dict[str, Any]) -> str:
-        """Return what *record* is called in messages: its kind and the values of its keys."""
+        """Return the name of *record* in messages: its kind and the values of its keys."""
         keys = [str(record[column.name]) for column in self.keys if record.get(column.name) not in (None, "")]
         return " ".join([self.one, ", ".join(keys)]) if keys else self.one
 
 
 _LARGEST = 2**53
-"""The largest whole number: all up to it are exact as reals, too."""
+"""The largest whole number; up to it, all are exact as reals."""
 
 LARGEST_REAL = 1e18
-"""The largest number of a quantity; what is computed from several of them stays finite."""
+"""The largest quantity; sums and products of a few stay finite."""
 
 _TRUTH = {"true": True, "false": False, "yes": True, "no": False, "y": True, "n": False, "1": True, "0": False}
 
 
 class UnfitError(ValueError):
-    """A value is not what its column takes; its text says what it must be."""
+    """A value that its column does not allow; the text says what it must be."""
 
 
 def value_of(column: Column, value: Any) -> Any:
-    """Return *value* as *column* holds it: null is the column's default, an empty text too unless it takes texts.
+    """Return *value* converted to the type of *column*.
 
-    Raises UnfitError.
+    Null is the column's default, and so is an empty text unless the column holds texts. Raises UnfitError.
     """
     if isinstance(value, str) and column.type != "text" and not value.strip():
         value = None
@@ -134,20 +134,20 @@ def value_of(column: Column, value: Any) -> Any:
         if column.default is None and column.key:
             raise UnfitError("must be given")
         return list(column.default) if isinstance(column.default, tuple) else column.default
-    found = _READERS[column.type](value)
-    if column.minimum is not None and found < column.minimum:
+    converted = _READERS[column.type](value)
+    if column.minimum is not None and converted < column.minimum:
         raise UnfitError(f"must be at least {column.minimum:g}, not {shown(value)}")
-    if column.words and found not in column.words:
-        close = nearest(str(found), column.words)
-        meant = f"; did you mean {close}?" if close else f"; it is one of {', '.join(column.words)}"
-        raise UnfitError(f"cannot be {shown(found)}{meant}")
-    if column.key and found == "" and column.default != "":
+    if column.words and converted not in column.words:
+        close = nearest(str(converted), column.words)
+        choices = f"; did you mean {close}?" if close else f"; it is one of {', '.join(column.words)}"
+        raise UnfitError(f"cannot be {shown(converted)}{choices}")
+    if column.key and converted == "" and column.default != "":
         raise UnfitError("must not be empty")
-    return found
+    return converted
 
 
 def shown(value: Any) -> str:
-    """Return *value* as a message shows it."""
+    """Return *value* as messages show it."""
     text = "null" if value is None else str(value).lower() if isinstance(value, bool) else ascii(value)
     return text if len(text) <= 40 else text[:37] + "..."
 
@@ -188,9 +188,9 @@ def _integer(value: Any) -> int:
 def _real(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         raise _unfit("real", value)
-    found = _number(value, "real") if isinstance(value, str) else value
+    parsed = _number(value, "real") if isinstance(value, str) else value
     try:
-        number = float(found)
+        number = float(parsed)
     except OverflowError:
         number = math.inf
     if not math.isfinite(number):
@@ -201,7 +201,7 @@ def _real(value: Any) -> float:
 
 
 def _number(text: str, kind: Type) -> int | float:
-    if "_" in text:  # Python's own numbers may have it
+    if "_" in text:  # Python accepts it in numbers
         raise _unfit(kind, text)
     try:
         return int(text) if len(text) < 400 else float(text)
@@ -226,13 +226,13 @@ def _boolean(value: Any) -> bool:
 
 
 def _time(value: Any) -> int:
-    """Seconds since 1970, or ISO 8601, which is UTC without a zone, as PanDA's times are."""
+    """Read seconds since 1970 or an ISO 8601 time; without a zone it is UTC, as PanDA's times are."""
     if isinstance(value, str) and not value.strip().lstrip("-").replace(".", "", 1).isdecimal():
         try:
-            found = datetime.fromisoformat(value.strip())
+            parsed = datetime.fromisoformat(value.strip())
         except ValueError:
             raise UnfitError(f"must be seconds since 1970 or an ISO 8601 time, not {shown(value)}") from None
-        return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp())
+        return int((parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp())
     number = _real(value)
     if abs(number) > 253_402_300_799:
         raise UnfitError(f"must be seconds since 1970 or an ISO 8601 time, not {shown(value)}")
@@ -240,7 +240,7 @@ def _time(value: Any) -> int:
 
 
 def _list(value: Any) -> list[str]:
-    """A list of texts, or texts between commas in one."""
+    """Read a list of texts, or one text with commas between them."""
     if isinstance(value, str):
         value = _json(value) if value.lstrip().startswith("[") else value.split(",")
     if not isinstance(value, (list, tuple)):

@@ -1,4 +1,4 @@
-"""The accountant: who uses how much, and what that makes of everybody's priority.
+"""The accountant: the use of each submitter and group, and the priority that follows from it.
 
 The algorithm is HTCondor's up to 25.9 (``UpdatePriorities``, ``AddMatch``, ``RemoveMatch``,
 ``CheckMatches``); that of 25.10 and later leaves usage behind when matches end and is not followed.
@@ -45,10 +45,10 @@ class _Chain(NamedTuple):
 class Accountant:
     """The accounting records of a pool and the slots charged to them, changed in place.
 
-    *records* maps names of submitters and groups to their records and *charges* maps slot keys to who is
-    charged; both may be read freely. *last_update* is the time up to which everybody is charged, 0 before the first
-    update. *decayed_until* is the time up to which priorities are decayed: later only after the clock was set back.
-    *booked* is what was charged since it was made, for the ledger, as long as *keeps_books*.
+    *records* maps names of submitters and groups to their records, *charges* maps slot keys to charges; callers may
+    read both. *last_update* is the time up to which everybody is charged, 0 before the first update. *decayed_until*
+    is the time up to which priorities have decayed; it is later only after the clock was set back. *booked* collects
+    the charges for the ledger while *keeps_books* is set.
     """
 
     def __init__(
@@ -61,8 +61,8 @@ class Accountant:
     ) -> None:
         """Take over *records* and *charges*.
 
-        The counters in the records are believed, unless somebody is charged for a slot without having a
-        record (it was deleted by force): then all are counted anew.
+        The counters in the records are trusted, unless somebody is charged for a slot without having a
+        record (it was deleted by force): then all are counted again.
         """
         self.records = {record.name: record for record in records}
         self.policy = policy
@@ -76,7 +76,7 @@ class Accountant:
             self.recount()
 
     def record(self, name: str) -> AccountingRecord:
-        """Return the record of *name*; one never seen before is created with the values of a newcomer."""
+        """Return the record of *name*; create it with the values of a new submitter if it is missing."""
         record = self.records.get(name)
         if record is None:
             record = AccountingRecord(name, is_group=is_group_name(name))
@@ -84,7 +84,7 @@ class Accountant:
         return record
 
     def forget(self, name: str) -> None:
-        """Drop the record of *name*; it starts anew as that of a newcomer when next needed."""
+        """Delete the record of *name*; when next needed, it is created again with the values of a new submitter."""
         self.records.pop(name, None)
         self._chains.clear()
 
@@ -112,12 +112,13 @@ class Accountant:
     def update(self, now: int) -> None:
         """Charge everybody for the time since the last update and let priorities decay.
 
-        The first update of a fresh state only sets the time to count from. (HTCondor counts it from 1970,
-        which decays every priority set beforehand to its best value and charges decades to whoever holds
-        a slot.) When the clock went backwards nobody is charged, not even for what was still to be
-        corrected, and time counts from *now* on; where usage is exact, what is held now gives back the
-        time that will be charged again, and priorities stay until the clock passes `decayed_until`: time that they
-        were decayed for counts once. When the clock comes back, nobody is charged for the time before a match.
+        The first update of a new state only sets the time to count from. (HTCondor counts from 1970, which decays
+        every priority set before to its best value and charges decades to whoever holds a slot.)
+
+        If the clock went back, nobody is charged, pending corrections are dropped, and time counts from *now* on.
+        Where usage is exact, the slots held now are refunded the time that will be charged again, and priorities
+        stay until the clock passes `decayed_until`, so that no time decays them twice. When the clock is right
+        again, nobody is charged for the time before a match.
         """
         if now == self.last_update:
             return
@@ -130,37 +131,37 @@ class Accountant:
             self.last_update = now
         else:
             if exact:
-                self._leave_out(now)
+                self._exclude_time_before_matches(now)
             if self.last_update < self.decayed_until:
                 self._charge_until(min(now, self.decayed_until), 1.0)
             if self.last_update < now:
                 self._charge_until(now, decay(now - self.last_update, self.policy.priority_halflife))
         self.decayed_until = max(now, self.decayed_until) if exact else now
 
-    def _charge_until(self, now: int, left: float) -> None:
-        """Charge everybody up to *now*; *left* is what remains of a priority."""
+    def _charge_until(self, now: int, remaining: float) -> None:
+        """Charge everybody up to *now*; *remaining* is the fraction of a priority that `decay` leaves."""
         for record in self.records.values():
-            used, weighted = charge(record, now - self.last_update, left, now)
+            used, weighted = charge(record, now - self.last_update, remaining, now)
             if (used or weighted) and self.keeps_books:
                 self.booked.append(Charge(record.name, self.last_update, now, used, weighted))
         self.last_update = now
 
     def update_as_logged(self, now: int) -> None:
-        """Charge everybody as `update` does, and keep of the priorities what HTCondor's accountant logs: six decimals.
+        """Charge everybody as `update` does, and round priorities to six decimals, as in HTCondor's log.
 
-        Equal records stay equal to the last digit that the negotiator compares.
+        Equal records then stay equal to the last digit that the negotiator compares.
         """
         self.update(now)
         for record in self.records.values():
             record.priority = round(record.priority, LOGGED_DECIMALS)
 
     def forget_shares(self) -> None:
-        """Let share and limit, which are those of the last cycle, start anew."""
+        """Reset share and limit, which are those of the last cycle."""
         for record in self.records.values():
             record.submitter_share = record.submitter_limit = 0.0
 
     def recount(self) -> None:
-        """Set the use counters of all records to what the charged slots say."""
+        """Count the charged slots again in all records."""
         for record in self.records.values():
             record.resources_used = 0
             record.weighted_resources_used = record.hier_weighted_resources_used = 0.0
@@ -173,7 +174,7 @@ class Accountant:
         weights: Sequence[float] | NDArray[np.float64],
         now: int,
     ) -> None:
-        """Bring the charges in line with the pool as found, once per cycle, after `update`.
+        """Adapt the charges to the claims in the pool, once per cycle, after `update`.
 
         A charged slot that is gone or not claimed by its submitter is released; every claimed slot is charged to its
         user.
@@ -185,26 +186,26 @@ class Accountant:
             now: the time, in seconds since 1970.
         """
         self._catch_up(now)
-        places, gone = self.charges.compared(keys, users)
+        rows, gone = self.charges.compare(keys, users)
         for slot in gone:
             self.remove_match(slot, now)
         new: list[tuple[str, float]] = []
-        for place in places:
-            submitter, weight = users[place], float(weights[place])
+        for row in rows:
+            submitter, weight = users[row], float(weights[row])
             if submitter is not None:
-                self.charges[keys[place]] = SlotCharge(submitter, weight, now)
+                self.charges[keys[row]] = SlotCharge(submitter, weight, now)
                 new.append((submitter, weight))
         self._count_all(summed(Counter(new), new), early=now - self.last_update)
         if self.policy.exact_usage:
             for submitter in {submitter for submitter, _ in new}:
-                self._note_use(self._chains[submitter], now)
+                self._record_use_time(self._chains[submitter], now)
         if self.policy.count_preempted:
             self.recount()
 
     def add_match(self, submitter: str, slot: SlotKey, weight: float, now: int) -> None:
-        """Charge *slot*, of *weight*, to *submitter* from *now* on; whoever had it is released first.
+        """Charge *slot*, of *weight*, to *submitter* from *now* on; its former user is released first.
 
-        A slot that is charged to this submitter already stays as it is.
+        Nothing changes if it is already charged to this submitter.
         """
         held = self.charges.get(slot)
         if held is not None:
@@ -218,11 +219,11 @@ class Accountant:
         self._count(chain, 1, weight)
         early = now - self.last_update
         if early > 0:
-            self._take_off(chain, early, 1, weight)
+            self._exclude_early_time(chain, early, 1, weight)
         if self.policy.exact_usage:
             if early < 0:
                 self._settle(chain, -early, 1, weight)
-            self._note_use(chain, now)
+            self._record_use_time(chain, now)
 
     def add_matches(self, submitter: str, slots: Sequence[SlotKey], weight: float, now: int) -> None:
         """Charge *slots*, of *weight* each, to *submitter* from *now* on, as `add_match` does one by one."""
@@ -239,21 +240,20 @@ class Accountant:
         for above in chain.subtree:
             above.hier_weighted_resources_used = added(above.hier_weighted_resources_used, weight, len(slots))
         if self.policy.exact_usage:
-            self._note_use(chain, now)
+            self._record_use_time(chain, now)
 
     def preempt(self, submitter: str, slot: SlotKey, weight: float, now: int) -> None:
-        """Charge *slot* to *submitter*, who takes it from whoever has it (perhaps from another job of its own).
+        """Charge *slot* to *submitter*, who preempts its user (perhaps another job of its own).
 
-        Where the policy counts preempted use the slot goes on counting for its former user, too, until
-        `check_matches` counts anew.
+        If the policy counts preempted use, the slot also counts for its former user until `check_matches` runs.
         """
         self.evict(slot, now)
         self.add_match(submitter, slot, weight, now)
 
     def evict(self, slot: SlotKey, now: int) -> None:
-        """Release *slot* at *now*, from whom it is taken for a match.
+        """Release *slot* from its preempted user at *now*.
 
-        Where the policy counts preempted use the slot goes on counting for its user until `check_matches` counts anew.
+        If the policy counts preempted use, the slot counts for this user until `check_matches` runs.
         """
         if self.policy.count_preempted:
             self.charges.pop(slot, None)
@@ -263,7 +263,7 @@ class Accountant:
     def remove_match(self, slot: SlotKey, now: int) -> None:
         """Release *slot* at *now*; its user is still charged for the time since the last update.
 
-        If that was later, what it charged too much is given back where usage is exact.
+        If the last update was later than *now* and usage is exact, the excess is refunded.
         """
         if slot in self.charges:
             self._catch_up(now)
@@ -278,8 +278,8 @@ class Accountant:
             _release(group, weight)
         for above in subtree:
             above.hier_weighted_resources_used = max(0.0, above.hier_weighted_resources_used - weight)
-        # Counted from the last update even if the match is younger: the part before it is taken off already.
-        # (HTCondor counts from the match, which takes that part off twice; there matches and updates coincide.)
+        # Count from the last update even if the match is later: the time before the match is excluded already.
+        # (HTCondor counts from the match, which excludes it twice; there matches and updates coincide.)
         late = now - self.last_update
         if late > 0 and self.last_update > 0:
             self._correct(chain, late, 1, weight)
@@ -290,20 +290,20 @@ class Accountant:
                     record.last_usage_time = min(record.last_usage_time, max(now, held.start_time))
 
     def _catch_up(self, now: int) -> None:
-        """Where usage is exact, charge everybody up to *now* before anything changes."""
+        """If usage is exact, charge everybody up to *now* before anything changes."""
         if self.policy.exact_usage and 0 < self.last_update < now:
             self.update(now)
 
     def _give_back(self, now: int) -> None:
-        """Take off what was charged for the time after *now* of the slots held."""
+        """Refund what was charged for the slots held for the time after *now*."""
         for held in self.charges.each():
             chain = self._chains.get(held.submitter) or self._chain(held.submitter)
             self._settle_usage(chain, self.last_update - max(now, held.start_time), -1, held.slot_weight)
 
-    def _leave_out(self, now: int) -> None:
-        """Leave out of the next update the time before slots were matched: the clock was back, and is right again.
+    def _exclude_time_before_matches(self, now: int) -> None:
+        """Exclude the time before each match from the next update: the clock was back, and is right again.
 
-        A match that begins after *now* was made by a clock that was ahead; time counts for it as for the others.
+        A match that begins after *now* was made by a clock that was ahead; it is charged like the others.
         """
         if max(map(START, self.charges.kinds()), default=0) <= self.last_update:
             return
@@ -313,7 +313,7 @@ class Accountant:
                 self._correct(chain, self.last_update - held.start_time, 1, held.slot_weight)
 
     def _settle(self, chain: _Chain, seconds: int, sign: int, weight: float) -> None:
-        """Count (*sign* 1) or take off (-1) a slot of *weight* for the last *seconds* before the last update."""
+        """Charge (*sign* 1) or refund (-1) a slot of *weight* for the last *seconds* before the last update."""
         if seconds <= 0:
             return
         self._settle_usage(chain, seconds, sign, weight)
@@ -321,8 +321,8 @@ class Accountant:
             correct_priority(record, seconds, sign * weight, self.policy.priority_halflife)
 
     def _settle_usage(self, chain: _Chain, seconds: int, sign: int, weight: float) -> None:
-        """Do the same to the usage alone."""
-        if seconds <= 0:  # a match given back that began after the last update
+        """Charge or refund as `_settle`, but only usage, not priority."""
+        if seconds <= 0:  # the match began after the last update
             return
         for record in (chain.member, chain.group):
             if record is not None:
@@ -331,8 +331,8 @@ class Accountant:
                     self.booked.append(Charge(record.name, self.last_update - seconds, self.last_update, *changed))
 
     @staticmethod
-    def _note_use(chain: _Chain, now: int) -> None:
-        """Note that use begins, or goes on, at this time."""
+    def _record_use_time(chain: _Chain, now: int) -> None:
+        """Set the times of first and last use to *now*, as far as they are not set or earlier."""
         for record in (chain.member, chain.group):
             if record is not None:
                 record.begin_usage_time = record.begin_usage_time or now
@@ -348,14 +348,14 @@ class Accountant:
         return chain
 
     def _count_all(self, used: Mapping[str, tuple[int, float]], early: int = 0) -> None:
-        """Count slots by who uses them, with their weights."""
+        """Count slots and their weights for each submitter; they were matched *early* seconds after the last update."""
         for submitter, (slots, weight) in used.items():
             chain = self._chains.get(submitter) or self._chain(submitter)
             self._count(chain, slots, weight)
-            self._take_off(chain, early, slots, weight)
+            self._exclude_early_time(chain, early, slots, weight)
 
-    def _take_off(self, chain: _Chain, early: int, slots: int, weight: float) -> None:
-        """The next update charges the whole stretch since the last one: take off the *early* part of it."""
+    def _exclude_early_time(self, chain: _Chain, early: int, slots: int, weight: float) -> None:
+        """Exclude the *early* seconds from the next update, which charges all time since the last one."""
         if early > 0 and self.last_update > 0:
             self._correct(chain, -early, slots, weight)
 
@@ -380,6 +380,6 @@ class Accountant:
 
 def _release(record: AccountingRecord, weight: float) -> None:
     record.resources_used = max(0, record.resources_used - 1)
-    left = record.weighted_resources_used - weight
-    # The last slot takes what sums of fractions leave behind with it.
-    record.weighted_resources_used = max(0.0, left) if record.resources_used else 0.0
+    weight_in_use = record.weighted_resources_used - weight
+    # The last slot also removes the rounding error that sums of fractions leave.
+    record.weighted_resources_used = max(0.0, weight_in_use) if record.resources_used else 0.0

@@ -15,7 +15,7 @@ from fairq.common.records import Claim
 from fairq.engine.sums import summed
 
 SlotKey = Hashable
-"""What a slot is charged under: its number in the pool; of a piece carved in this cycle (number, count of matches)."""
+"""The key of a charge: the slot's number in the pool; for a piece carved in this cycle (number, count of matches)."""
 
 Key = TypeVar("Key", bound=SlotKey)
 
@@ -28,8 +28,8 @@ class SlotCharge(Struct, frozen=True):
     start_time: int
 
 
-USE = attrgetter("submitter", "slot_weight")
-"""Who is charged for a slot, with which weight."""
+SUBMITTER_AND_WEIGHT = attrgetter("submitter", "slot_weight")
+"""Reads the submitter and the slot weight of a charge."""
 
 WEIGHT = attrgetter("slot_weight")
 START = attrgetter("start_time")
@@ -40,7 +40,7 @@ class Charges(MutableMapping[SlotKey, SlotCharge]):
 
     @abstractmethod
     def copy(self) -> Self:
-        """Return the same charges, which can be changed by themselves."""
+        """Return a copy that can be changed independently."""
 
     @abstractmethod
     def add(self, slots: Iterable[SlotKey], charge: SlotCharge) -> None:
@@ -51,7 +51,7 @@ class Charges(MutableMapping[SlotKey, SlotCharge]):
         return self.values()
 
     def kinds(self) -> Iterable[SlotCharge]:
-        """Return the charges, those that are equal perhaps only once."""
+        """Return every different charge at least once."""
         return self.values()
 
     def total_weight(self) -> float:
@@ -59,12 +59,12 @@ class Charges(MutableMapping[SlotKey, SlotCharge]):
         return cast(float, sum(map(WEIGHT, self.each())))
 
     def used(self) -> dict[str, tuple[int, float]]:
-        """Return by submitter how many slots there are, and their weights, added up in order."""
-        uses = list(map(USE, self.each()))
+        """Return by submitter the number of its slots, and their weights, added up in order."""
+        uses = list(map(SUBMITTER_AND_WEIGHT, self.each()))
         return summed(Counter(uses), uses)
 
     def any_of(self, slots: Sequence[SlotKey]) -> bool:
-        """Tell whether any of *slots* is charged."""
+        """Return whether any of *slots* is charged."""
         return not self.keys().isdisjoint(slots)
 
     def missing(self, slots: Iterable[Key]) -> list[Key]:
@@ -72,23 +72,26 @@ class Charges(MutableMapping[SlotKey, SlotCharge]):
         return [slot for slot in slots if slot not in self]
 
     def changed(self, former: Self) -> dict[SlotKey, SlotCharge]:
-        """Return those that are not the same as in *former*, of which this was a copy."""
+        """Return the charges that were added or replaced since this was copied from *former*."""
         return {slot: charge for slot, charge in self.items() if former.get(slot) is not charge}
 
-    def compared(self, keys: Sequence[SlotKey], users: Sequence[str | None]) -> tuple[list[int], list[SlotKey]]:
-        """Compare the submitters charged with the *users* of the slots *keys*; None is nobody.
+    def compare(self, keys: Sequence[SlotKey], users: Sequence[str | None]) -> tuple[list[int], list[SlotKey]]:
+        """Compare the submitters charged for the slots *keys* with the *users* of these slots; None is nobody.
 
-        Returns the places in *keys* where they differ, and the slots that who is charged for them does not use.
+        Return the rows in *keys* where they differ, and the charged slots that their submitter no longer uses.
         """
         submitters = dict(zip(self, map(attrgetter("submitter"), self.each()), strict=True))
         charged = list(map(submitters.get, keys))
-        places = list(compress(count(), map(ne, users, charged)))
-        unused = {keys[place] for place in places if charged[place] is not None}
-        return places, self._given_up(unused, keys, len(charged) - charged.count(None))
+        rows = list(compress(count(), map(ne, users, charged)))
+        unused = {keys[row] for row in rows if charged[row] is not None}
+        return rows, self._unused_charges(unused, keys, len(charged) - charged.count(None))
 
-    def _given_up(self, unused: set[SlotKey], keys: Sequence[SlotKey], there: int) -> list[SlotKey]:
-        """Return in order the slots *unused* and those that are not among *keys*, of which so many are charged."""
-        if len(self) > there:
+    def _unused_charges(self, unused: set[SlotKey], keys: Sequence[SlotKey], charged_count: int) -> list[SlotKey]:
+        """Return in order the slots *unused* and the charged slots that are not in *keys*.
+
+        *charged_count* is the number of *keys* that are charged.
+        """
+        if len(self) > charged_count:
             unused |= self.keys() - set(keys)
         return [slot for slot in self if slot in unused] if unused else []
 
@@ -97,7 +100,7 @@ class SingleCharges(dict[SlotKey, SlotCharge], Charges):
     """Charges one by one."""
 
     def copy(self) -> Self:
-        """Return the same charges, which can be changed by themselves."""
+        """Return a copy that can be changed independently."""
         return type(self)(self)
 
     def add(self, slots: Iterable[SlotKey], charge: SlotCharge) -> None:
@@ -106,7 +109,7 @@ class SingleCharges(dict[SlotKey, SlotCharge], Charges):
 
 
 def charges_of(claims: Iterable[Claim]) -> SingleCharges:
-    """Return the charges that the stored *claims* stand for, by slot id; some are not charged."""
+    """Return the charges of the stored *claims* by slot id; claims that are not charged are left out."""
     return SingleCharges(
         (claim.slot_id, SlotCharge(claim.submitter, claim.slot_weight, claim.start_time))
         for claim in claims

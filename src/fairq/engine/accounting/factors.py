@@ -37,10 +37,10 @@ class AccountingPolicy(Struct, frozen=True, kw_only=True):
 def resolve_factor(name: str, policy: AccountingPolicy) -> float:
     """Return the initial factor of submitter or group *name*; at least 1.
 
-    In this order: nice submitters, the factor configured for the very group the name is assigned to (a
-    subgroup does not inherit), submitters of a foreign domain, everybody else. A factor once stored stays
-    until it is set anew or its record is deleted, whatever the settings become. Source: HTCondor's
-    ``GetPriorityFactor``. Unlike in HTCondor, a group (which has no domain) never counts as a remote user.
+    The first that applies: nice submitter, factor configured for the assigned group itself (a subgroup does not
+    inherit), submitter of a foreign domain, default. A stored factor stays until it is set again or its record is
+    deleted, even if the settings change. Source: HTCondor's ``GetPriorityFactor``. Unlike in HTCondor, a group
+    (which has no domain) never counts as a remote user.
     """
     if is_nice(name):
         factor = policy.nice_user_prio_factor

@@ -46,7 +46,7 @@ def submitter_name(ad: Mapping[str, Any], accounting_domain: str) -> str:
 
 
 def answers_to(name: str, word: str) -> bool:
-    """Say whether *word* names submitter *name*: in full, or without its domain, or without its groups too.
+    """Return whether *word* names submitter *name*: in full, without its domain, or without domain and groups.
 
     For example, ``bob`` names ``bob@host`` and ``physics.bob@host``; names are case-sensitive.
     """
@@ -65,7 +65,7 @@ def group_meant(submitter: str, owner: str) -> str | None:
 
 
 def is_nice(name: str) -> bool:
-    """Say whether *name* is that of a nice submitter: it starts with ``nice-user``, in this letter case."""
+    """Return whether *name* is that of a nice submitter: it starts with ``nice-user``, in this letter case."""
     return name.startswith(NICE_PREFIX)
 
 
@@ -75,17 +75,16 @@ def domain_of(name: str) -> str:
 
 
 def is_group_name(name: str) -> bool:
-    """Say whether *name* can only be that of an accounting group: groups carry no domain."""
+    """Return whether *name* can only be that of an accounting group: it has no domain."""
     return "@" not in name
 
 
 def assigned_group(name: str, group_names: Iterable[str]) -> str:
     """Return the accounting group of submitter *name*, in its configured spelling, or ``<none>``.
 
-    The group is the longest known prefix of the dotted name, every level of it known, compared ignoring letter case;
-    the last dotted part before ``@`` is the user. A name without ``@`` is that of a
-    group: it is assigned to itself if it is known. *group_names* are all configured groups (a tuple is
-    indexed once only).
+    The last dotted part before ``@`` is the user. The group is the longest prefix of the others whose every level is
+    configured, ignoring letter case. A name without ``@`` is that of a group: it is assigned to itself if it is
+    configured. *group_names* are all configured groups (a tuple is indexed once only).
     """
     groups = _index(tuple(group_names))
     local, at, _ = name.rpartition("@")
@@ -95,10 +94,10 @@ def assigned_group(name: str, group_names: Iterable[str]) -> str:
     path = ""
     for part in local.lower().split(".")[:-1]:
         path = f"{path}.{part}" if path else part
-        known = groups.get(path)
-        if known is None:
+        configured_name = groups.get(path)
+        if configured_name is None:
             break
-        group = known
+        group = configured_name
     return group
 
 

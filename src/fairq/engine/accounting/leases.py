@@ -24,7 +24,7 @@ class Leasable(Enum):
 
 
 class ExpiredLease(Struct, frozen=True):
-    """A lease that ended: its record, the kind of value, the leased value and the restored value."""
+    """A lease that ended: its record, the kind of value (*what*), the leased value and the restored value."""
 
     record: AccountingRecord
     what: Leasable
@@ -32,11 +32,11 @@ class ExpiredLease(Struct, frozen=True):
     restored: float
 
 
-def lease_of(record: AccountingRecord, what: Leasable) -> Lease | None:
-    """Return the lease of *what* in *record*, None if there is none."""
-    if what is Leasable.CEILING:
+def lease_of(record: AccountingRecord, kind: Leasable) -> Lease | None:
+    """Return the lease of *kind* in *record*, None if there is none."""
+    if kind is Leasable.CEILING:
         return record.ceiling_lease
-    return record.floor_lease if what is Leasable.FLOOR else record.factor_lease
+    return record.floor_lease if kind is Leasable.FLOOR else record.factor_lease
 
 
 def leases_of(record: AccountingRecord) -> list[Lease]:
@@ -44,40 +44,40 @@ def leases_of(record: AccountingRecord) -> list[Lease]:
     return [lease for lease in (record.ceiling_lease, record.floor_lease, record.factor_lease) if lease is not None]
 
 
-def value_of(record: AccountingRecord, what: Leasable) -> float:
-    """Return the current value of *what*; the factor must be resolved already."""
-    if what is Leasable.CEILING:
+def value_of(record: AccountingRecord, kind: Leasable) -> float:
+    """Return the current value of *kind*; the factor must be resolved already."""
+    if kind is Leasable.CEILING:
         return record.ceiling
-    if what is Leasable.FLOOR:
+    if kind is Leasable.FLOOR:
         return record.floor
     return MINIMUM_FACTOR if record.priority_factor is None else record.priority_factor
 
 
-def set_for_good(record: AccountingRecord, what: Leasable, value: float) -> None:
-    """Set *what* of *record* to *value* permanently; this ends a lease without restoring a value."""
-    _set(record, what, value, None)
+def set_permanently(record: AccountingRecord, kind: Leasable, value: float) -> None:
+    """Set *kind* of *record* to *value* permanently; this ends a lease without restoring a value."""
+    _set(record, kind, value, None)
 
 
-def grant_lease(record: AccountingRecord, what: Leasable, value: float, seconds: int, now: int) -> None:
-    """Set *what* of *record* to *value* for *seconds*; then the current value returns.
+def grant_lease(record: AccountingRecord, kind: Leasable, value: float, seconds: int, now: int) -> None:
+    """Set *kind* of *record* to *value* for *seconds*; then the current value returns.
 
     Raises LeaseInEffectError if such a lease has not ended yet: leases do not stack.
     """
-    lease = lease_of(record, what)
+    lease = lease_of(record, kind)
     if lease is not None:
-        raise LeaseInEffectError(what=what.value, name=record.name, until=lease.expiration)
-    _set(record, what, value, Lease(now + seconds, value_of(record, what)))
+        raise LeaseInEffectError(what=kind.value, name=record.name, until=lease.expiration)
+    _set(record, kind, value, Lease(now + seconds, value_of(record, kind)))
 
 
-def cancel_lease(record: AccountingRecord, what: Leasable) -> float:
-    """End the lease of *what* at once and return the restored value.
+def cancel_lease(record: AccountingRecord, kind: Leasable) -> float:
+    """End the lease of *kind* at once and return the restored value.
 
     Raises NoLeaseError if there is none.
     """
-    lease = lease_of(record, what)
+    lease = lease_of(record, kind)
     if lease is None:
-        raise NoLeaseError(what=what.value, name=record.name)
-    _set(record, what, lease.prelease_value, None)
+        raise NoLeaseError(what=kind.value, name=record.name)
+    _set(record, kind, lease.prelease_value, None)
     return lease.prelease_value
 
 
@@ -87,18 +87,18 @@ def expire_leases(records: Iterable[AccountingRecord], now: int) -> list[Expired
     for record in records:
         if not leases_of(record):
             continue
-        for what in Leasable:
-            lease = lease_of(record, what)
+        for kind in Leasable:
+            lease = lease_of(record, kind)
             if lease is not None and lease.expiration <= now:
-                leased = value_of(record, what)
-                expired.append(ExpiredLease(record, what, leased, cancel_lease(record, what)))
+                leased = value_of(record, kind)
+                expired.append(ExpiredLease(record, kind, leased, cancel_lease(record, kind)))
     return expired
 
 
-def _set(record: AccountingRecord, what: Leasable, value: float, lease: Lease | None) -> None:
-    if what is Leasable.CEILING:
+def _set(record: AccountingRecord, kind: Leasable, value: float, lease: Lease | None) -> None:
+    if kind is Leasable.CEILING:
         record.ceiling, record.ceiling_lease = int(value), lease
-    elif what is Leasable.FLOOR:
+    elif kind is Leasable.FLOOR:
         record.floor, record.floor_lease = int(value), lease
     else:
         record.priority_factor, record.factor_lease = value, lease

@@ -9,12 +9,12 @@ from fairq.engine.accounting.factors import AccountingPolicy, resolve_factor
 from fairq.engine.accounting.priority import MINIMUM_PRIORITY
 
 
-def no_longer_matters(record: AccountingRecord, policy: AccountingPolicy) -> bool:
+def is_like_new(record: AccountingRecord, policy: AccountingPolicy) -> bool:
     """Return whether *record* has only the values of a new submitter, so that its removal changes nothing.
 
-    That is: a submitter, no use now or still to charge, the best priority, no accumulated usage, its default factor,
-    and no ceiling, floor or lease. The manuals say that entities that are no longer relevant are removed automatically.
-    HTCondor's accountant did so up to 8.6, without the last two conditions.
+    It is a submitter without current, uncharged or accumulated use, with the best priority and its default factor,
+    and without ceiling, floor or lease. The manuals say that entities that are no longer relevant are removed
+    automatically. HTCondor's accountant did so up to 8.6, without the last two conditions.
     """
     return (
         not record.is_group
@@ -33,14 +33,14 @@ def removable(records: Iterable[AccountingRecord], policy: AccountingPolicy) -> 
     """Return the names of the records to remove automatically; none if the policy keeps idle records."""
     if not policy.remove_idle_records:
         return []
-    return [record.name for record in records if no_longer_matters(record, policy)]
+    return [record.name for record in records if is_like_new(record, policy)]
 
 
 def idle_since(records: Iterable[AccountingRecord], cutoff: int, policy: AccountingPolicy) -> list[str]:
     """Return the submitters without use since *cutoff* (seconds since 1970).
 
-    Records that an administrator has set up stay: those with a ceiling, a floor or a lease, and those that were never
-    used, unless they have only the values of a new submitter. Groups stay.
+    Groups are left out, and so are records that an administrator has set up: those with a ceiling, a floor or a
+    lease, and those never used, unless they have only the values of a new submitter.
     """
     return [record.name for record in records if _is_idle(record, cutoff, policy)]
 
@@ -49,7 +49,7 @@ def _is_idle(record: AccountingRecord, cutoff: int, policy: AccountingPolicy) ->
     if record.is_group or record.resources_used or _is_bounded(record):
         return False
     if record.last_usage_time == 0:
-        return no_longer_matters(record, policy)
+        return is_like_new(record, policy)
     return record.last_usage_time < cutoff
 
 

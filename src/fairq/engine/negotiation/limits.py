@@ -230,6 +230,6 @@ class Limits(Struct, kw_only=True):
         """Whether the caps permit a match, after *more* was matched without preemption; it notes which one does not."""
         if self.caps is None:
             return True
-        stopping = self.caps.stopping(cost, more, freed)
+        stopping = self.caps.refusing_group(cost, more, freed)
         self.stopped_by = stopping or self.stopped_by
         return stopping is None

@@ -29,10 +29,10 @@ def assign_quotas(tree: Tree, total: float, oversubscription: bool) -> None:
         dynamic = sum(child.config_quota for child in group.children if not child.static)
         for_static = static if oversubscription else min(static, available)
         for_dynamic = max(0.0, available - for_static)
-        of_static, of_dynamic = for_static / (static or 1.0), for_dynamic / max(dynamic, 1.0)
-        given = 0.0
+        static_scale, dynamic_scale = for_static / (static or 1.0), for_dynamic / max(dynamic, 1.0)
+        assigned = 0.0
         for child in group.children:
-            child.subtree_quota = child.config_quota * (of_static if child.static else of_dynamic)
-            given += child.subtree_quota
+            child.subtree_quota = child.config_quota * (static_scale if child.static else dynamic_scale)
+            assigned += child.subtree_quota
         keeps_all = oversubscription and not group.is_root
-        group.quota = available if keeps_all else max(0.0, available - given)
+        group.quota = available if keeps_all else max(0.0, available - assigned)

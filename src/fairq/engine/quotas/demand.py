@@ -25,10 +25,10 @@ from fairq.engine.classad import (
 from fairq.engine.quotas.policy import DemandPolicy
 
 _REQUESTS = {"requestcpus": ("Cpus", 1), "requestmemory": ("Memory", 0), "requestdisk": ("Disk", 0)}
-"""The resources of a slot made for the job, and their defaults."""
+"""For each request of a job: the slot's attribute, and its default."""
 
 _Slot = tuple[tuple[type, float], ...]
-"""A slot made for a job: the type and the value of each of its resources."""
+"""A slot with exactly the resources that a job requests: the type and the value of each."""
 
 
 class IdleDemand:
@@ -38,9 +38,11 @@ class IdleDemand:
         self._policy, self._ads, self._budget = policy, ads, budget
         self._requests = _REQUESTS
         if policy.dominant is not None:
-            others = {f"request{name.lower()}": (name, 0) for name in policy.dominant.resources}
-            self._requests = _REQUESTS | {name: each for name, each in others.items() if name not in _REQUESTS}
-        self._of_shared: dict[int, _Slot] = {}
+            requests = {f"request{name.lower()}": (name, 0) for name in policy.dominant.resources}
+            self._requests = _REQUESTS | {
+                name: slot_attribute for name, slot_attribute in requests.items() if name not in _REQUESTS
+            }
+        self._slots_by_ad: dict[int, _Slot] = {}
         self._weights: dict[_Slot, float] = {}
 
     def of(self, idle: Sequence[JobRange]) -> float:
@@ -49,45 +51,48 @@ class IdleDemand:
         if not self._policy.weighted:
             return float(job_count(idle))
         if job_weight is not None:
-            return sum((self._by_job(job_weight, jobs) for jobs in idle), start=0.0)
-        wanted = [list(self._slots(jobs)) for jobs in idle]
-        self._weigh(slot for of_range in wanted for slot, _ in of_range)
-        return sum((sum(self._weights[slot] * count for slot, count in of_range) for of_range in wanted), start=0.0)
+            return sum((self._weight_by_expression(job_weight, jobs) for jobs in idle), start=0.0)
+        slots_by_range = [list(self._counted_slots(jobs)) for jobs in idle]
+        self._compute_weights(slot for counted_slots in slots_by_range for slot, _ in counted_slots)
+        return sum(
+            (sum(self._weights[slot] * count for slot, count in counted_slots) for counted_slots in slots_by_range),
+            start=0.0,
+        )
 
     def of_resources(self, idle: Sequence[JobRange]) -> NDArray[np.float64]:
-        """Return the weight of each resource that all *idle* jobs request, where weights are dominant."""
+        """Return the summed weight of each resource that *idle* jobs request; the policy must be dominant."""
         assert self._policy.dominant is not None
         counts: Counter[_Slot] = Counter()
         for jobs in idle:
-            for slot, count in self._slots(jobs):
+            for slot, count in self._counted_slots(jobs):
                 counts[slot] += count
-        found = np.zeros(len(self._policy.dominant.resources))
+        weights = np.zeros(len(self._policy.dominant.resources))
         for slot, count in counts.items():
-            found += count * self._policy.dominant.of_request(self._ad(slot))
-        return found
+            weights += count * self._policy.dominant.of_request(self._ad(slot))
+        return weights
 
     def _ad(self, slot: _Slot) -> dict[str, float]:
         names = (name for name, _ in self._requests.values())
         return {name: value for name, (_, value) in zip(names, slot, strict=True)}
 
-    def _by_job(self, job_weight: Expression, jobs: JobRange) -> float:
-        """Return the weight of a range by an expression that is evaluated in the job."""
-        found = 0.0
-        for job, count in self._jobs(jobs):
-            weight = self._evaluated(job_weight, job)
-            found += self._counted(float(weight) if _is_number(weight) else math.nan, self._slot(job)) * count
-        return found
+    def _weight_by_expression(self, job_weight: Expression, jobs: JobRange) -> float:
+        """Return the summed weight of a range by *job_weight*, which is evaluated in each job."""
+        total = 0.0
+        for job, count in self._counted_ads(jobs):
+            weight = self._evaluate(job_weight, job)
+            total += self._valid_weight(float(weight) if _is_number(weight) else math.nan, self._slot(job)) * count
+        return total
 
-    def _slots(self, jobs: JobRange) -> Iterator[tuple[_Slot, int]]:
-        """Yield the slots made for the jobs of a range, each with the number of its jobs."""
-        if self._change_requests(jobs.own) or self._change_requests(jobs.template):
-            yield from ((self._slot(job), count) for job, count in self._jobs(jobs))
+    def _counted_slots(self, jobs: JobRange) -> Iterator[tuple[_Slot, int]]:
+        """Yield the slots that the jobs of a range request, each with the number of its jobs."""
+        if self._changes_requests(jobs.own) or self._changes_requests(jobs.template):
+            yield from ((self._slot(job), count) for job, count in self._counted_ads(jobs))
             return
-        if jobs.ad_id not in self._of_shared:
-            self._of_shared[jobs.ad_id] = self._slot(self._ads[jobs.ad_id])
-        yield self._of_shared[jobs.ad_id], len(jobs)
+        if jobs.ad_id not in self._slots_by_ad:
+            self._slots_by_ad[jobs.ad_id] = self._slot(self._ads[jobs.ad_id])
+        yield self._slots_by_ad[jobs.ad_id], len(jobs)
 
-    def _jobs(self, jobs: JobRange) -> Iterator[tuple[Ad, int]]:
+    def _counted_ads(self, jobs: JobRange) -> Iterator[tuple[Ad, int]]:
         """Yield the ads of a range, each with the number of jobs that have it."""
         shared = self._ads[jobs.ad_id]
         if not jobs.template:
@@ -99,34 +104,36 @@ class IdleDemand:
         slot: dict[str, float] = dict(self._requests.values())
         for name, value in job.items():
             if name.lower() in self._requests:
-                number = value if _is_number(value) else self._evaluated(expression_of(value), job)
+                number = value if _is_number(value) else self._evaluate(expression_of(value), job)
                 if _is_number(number):
                     slot[self._requests[name.lower()][0]] = number
         return tuple((type(value), value) for value in slot.values())
 
-    def _weigh(self, slots: Iterable[_Slot]) -> None:
-        """Find the weights of slots by SLOT_WEIGHT, which is evaluated once for all of them, or dominant ones."""
-        new = [slot for slot in dict.fromkeys(slots) if slot not in self._weights]
-        if not new:
+    def _compute_weights(self, slots: Iterable[_Slot]) -> None:
+        """Store the weights of *slots*: SLOT_WEIGHT, evaluated for all at once, or the largest share of a resource."""
+        new_slots = [slot for slot in dict.fromkeys(slots) if slot not in self._weights]
+        if not new_slots:
             return
-        ads = [self._ad(slot) for slot in new]
+        ads = [self._ad(slot) for slot in new_slots]
         if self._policy.dominant is None:
             columns = AdColumns(ads, budget=self._budget)
             weights = evaluate_in_columns(self._policy.slot_weight, columns, {}).as_rank(math.nan).tolist()
         else:
             weights = [float(self._policy.dominant.of_request(ad).max()) for ad in ads]
-        self._weights |= {slot: self._counted(weight, slot) for slot, weight in zip(new, weights, strict=True)}
+        self._weights |= {
+            slot: self._valid_weight(weight, slot) for slot, weight in zip(new_slots, weights, strict=True)
+        }
 
-    def _counted(self, weight: float, slot: _Slot) -> float:
-        """Return a weight as it counts; what is no number, or negative, counts as the cores of the *slot*."""
+    def _valid_weight(self, weight: float, slot: _Slot) -> float:
+        """Return *weight*, truncated if the policy says so; if it is negative or not a number, the cores of *slot*."""
         (_, cores), *_ = slot
         valid = weight if weight >= 0 else cores
         return float(int(valid) if self._policy.whole else valid)
 
-    def _evaluated(self, expression: Expression, job: Ad) -> Any:
+    def _evaluate(self, expression: Expression, job: Ad) -> Any:
         return evaluate_scalar(expression, job, budget=self._budget)
 
-    def _change_requests(self, overlay: Ad | None) -> bool:
+    def _changes_requests(self, overlay: Ad | None) -> bool:
         return bool(overlay) and any(name.lower() in self._requests for name in overlay or ())
 
 

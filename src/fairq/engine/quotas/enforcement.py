@@ -9,7 +9,7 @@ from msgspec import Struct
 from fairq.engine.quotas.tree import QuotaGroup
 
 Freed = Sequence[tuple[int, float]]
-"""What a match preempts: the number of the holder's group, and the slot weight, of each slot."""
+"""For each slot that a match preempts: the number of the holder's group, and the slot weight."""
 
 
 def enforce_caps(
@@ -17,24 +17,24 @@ def enforce_caps(
 ) -> tuple[float, QuotaGroup | None]:
     """Lower *limit* so that no group above that accepts no surplus exceeds its quota.
 
-    The increase above *usage* must fit into the rest of the quota of each of these groups; *subtree_usage* is their
+    The increase above *usage* must fit into the unused quota of each of these groups; *subtree_usage* returns their
     current use. With *scaled*, a static quota counts as scaled down to the pool, otherwise as configured. Return the
-    limit, and the group that lowered it last, None if none did.
+    limit, and the group that lowered it last, or None.
     """
-    more = limit - usage
+    increase = limit - usage
     limiting_group = None
     for above in group.up():
         if above.accept_surplus:
             continue
         cap = above.config_quota if above.static and not scaled else above.subtree_quota
-        left = max(0.0, cap - subtree_usage(above))
-        if left < more:
-            more, limiting_group = left, above
-    return more + usage, limiting_group
+        available = max(0.0, cap - subtree_usage(above))
+        if available < increase:
+            increase, limiting_group = available, above
+    return increase + usage, limiting_group
 
 
 def rounding(weight: float) -> float:
-    """Return how far a match of *weight* may pass a quota: a fraction of a slot is rounded to the nearest whole one."""
+    """Return by how much a match of *weight* may exceed a quota: a fraction of a slot is rounded to the nearest one."""
     return min(0.5, weight / 2)
 
 
@@ -53,31 +53,31 @@ class Cap(Struct, frozen=True):
     used: Callable[[], float]
     holders: frozenset[int]
 
-    def permits(self, weight: float, more: float, freed: Freed, tolerance: float) -> bool:
-        """Whether a match of *weight* may be made after *more* was matched; see `Caps.stopping`."""
-        given_back = sum(part for holder, part in freed if holder in self.holders)
-        return self.used() + more - given_back + weight <= self.quota + rounding(weight) + tolerance
+    def permits(self, weight: float, matched: float, freed: Freed, tolerance: float) -> bool:
+        """Return whether a match of *weight* may be made; arguments as in `Caps.refusing_group`."""
+        freed_weight = sum(slot_weight for holder, slot_weight in freed if holder in self.holders)
+        return self.used() + matched - freed_weight + weight <= self.quota + rounding(weight) + tolerance
 
 
 class Caps:
-    """All caps on the matches of one group's turn: each match must keep to every one. *tolerance* is in slot weight."""
+    """All caps on the matches of one group's turn: a match must respect each, within *tolerance* (slot weight)."""
 
     def __init__(self, caps: Sequence[Cap], tolerance: float) -> None:
         self._caps = caps
         self._tolerance = tolerance
 
-    def stopping(self, weight: float, more: float = 0.0, freed: Freed = ()) -> str | None:
-        """The group whose cap does not permit a match of *weight*; None: there is none.
+    def refusing_group(self, weight: float, matched: float = 0.0, freed: Freed = ()) -> str | None:
+        """Return the first group whose cap forbids a match of *weight*, None if no cap does.
 
-        *more* was matched since use was counted, without preemption.
+        *matched* is the weight matched since use was counted, without preemption. *freed* is what the match preempts.
         """
-        stopping = (cap.group for cap in self._caps if not cap.permits(weight, more, freed, self._tolerance))
-        return next(stopping, None)
+        refusing_groups = (cap.group for cap in self._caps if not cap.permits(weight, matched, freed, self._tolerance))
+        return next(refusing_groups, None)
 
 
 def hard_caps(group: QuotaGroup, *, strict: bool) -> list[QuotaGroup]:
-    """Return the groups whose quota caps the use of their subtree, among *group* and those above it.
+    """Return the groups, among *group* and those above it, that accept no surplus: their quota caps their subtree.
 
-    They accept no surplus. Unless *strict*, groups above do not count.
+    Unless *strict*, the groups above are not considered.
     """
-    return [each for each in (group.up() if strict else [group]) if not each.accept_surplus]
+    return [capped for capped in (group.up() if strict else [group]) if not capped.accept_surplus]

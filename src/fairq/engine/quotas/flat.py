@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from fairq.engine.accounting.identity import ROOT_GROUP
-from fairq.engine.quotas.order import percent_of_quota_used, strict_place
+from fairq.engine.quotas.order import percent_of_quota_used, strict_priority_key
 from fairq.engine.quotas.policy import GroupQuota
 from fairq.engine.quotas.record import GroupTurn, SkipReason
 from fairq.engine.quotas.rounds import GroupEvent, GroupPie, GroupUse, PassedOver, PoolTerms, Rounding
@@ -20,26 +20,26 @@ LONGEST_NAME = 40
 def build_flat(configured: Iterable[GroupQuota]) -> Tree:
     """Return the groups as children of ``<none>``, none below them.
 
-    Names are at most 40 characters long. A group without a quota, or of quota 0, is left out: its members negotiate
+    Names are at most 40 characters long. A group without a quota, or with quota 0, is left out: its members negotiate
     with all other submitters.
     """
     usable, problems = [], []
     for group in configured:
-        kind = None
+        problem = None
         if "." in group.name:
-            kind = ProblemKind.NESTED
+            problem = ProblemKind.NESTED
         elif len(group.name) > LONGEST_NAME:
-            kind = ProblemKind.LONG_NAME
+            problem = ProblemKind.LONG_NAME
         elif not (group.quota if group.quota is not None else group.quota_dynamic):
-            kind = ProblemKind.NO_QUOTA
-        if kind is None:
+            problem = ProblemKind.NO_QUOTA
+        if problem is None:
             usable.append(group)
         else:
-            problems.append(Problem(group.name, kind, ignored=True))
+            problems.append(Problem(group.name, problem, ignored=True))
     tree = build_tree(usable)
     tree.problems += problems
-    for entry in tree.groups[1:]:
-        entry.accept_surplus = False
+    for group_ in tree.groups[1:]:
+        group_.accept_surplus = False
     return tree
 
 
@@ -49,13 +49,13 @@ def assign_flat(tree: Tree, total: float) -> None:
     A static quota is used as configured, whatever the size of the pool; a fraction gives whole slots. The rest of the
     pool is for all other submitters.
     """
-    covered = 0.0
+    assigned = 0.0
     for group in tree.groups[1:]:
         quota = group.config_quota if group.static else float(int(group.config_quota * total))
         group.quota = group.subtree_quota = quota
-        covered += quota
+        assigned += quota
     tree.root.subtree_quota = total
-    tree.root.quota = max(0.0, total - covered)
+    tree.root.quota = max(0.0, total - assigned)
 
 
 class FlatTurns:
@@ -83,34 +83,36 @@ class FlatTurns:
         root.usage = self._use.used(root)
         root.allocated = self._terms.total
         pies: list[GroupPie] = []
-        for group in sorted(groups, key=self._place):
+        for group in sorted(groups, key=self._sort_key):
             for event in self._turn(group):
                 if isinstance(event, GroupPie):
                     pies.append(event)
                 yield event
         yield Rounding(pies)
-        self._note(root, percent_of_quota_used(root.usage, root.quota), limit=self._terms.total, stopped_by=ROOT_GROUP)
+        self._record_turn(
+            root, percent_of_quota_used(root.usage, root.quota), limit=self._terms.total, stopped_by=ROOT_GROUP
+        )
         yield GroupPie(root, None, False, root)
 
-    def _place(self, group: QuotaGroup) -> tuple[float | str, ...]:
-        """Less is earlier: by use, and with strict priority quotas beyond the pool first, the larger one of equals."""
+    def _sort_key(self, group: QuotaGroup) -> tuple[float | str, ...]:
+        """Return the sort key: the percentage used; with strict priority, quotas beyond the pool come first."""
         used = percent_of_quota_used(group.usage, group.quota)
         if not self._strict_priority:
             return (used,)
-        return (*strict_place(group, self._terms.total), used, -group.quota, group.name.lower())
+        return (*strict_priority_key(group, self._terms.total), used, -group.quota, group.name.lower())
 
     def _turn(self, group: QuotaGroup) -> Iterator[GroupPie | PassedOver]:
         key = percent_of_quota_used(group.usage, group.quota)
         if group.usage >= group.quota and not self._terms.consider_preemption:
-            self._note(group, key, skipped=SkipReason.FLAT_QUOTA_IN_USE)
+            self._record_turn(group, key, skipped=SkipReason.FLAT_QUOTA_IN_USE)
             yield PassedOver(group, group)
         elif not self._use.has_submitters(group):
-            self._note(group, key, skipped=SkipReason.NO_SUBMITTERS)
+            self._record_turn(group, key, skipped=SkipReason.NO_SUBMITTERS)
         else:
-            self._note(group, key, limit=group.quota, stopped_by=group.name)
+            self._record_turn(group, key, limit=group.quota, stopped_by=group.name)
             yield GroupPie(group, group.quota, True, group)
 
-    def _note(
+    def _record_turn(
         self,
         group: QuotaGroup,
         key: float,

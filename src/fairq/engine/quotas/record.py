@@ -42,8 +42,8 @@ class GroupFigures(Struct, frozen=True):
     """One group over the whole cycle, in slot weight.
 
     *quota*, *allocated* and *sort_key* are those of the last round. *requested* is the demand at the start.
-    *used_before*, *used_after* are of the group's own submitters, *subtree_used* of all below it too, after
-    the cycle. *surplus* is the allocation above the quota, *submitters* their number.
+    *used_before* and *used_after* are the use of the group's own submitters before and after the cycle, *subtree_used*
+    that of the whole subtree after it. *surplus* is the allocation above the quota, *submitters* a number.
     """
 
     group: str
@@ -74,7 +74,7 @@ def figures(
     sort_key: float,
     submitters: int,
 ) -> GroupFigures:
-    """Return the figures of *group* as they stand."""
+    """Return the current figures of *group*, with the given ones of the cycle."""
     return GroupFigures(
         group=group.name,
         parent=None if group.parent is None else group.parent.name,

@@ -21,18 +21,18 @@ from fairq.engine.quotas.surplus import share_fairly
 from fairq.engine.quotas.tree import QuotaGroup, Tree
 from fairq.engine.weights import rounded
 
-NOTHING = -(2.0**31)
-"""The integer value of not-a-number on the machines that HTCondor runs on."""
+NAN_AS_INTEGER = -(2.0**31)
+"""The integer that not-a-number becomes on the machines that HTCondor runs on."""
 
 
 class GroupUse(Protocol):
-    """The current use of groups, and whether any of their submitters wants more."""
+    """The current use of groups, and whether any of their submitters still takes part."""
 
     def used(self, group: QuotaGroup) -> float:
         """Slot weight that the group's own submitters use now."""
 
     def subtree_used(self, group: QuotaGroup) -> float:
-        """The same of the group and all below it."""
+        """Slot weight that the group and all groups below it use now."""
 
     def has_submitters(self, group: QuotaGroup) -> bool:
         """Whether any submitter of the group still takes part."""
@@ -46,7 +46,7 @@ class GroupPie(Struct, frozen=True):
         limit: the maximum of the pie in slot weight; None: no maximum.
         charged: whether the group's use counts against the limit.
         limiting_group: the group whose quota it is.
-        again: whether other groups had turns before and left a rest.
+        again: whether this is a later round, over what the groups left in the first one.
     """
 
     group: QuotaGroup
@@ -74,7 +74,7 @@ GroupEvent = GroupPie | PassedOver | Rounding
 
 
 class PoolTerms(Struct, frozen=True):
-    """Further terms of the rounds of a cycle.
+    """The pool and the settings of a cycle that the rounds depend on.
 
     Args:
         total: the size of the pool, in slot weight.
@@ -82,7 +82,7 @@ class PoolTerms(Struct, frozen=True):
         consider_preemption: groups at their allocation also negotiate.
         use_slot_weights: otherwise every slot counts 1, and quotas come in whole slots.
         std_sort: groups with equal keys are in the order of ``std::sort``.
-        budget: of evaluation.
+        budget: limits the evaluation of the sort expression.
     """
 
     total: float
@@ -96,8 +96,8 @@ class PoolTerms(Struct, frozen=True):
 class AllocationRounds:
     """Allocates quota, and yields the turns of groups, round by round.
 
-    *tree* has its quotas assigned, and each group's `demand`; `turns` are all turns in order, `rounds` how
-    many rounds it took, and `keys` the order of the last one, by group name.
+    The groups of *tree* have their quota and `demand`. `turns` are all turns in order, `rounds` is the number of
+    rounds so far, and `keys` has the sort keys of the last round by group name.
     """
 
     def __init__(self, tree: Tree, policy: QuotaPolicy, terms: PoolTerms, use: GroupUse) -> None:
@@ -112,9 +112,9 @@ class AllocationRounds:
         self.keys: dict[str, float] = {}
 
     def run(self) -> Iterator[GroupEvent]:
-        """Run the rounds and yield each turn, so that its pie is divided.
+        """Run the rounds and yield each turn; the caller divides its pie before the rounds continue.
 
-        Afterwards, `round_robin_time` is *now* for groups that need not come first.
+        Afterwards, `round_robin_time` is now for groups that were served or have no unmet demand.
         """
         groups = self._tree.groups
         for group in groups:
@@ -138,7 +138,7 @@ class AllocationRounds:
                 group.round_robin_time = self._terms.now
 
     def _wants_surplus(self, group: QuotaGroup) -> bool:
-        """Whether a group that has less than its allocation would use more: the rest of it is less than a slot."""
+        """Return whether a group below its allocation would use more: what is left of it is less than a slot."""
         return self._policy.hard_caps and group.accept_surplus and self._use.has_submitters(group)
 
     def _allocate(self) -> None:
@@ -153,44 +153,46 @@ class AllocationRounds:
 
     def _negotiate(self) -> Iterator[GroupEvent]:
         tree, rate = self._tree, self._policy.round_robin_rate
-        largest = 0.0
+        largest_gap = 0.0
         for group in tree.groups:
             target = group.allocated if self._any_surplus else group.quota
-            largest = max(largest, target - group.usage)
+            largest_gap = max(largest_gap, target - group.usage)
         keys = sort_keys(tree, self._policy.sort_expression, self._terms.now, self._terms.budget)
         shown = (LAST if math.isnan(key) else key for key in keys)
         self.keys = {group.name: key for group, key in zip(tree.groups, shown, strict=True)}
         pool = self._terms.total if self._policy.strict_priority else None
         order = negotiation_order(tree, keys, self._terms.std_sort, pool)
-        step, reach, pies = 0, 0.0, list[GroupPie]()
+        step, progress, pies = 0, 0.0, list[GroupPie]()
         while True:
             step += 1
-            reach = min(reach + rate, largest)
-            rounds_up = self.rounds == 1 and reach >= largest
+            progress = min(progress + rate, largest_gap)
+            rounds_up = self.rounds == 1 and progress >= largest_gap
             for group in order:
                 if rounds_up and group.is_root and tree.regroups:
-                    # What is left after that is for all.
+                    # The root's pie comes last, and may hold whatever the groups left.
                     yield Rounding(pies)
-                for event in self._turn(group, step, reach, largest):
+                for event in self._turn(group, step, progress, largest_gap):
                     if rounds_up and isinstance(event, GroupPie):
                         pies.append(event)
                     yield event
-            if reach >= largest:
+            if progress >= largest_gap:
                 break
         if rounds_up and not tree.regroups:
             yield Rounding(pies)
 
-    def _turn(self, group: QuotaGroup, step: int, reach: float, largest: float) -> Iterator[GroupPie | PassedOver]:
-        skipped = self._why_not(group)
+    def _turn(
+        self, group: QuotaGroup, step: int, progress: float, largest_gap: float
+    ) -> Iterator[GroupPie | PassedOver]:
+        skipped = self._skip_reason(group)
         if skipped is not None:
-            self._note(group, step, skipped=skipped)
+            self._record_turn(group, step, skipped=skipped)
             if skipped is not SkipReason.NO_SUBMITTERS:
                 yield PassedOver(group, group.limiting_group())
             return
-        limit, limiting_group = self._limit(group, reach, largest)
-        handed_out = self._whole(limit)
+        limit, limiting_group = self._limit(group, progress, largest_gap)
+        handed_out = self._truncated(limit)
         charged = not (group.is_root and self._tree.regroups)
-        self._note(
+        self._record_turn(
             group,
             step,
             limit=None if math.isnan(limit) else limit,
@@ -199,21 +201,21 @@ class AllocationRounds:
         )
         yield GroupPie(group, handed_out, charged, limiting_group, again=self.rounds > 1)
 
-    def _why_not(self, group: QuotaGroup) -> SkipReason | None:
-        """Why a group is passed over; None: it is not."""
+    def _skip_reason(self, group: QuotaGroup) -> SkipReason | None:
+        """Return why a group is skipped, None if it is not."""
         if group.allocated <= 0:
             return SkipReason.NOTHING_ALLOCATED
         if group.usage >= group.allocated and not self._terms.consider_preemption:
             return SkipReason.QUOTA_IN_USE
         return None if self._use.has_submitters(group) else SkipReason.NO_SUBMITTERS
 
-    def _limit(self, group: QuotaGroup, reach: float, largest: float) -> tuple[float, QuotaGroup]:
-        """The limit of a group, current use included, and the group whose quota sets it."""
+    def _limit(self, group: QuotaGroup, progress: float, largest_gap: float) -> tuple[float, QuotaGroup]:
+        """Return the limit of a group, current use included, and the group whose quota sets it."""
         target = max(group.allocated, group.quota)
         missing = max(0.0, target - group.usage)
         limit = target
         if missing > 0:
-            limit = group.usage + missing * self._part(reach, largest)
+            limit = group.usage + missing * self._fraction(progress, largest_gap)
         if math.isnan(limit):
             return limit, group.limiting_group()
         limit = min(limit, target)
@@ -226,21 +228,21 @@ class AllocationRounds:
             limit, limiting_group = enforce_caps(group, limit, usage, self._use.subtree_used, scaled=scaled)
         return limit, limiting_group or group.limiting_group()
 
-    def _part(self, reach: float, largest: float) -> float:
-        """The part of its missing allocation that a group may get in this step.
+    def _fraction(self, progress: float, largest_gap: float) -> float:
+        """Return the fraction of its missing allocation that a group may get in this step.
 
-        Zero of zero is all of it; with integer limits it is not a number.
+        If no group misses anything it is 1, or not-a-number with integer limits.
         """
-        if largest > 0:
-            return reach / largest
+        if largest_gap > 0:
+            return progress / largest_gap
         return math.nan if self._policy.integer_limits else 1.0
 
-    def _whole(self, limit: float) -> float:
+    def _truncated(self, limit: float) -> float:
         if not self._policy.integer_limits:
             return rounded(limit)
-        return NOTHING if math.isnan(limit) else float(int(limit))
+        return NAN_AS_INTEGER if math.isnan(limit) else float(int(limit))
 
-    def _note(self, group: QuotaGroup, step: int, **what: Any) -> None:
+    def _record_turn(self, group: QuotaGroup, step: int, **outcome: Any) -> None:
         self.turns.append(
             GroupTurn(
                 self.rounds,
@@ -250,6 +252,6 @@ class AllocationRounds:
                 group.allocated,
                 group.usage,
                 self.keys[group.name],
-                **what,
+                **outcome,
             )
         )

@@ -14,8 +14,9 @@ from fairq.engine.quotas.tree import QuotaGroup, Tree
 def share_fairly(tree: Tree) -> float:
     """Set `allocated` of every group from `quota` and `requested`, and return the unused quota.
 
-    Every group first gets its request from its own quota. The rest is offered to its siblings and its parent, then to
-    groups above. Groups that accept no surplus are skipped with their subtrees. `requested` keeps the unmet demand.
+    Every group first gets its request from its own quota. The unused quota is offered to its siblings and its parent,
+    then to groups above. Groups that accept no surplus are skipped with their subtrees. `requested` keeps the unmet
+    demand.
     """
     unused: dict[str, float] = {}
     for group in reversed(tree.groups):
@@ -32,39 +33,39 @@ def share_fairly(tree: Tree) -> float:
 
 
 def _allocate(top: QuotaGroup, surplus: float) -> float:
-    """Allocate *surplus* to the subtree of *top*; return the rest."""
-    left = 0.0
+    """Allocate *surplus* to the subtree of *top*; return what is not allocated."""
+    unallocated = 0.0
     pending = [(top, surplus)]
     while pending:
         group, surplus = pending.pop()
-        rest, shares = _split(group, surplus)
+        remainder, shares = _split(group, surplus)
         if group is top:
-            left = rest
+            unallocated = remainder
         pending += ((child, share) for child, share in zip(group.children, shares, strict=False) if share > 0)
-    return left
+    return unallocated
 
 
 def _split(group: QuotaGroup, surplus: float) -> tuple[float, list[float]]:
     """Split *surplus* among the children of *group* and, last, the group's own submitters.
 
-    Return the rest and the shares of the children.
+    Return what remains and the shares of the children.
     """
     if surplus <= 0:
         return 0.0, []
     total = group.subtree_requested
     if total <= 0:
         return surplus, []
-    wants = [child.subtree_requested if child.accept_surplus else 0.0 for child in group.children]
-    wants.append(group.requested)
+    demands = [child.subtree_requested if child.accept_surplus else 0.0 for child in group.children]
+    demands.append(group.requested)
     if surplus >= total:
-        shares = [max(0.0, want) for want in wants]
+        shares = [max(0.0, demand) for demand in demands]
         surplus -= total
         group.subtree_requested = 0.0
     else:
-        shares = [0.0] * len(wants)
+        shares = [0.0] * len(demands)
         quotas = [*(child.subtree_quota for child in group.children), group.quota]
-        total, surplus = _deal(wants, quotas, shares, total, surplus)
-        total, surplus = _deal(wants, [1.0] * len(wants), shares, total, surplus)
+        total, surplus = _deal(demands, quotas, shares, total, surplus)
+        total, surplus = _deal(demands, [1.0] * len(demands), shares, total, surplus)
         group.subtree_requested = total
     own = shares.pop()
     group.allocated += own
@@ -73,25 +74,25 @@ def _split(group: QuotaGroup, surplus: float) -> tuple[float, list[float]]:
 
 
 def _deal(
-    wants: list[float], weights: Sequence[float], shares: list[float], total: float, surplus: float
+    demands: list[float], weights: Sequence[float], shares: list[float], total: float, surplus: float
 ) -> tuple[float, float]:
-    """Add to *shares* in proportion to *weights*, at most each demand; return *total* demand and surplus left."""
+    """Add to *shares* in proportion to *weights*, at most each demand; return unmet demand and remaining surplus."""
     while surplus > 0:
-        wanting = [at for at, want in enumerate(wants) if want > 0]
-        normal = 0.0
-        for at in wanting:
-            normal += weights[at]
-        if normal <= 0:
+        claimants = [index for index, demand in enumerate(demands) if demand > 0]
+        total_weight = 0.0
+        for index in claimants:
+            total_weight += weights[index]
+        if total_weight <= 0:
             break
         capped = False
         dealt = 0.0
-        for at in wanting:
-            share = surplus * (weights[at] / normal)
-            if share > wants[at]:
-                share = wants[at]
+        for index in claimants:
+            share = surplus * (weights[index] / total_weight)
+            if share > demands[index]:
+                share = demands[index]
                 capped = True
-            shares[at] += share
-            wants[at] -= share
+            shares[index] += share
+            demands[index] -= share
             dealt += share
         surplus -= dealt
         total -= dealt

@@ -25,15 +25,15 @@ class QuotaGroup(Struct, eq=False):
     All figures are in slot weight.
 
     Args:
-        name: as configured; that of the root is ``<none>``.
+        name: as configured; the root is called ``<none>``.
         config_quota: the quota configured, a fraction of the parent's unless *static*.
         accept_surplus, autoregroup: as configured; the root always accepts surplus.
         quota: quota of the group itself. *subtree_quota*: quota with all groups below.
         demand: demand of its own submitters. *usage*: their use at the start of the round.
-        requested: demand that is not allocated yet. *allocated*: quota in use and surplus given.
-        subtree_requested: the same of the subtree, as far as it may be given surplus.
-        round_robin_time: when it last got a remainder; the longest ago comes first.
-        served: it got one in the last round.
+        requested: demand that is not allocated yet. *allocated*: own quota and surplus allocated to it.
+        subtree_requested: `requested` of the group and of the subgroups that accept surplus.
+        round_robin_time: when it last got a remainder; the group that waited longest comes first.
+        served: whether it got a remainder in the last round.
     """
 
     name: str
@@ -79,9 +79,9 @@ class QuotaGroup(Struct, eq=False):
             group = group.parent
 
     def limiting_group(self) -> QuotaGroup:
-        """The group that limits this one: the nearest group above that accepts no surplus.
+        """Return the group that limits this one: itself or the nearest group above, whichever accepts no surplus.
 
-        It is the group itself if all accept surplus: then there is no more to allocate.
+        If all accept surplus it is the group itself: then there is no more to allocate.
         """
         return next((group for group in self.up() if not group.accept_surplus), self)
 
@@ -98,7 +98,7 @@ class ProblemKind(StrEnum):
 
 
 class Problem(Struct, frozen=True):
-    """A problem of *group*; *ignored*: the group is left out. `fairq.steps.quotas.sentences` has the words."""
+    """A problem of *group*; *ignored*: the group is left out. `fairq.steps.quotas.sentences` formats it."""
 
     group: str
     kind: ProblemKind
@@ -131,38 +131,38 @@ class Tree:
 
 
 def build_tree(configured: Iterable[GroupQuota], *, regroups: bool = False) -> Tree:
-    """Build the tree of the *configured* groups, given in any order; *regroups*: as if any of them had autoregroup.
+    """Build the tree of the *configured* groups, in any order; *regroups*: as if a group had autoregroup.
 
     Siblings are in alphabetical order, ignoring case. A group whose parent is missing, that is
     configured twice or is called ``<none>`` is left out; one without a quota has a quota of 0.
     """
     root = QuotaGroup(ROOT_GROUP, accept_surplus=True)
-    known = {"": root}
+    entries = {"": root}
     problems = []
     for group in sorted(configured, key=lambda group: group.name.lower()):
         name = group.name.lower()
-        parent = known.get(name.rpartition(".")[0])
-        refused = _refusal(name, parent, known)
-        if refused is not None:
-            problems.append(Problem(group.name, refused, ignored=True))
+        parent = entries.get(name.rpartition(".")[0])
+        problem = _problem_kind(name, parent, entries)
+        if problem is not None:
+            problems.append(Problem(group.name, problem, ignored=True))
             continue
         assert parent is not None
         if group.quota is None and group.quota_dynamic is None:
             problems.append(Problem(group.name, ProblemKind.NO_QUOTA, ignored=False))
-        known[name] = _entry(group, parent)
+        entries[name] = _add_group(group, parent)
     root.autoregroup |= regroups
     return Tree(root, problems)
 
 
-def _refusal(name: str, parent: QuotaGroup | None, known: dict[str, QuotaGroup]) -> ProblemKind | None:
+def _problem_kind(name: str, parent: QuotaGroup | None, entries: dict[str, QuotaGroup]) -> ProblemKind | None:
     if name == ROOT_GROUP:
         return ProblemKind.RESERVED
-    if name in known:
+    if name in entries:
         return ProblemKind.DUPLICATE
     return ProblemKind.ORPHAN if parent is None else None
 
 
-def _entry(group: GroupQuota, parent: QuotaGroup) -> QuotaGroup:
+def _add_group(group: GroupQuota, parent: QuotaGroup) -> QuotaGroup:
     static = group.quota is not None
     entry = QuotaGroup(
         group.name,

@@ -35,8 +35,8 @@ class ClaimedAds(OverlaidAds):
     ) -> None:
         self.base = base
         self._held, self._rows, self._places, self._now = held, rows, places, now
-        used, self._terms = np.unique(held.terms[places], return_inverse=True)
-        self._alike = [held.alike[number] for number in used.tolist()]
+        used, self._terms = np.unique(held.codes[places], return_inverse=True)
+        self._alike = [held.distinct[number] for number in used.tolist()]
         # A value of an attribute for each of the terms: that of JobId alone is each claim's own.
         told = {name: of(self._alike, now) for name, of in {**ALWAYS, **IF_KNOWN}.items() if name != "JobId"}
         known = (name for name in IF_KNOWN if any(value is not None for value in told[name]))

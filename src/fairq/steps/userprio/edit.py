@@ -20,7 +20,7 @@ from fairq.engine.accounting.leases import (
     expire_leases,
     grant_lease,
     lease_of,
-    set_for_good,
+    set_permanently,
 )
 from fairq.engine.accounting.removal import idle_since
 from fairq.errors.base import InvalidNameError, InvalidNumberError
@@ -129,7 +129,7 @@ class Editor:
             if what is Leasable.FACTOR and record.priority_factor is None:
                 record.priority_factor = resolve_factor(record.name, self._policy)
             if seconds is None:
-                set_for_good(record, what, value)
+                set_permanently(record, what, value)
             else:
                 grant_lease(record, what, value, seconds, self._actor.time)
 

@@ -18,7 +18,7 @@ from fairq.common.records import AccountingRecord, Actor, Change
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.factors import MINIMUM_FACTOR
 from fairq.engine.accounting.identity import ROOT_GROUP, is_group_name
-from fairq.engine.accounting.leases import Leasable, expire_leases, set_for_good
+from fairq.engine.accounting.leases import Leasable, expire_leases, set_permanently
 from fairq.engine.accounting.priority import MINIMUM_PRIORITY, real_priority
 from fairq.engine.negotiation.pool import pie_of
 from fairq.engine.simulation.longrun import factors_for, long_run_use
@@ -280,7 +280,7 @@ def _store(path: Path, settings: Settings, actor: Actor, factors: Mapping[str, f
             record = submitters.load(state, name) or AccountingRecord(name)
             expire_leases([record], actor.time)
             before: Any = accounting_ad(record, policy, 0)["PriorityFactor"]
-            set_for_good(record, Leasable.FACTOR, factor)
+            set_permanently(record, Leasable.FACTOR, factor)
             records.append(record)
             changes.append(Change(name, {"PriorityFactor": before}, {"PriorityFactor": factor}))
         submitters.store(state, records)
