@@ -45,10 +45,10 @@ class ShareMeter:
         self.used = np.zeros(size)
         self.waiting = np.zeros(size)
         """Slot weight in use (`used`) and wanted by waiting jobs (`waiting`); the caller updates both."""
-        self._held = np.zeros(size)
+        self._used_before = np.zeros(size)
         self._entitled_now = np.zeros(size)
         self._backlogged = np.zeros(size, np.bool_)
-        self._early = np.zeros(size)
+        self._ended_early = np.zeros(size)
         self._allocated: Mapping[str, float] = {}
         self._groups: dict[str, NDArray[np.intp]] = {}
         for group in sorted({party.group for party in parties}):
@@ -64,34 +64,34 @@ class ShareMeter:
     def ended(self, party: int, weight: float, early: int) -> None:
         """Count a job that ended *early* seconds before the next call of `moment`."""
         self.used[party] -= weight
-        self._early[party] += weight * early
+        self._ended_early[party] += weight * early
 
     def moment(self, now: int) -> None:
         """Integrate up to *now*; the current counts apply from then on."""
         if now > self._now:
             self._integrate(now)
-        self._held = self.used.copy()
+        self._used_before = self.used.copy()
         self._backlogged = self.waiting > 0
         self._entitled_now = self._divide()
-        self._early[:] = 0.0
+        self._ended_early[:] = 0.0
         self._now = now
 
     def _integrate(self, now: int) -> None:
         span = now - self._now
-        used = np.maximum(self._held - self._early / span, 0.0)
-        at = self._now
-        while at < now:
-            number = (at - self._start) // self._window
-            while len(self._entitled) <= number:
+        used = np.maximum(self._used_before - self._ended_early / span, 0.0)
+        begin = self._now
+        while begin < now:
+            window = (begin - self._start) // self._window
+            while len(self._entitled) <= window:
                 self._entitled.append(np.zeros(len(self.parties)))
                 self._delivered.append(np.zeros(len(self.parties)))
                 self._busy.append(0.0)
-            end = min(now, self._start + (number + 1) * self._window)
-            seconds = end - at
-            self._entitled[number] += np.where(self._backlogged, self._entitled_now, 0.0) * seconds
-            self._delivered[number] += np.where(self._backlogged, used, 0.0) * seconds
-            self._busy[number] += float(used.sum()) * seconds
-            at = end
+            end = min(now, self._start + (window + 1) * self._window)
+            seconds = end - begin
+            self._entitled[window] += np.where(self._backlogged, self._entitled_now, 0.0) * seconds
+            self._delivered[window] += np.where(self._backlogged, used, 0.0) * seconds
+            self._busy[window] += float(used.sum()) * seconds
+            begin = end
 
     def _divide(self) -> NDArray[np.float64]:
         demand = self.used + self.waiting
@@ -136,10 +136,10 @@ def jain_index(entitled: NDArray[np.float64], delivered: NDArray[np.float64]) ->
     The index covers these n parties and lies between 1/n and 1. It is 1 if all got the same fraction of their
     entitlement, and None without such parties.
     """
-    some = entitled >= HOUR
-    count = int(np.count_nonzero(some))
+    entitled_parties = entitled >= HOUR
+    count = int(np.count_nonzero(entitled_parties))
     if not count:
         return None, 0
-    ratio = delivered[some] / entitled[some]
+    ratio = delivered[entitled_parties] / entitled[entitled_parties]
     squares = float((ratio**2).sum())
     return (float(ratio.sum()) ** 2 / (count * squares) if squares else 1.0), count

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-Whole = NDArray[np.int64]
-Real = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Reals = NDArray[np.float64]
 
 
 class Journal:
@@ -21,13 +21,13 @@ class Journal:
 
     def __init__(self, submit: Sequence[int], run: Sequence[int]) -> None:
         size = len(submit)
-        self.submit: Whole = np.array(submit, np.int64)
-        self.run: Whole = np.array(run, np.int64)
-        self.first_start: Whole = np.full(size, -1, np.int64)
-        self.end: Whole = np.full(size, -1, np.int64)
-        self.weight: Real = np.zeros(size)
-        self.preemptions: Whole = np.zeros(size, np.int64)
-        self.lost: Real = np.zeros(size)
+        self.submit: Integers = np.array(submit, np.int64)
+        self.run: Integers = np.array(run, np.int64)
+        self.first_start: Integers = np.full(size, -1, np.int64)
+        self.end: Integers = np.full(size, -1, np.int64)
+        self.weight: Reals = np.zeros(size)
+        self.preemptions: Integers = np.zeros(size, np.int64)
+        self.lost: Reals = np.zeros(size)
         """Weighted seconds of runs that preemption ended."""
 
     def start(self, number: int, now: int, weight: float) -> None:
@@ -43,32 +43,32 @@ class Journal:
 
     @property
     def started(self) -> NDArray[np.bool_]:
-        """Which jobs have started."""
+        """Per job, whether it has started."""
         return self.first_start >= 0
 
     def longest(self) -> int:
-        """The longest run time of a job that has not ended; 0 if all have."""
+        """Return the longest run time of a job that has not ended, 0 if all have."""
         return int(self.run[self.end < 0].max(initial=0))
 
-    def waits(self) -> Real:
-        """The seconds from the submission of each ended job to the start of its last run."""
+    def waits(self) -> Reals:
+        """Return the seconds from the submission of each ended job to the start of its last run."""
         done = self.end >= 0
         return (self.end[done] - self.run[done] - self.submit[done]).astype(np.float64)
 
-    def slowdowns(self, bound: int = 10) -> Real:
-        """The bounded slowdown of each ended job: at least 1, with run times of at least *bound* seconds."""
+    def slowdowns(self, bound: int = 10) -> Reals:
+        """Return the bounded slowdown of each ended job: at least 1; run times count as at least *bound* seconds."""
         done = self.end >= 0
         times = (self.end[done] - self.submit[done]).astype(np.float64)
         return np.maximum(1.0, times / np.maximum(self.run[done], bound))
 
     def busy(self, first: int, last: int) -> float:
-        """The weighted seconds of the last runs within [*first*, *last*]."""
+        """Return the weighted seconds of the last runs within [*first*, *last*]."""
         done = self.end >= 0
         begin = np.maximum(self.end[done] - self.run[done], first)
         return float((np.maximum(np.minimum(self.end[done], last) - begin, 0) * self.weight[done]).sum())
 
     def waiting(self, first: int, last: int) -> float:
-        """The mean number of jobs within [*first*, *last*] that are submitted, and whose last run has not begun."""
+        """Return the mean number of submitted jobs within [*first*, *last*] whose last run has not begun."""
         begin = np.where(self.end >= 0, self.end - self.run, last)
         waited = np.minimum(begin, last) - np.maximum(self.submit, first)
         return float(np.maximum(waited, 0).sum()) / (last - first) if last > first else 0.0

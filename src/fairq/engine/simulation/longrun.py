@@ -24,27 +24,27 @@ def long_run_use(total: float, factors: ArrayLike, demands: ArrayLike) -> NDArra
     *factors* are the priority factors (at least 1), *demands* the maximum use of each (infinite: endless jobs).
     """
     roots = np.sqrt(np.asarray(factors, np.float64))
-    most = np.asarray(demands, np.float64)
-    if not len(most) or total <= 0:
-        return np.zeros(len(most))
-    if most.sum() <= total:
-        return most.copy()
+    maximum_use = np.asarray(demands, np.float64)
+    if not len(maximum_use) or total <= 0:
+        return np.zeros(len(maximum_use))
+    if maximum_use.sum() <= total:
+        return maximum_use.copy()
 
     def uses(level: float) -> NDArray[np.float64]:
         # Equal for all, with use x and factor f: x f^(1/2), or x P f below the minimum priority P = 1/2.
         use = level / roots
         use = np.where(use < MINIMUM_PRIORITY, use * use / MINIMUM_PRIORITY, use)
-        return np.minimum(use, most)
+        return np.minimum(use, maximum_use)
 
     # Ignoring the minimum priority, sorting gives the level; it is exact unless a submitter falls below half a slot.
-    order = np.argsort(most * roots)
-    capped = np.concatenate([[0.0], np.cumsum(most[order])[:-1]])
-    rest = np.cumsum((1.0 / roots[order])[::-1])[::-1]
-    levels = (total - capped) / rest
-    place = int(np.argmax(levels <= (most * roots)[order]))
-    level = float(levels[place])
-    use = np.minimum(level / roots, most)
-    if bool(((use < MINIMUM_PRIORITY) & (use < most)).any()):
+    order = np.argsort(maximum_use * roots)
+    capped = np.concatenate([[0.0], np.cumsum(maximum_use[order])[:-1]])
+    root_sums = np.cumsum((1.0 / roots[order])[::-1])[::-1]
+    levels = (total - capped) / root_sums
+    index = int(np.argmax(levels <= (maximum_use * roots)[order]))
+    level = float(levels[index])
+    use = np.minimum(level / roots, maximum_use)
+    if bool(((use < MINIMUM_PRIORITY) & (use < maximum_use)).any()):
         low, high = 0.0, float(roots.max()) * total * 2 + 1
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
@@ -62,6 +62,6 @@ def factors_for(shares: Sequence[float], others: Sequence[float]) -> list[float]
     if not others:
         largest = max(shares)
         return [(largest / share) ** 2 for share in shares]
-    left = 1.0 - sum(shares)
-    rest = sum(factor**-0.5 for factor in others)
-    return [(left / (share * rest)) ** 2 for share in shares]
+    share_of_others = 1.0 - sum(shares)
+    roots_of_others = sum(factor**-0.5 for factor in others)
+    return [(share_of_others / (share * roots_of_others)) ** 2 for share in shares]

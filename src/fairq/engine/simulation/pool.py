@@ -26,7 +26,7 @@ _CLAIMED = {"State": "Claimed", "Activity": "Busy"}
 
 
 class Tenant(Struct):
-    """The user of a slot since *start* (seconds since 1970), with machine rank *rank*; the charge is under *key*."""
+    """The user of a slot since *start* (seconds since 1970); *rank* is the machine's, *key* that of the charge."""
 
     submitter: str
     start: int
@@ -45,11 +45,11 @@ class SimulatedPool:
 
     Args:
         names: one per slot, as advertised.
-        ads: the slots as advertised without claims of fairq, partitionable slots whole. Dynamic slots are not among
-            them: they are pieces with a tenant (`claim` with a carving).
+        ads: the slots as advertised without claims of fairq, partitionable slots with all their resources. Dynamic
+            slots are not among them: they are pieces with a tenant (`claim` with a carving).
         draining: indices of slots that get no new jobs.
-        shows_draining: the ads tell it, as a draining startd does.
-        reserved: the slots that are reserved, or will be.
+        shows_draining: the ads show draining, as a draining startd does.
+        reserved: the slots that are reserved now or later.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class SimulatedPool:
         self._columns: dict[str, list[Any]] = {}
         self._base = {name: self._column(name) for name in _TEXTS}
         busy = [state in ("Claimed", "Preempting") for state in self._base["State"]]
-        self._shown_draining = sorted(draining) if shows_draining else []
+        self._draining_rows = sorted(draining) if shows_draining else []
         if shows_draining:
             self._base = {name: list(values) for name, values in self._base.items()}
             for row in draining:
@@ -84,69 +84,69 @@ class SimulatedPool:
         self._accounting_group = list(self._base_group)
         self._ranks = list(self._base_ranks)
         self._starts = np.zeros(self._size, np.int64)
-        self._taken: dict[int, dict[str, float]] = {}
-        self._told_limits = self._told_group = False
+        self._amounts_taken: dict[int, dict[str, float]] = {}
+        self._shows_limits = self._shows_group = False
         self.free = sum(not (held or row in draining) for row, held in enumerate(busy))
         """The number of static slots without a tenant; a partitionable slot always counts."""
         self._partitionable = [value is True for value in self._column("PartitionableSlot")]
         self.divides = any(self._partitionable)
         self.ranks_jobs = bool(ads.nodes("rank"))
-        self._count = 0
+        self._last_key = 0
 
     def __len__(self) -> int:
         return self._size
 
     def _column(self, name: str) -> list[Any]:
-        """The attribute of every slot as advertised, None if missing; cached, so callers must not change it."""
-        known = self._columns.get(name)
-        if known is None:
+        """Return an attribute of every slot as advertised, None if missing; cached, so callers must not change it."""
+        cached = self._columns.get(name)
+        if cached is None:
             column = self._ads.column(name.lower())
             values = (column.json_value(row, self._ads.pool) for row in range(self._size))
-            known = self._columns[name] = [None if value is ABSENT else value for value in values]
-        return known
+            cached = self._columns[name] = [None if value is ABSENT else value for value in values]
+        return cached
 
     def tenant(self, row: int) -> Tenant | None:
-        """The tenant of the slot at *row* of the last snapshot."""
+        """Return the tenant of the slot at *row* of the last snapshot."""
         return self._tenants[row] if row < self._size else self._pieces[row - self._size]
 
     def piece(self, row: int) -> Tenant | None:
-        """The tenant of the piece at *row* of the last snapshot; None if that is no piece."""
+        """Return the tenant of the piece at *row* of the last snapshot, None if that is no piece."""
         return None if row < self._size else self._pieces[row - self._size]
 
     def name(self, row: int) -> str:
-        """The name of the slot *row*; for a piece, the name of its partitionable slot."""
+        """Return the name of the slot *row*; for a piece, the name of its partitionable slot."""
         return self._names[row]
 
     def new_key(self) -> int:
         """Return the key for the charge of the next piece."""
-        self._count += 1
-        return -self._count
+        self._last_key += 1
+        return -self._last_key
 
     def claim(self, row: int, tenant: Tenant) -> None:
         """Give the slot *row*, or a piece of it, to *tenant*."""
         tenant.row = row
-        self._told_limits |= tenant.limits is not None
-        self._told_group |= tenant.group is not None
+        self._shows_limits |= tenant.limits is not None
+        self._shows_group |= tenant.group is not None
         if tenant.carving is not None:
             self._pieces.append(tenant)
-            self._take(row, tenant.carving.amounts, 1)
+            self._change_amounts(row, tenant.carving.amounts, 1)
             return
         self._tenants[row] = tenant
         self.free -= row not in self._draining
         for name, value in _CLAIMED.items():
             self._shown[name][row] = value
-        if self._shown_draining and row in self._draining:
+        if self._draining_rows and row in self._draining:
             self._shown["Activity"][row] = "Retiring"
         self._shown["RemoteUser"][row] = self._accounting_group[row] = tenant.submitter
         self._ranks[row] = tenant.rank
         self._starts[row] = tenant.start
 
     def release(self, tenant: Tenant) -> None:
-        """Let *tenant* leave its slot, or merge its piece back."""
+        """Remove *tenant* from its slot; a piece returns its resources."""
         row = tenant.row
         if tenant.carving is not None:
             self._pieces.remove(tenant)
-            self._take(row, tenant.carving.amounts, -1)
+            self._change_amounts(row, tenant.carving.amounts, -1)
             return
         self._tenants[row] = None
         self.free += row not in self._draining
@@ -156,72 +156,72 @@ class SimulatedPool:
         self._ranks[row] = self._base_ranks[row]
         self._starts[row] = 0
 
-    def _take(self, row: int, amounts: Any, sign: int) -> None:
-        taken = self._taken.setdefault(row, {})
+    def _change_amounts(self, row: int, amounts: Any, sign: int) -> None:
+        taken = self._amounts_taken.setdefault(row, {})
         for name, amount in amounts.items():
             taken[name] = taken.get(name, 0.0) + sign * amount
             if not taken[name]:
                 del taken[name]
         if not taken:
-            del self._taken[row]
+            del self._amounts_taken[row]
 
     def machines(self, ends: Mapping[int, int], policy: NegotiationPolicy, now: int) -> Machines:
-        """Return the slots that may be promised; *ends* are those of the jobs by their tenants' keys."""
+        """Return the slots that may be promised; *ends* are the times at which jobs end, by their tenants' keys."""
         parts: dict[int, list[Part]] = {}
         for piece in self._pieces:
             if piece.carving is not None:
                 parts.setdefault(piece.row, []).append(Part(ends[piece.key], piece.carving.amounts))
         usable = np.ones(self._size, np.bool_)
         usable[list(self._draining)] = False
-        for one in self._reserved:
-            usable[list(one.rows)] = False
+        for slots in self._reserved:
+            usable[list(slots.rows)] = False
         usable[[promise.row for promise in self.promises]] = False
         return Machines(self._ads.at(now), usable, np.array(self._partitionable, np.bool_), parts, policy)
 
     def is_usable(self, row: int) -> bool:
         """Return whether the slot *row* is neither drained nor reserved."""
-        return row not in self._draining and not any(row in one.rows for one in self._reserved)
+        return row not in self._draining and not any(row in slots.rows for slots in self._reserved)
 
     def snapshot(self, now: int) -> PoolSlots:
         """Return the slots as a cycle at *now* reads them."""
         ads = self._ads.at(now)
-        reserved = [one for one in (*self._reserved, *map(_promised, self.promises)) if one.lasts(now)]
+        reserved = [slots for slots in (*self._reserved, *map(_promised, self.promises)) if slots.lasts(now)]
         if self.promises:
             requirements = list(self._column("Requirements"))
             for promise in self.promises:
                 requirements[promise.row] = also(requirements[promise.row], f"({promise.reservation.clause})")
             ads.with_column("Requirements", requirements)
         if not self._pieces:
-            self._lay_claims(ads, now, [])
+            self._add_claims(ads, now, [])
             return PoolSlots(self._names, range(self._size), ads, self._draining, reserved=reserved)
         pieces = self._pieces
         rows = np.array([*range(self._size), *(piece.row for piece in pieces)], np.intp)
         ads = ads.of_rows(rows)
-        self._lay_pieces(ads, pieces)
-        self._lay_claims(ads, now, pieces)
+        self._set_resources(ads, pieces)
+        self._add_claims(ads, now, pieces)
         names = (*self._names, *(f"{self._names[piece.row]}#{piece.key}" for piece in pieces))
         keys = [*range(self._size), *(piece.key for piece in pieces)]
         carved = {
-            self._size + place: Carved(piece.row, piece.carving.amounts)
-            for place, piece in enumerate(pieces)
+            self._size + index: Carved(piece.row, piece.carving.amounts)
+            for index, piece in enumerate(pieces)
             if piece.carving is not None
         }
         draining = self._draining
         if draining:
-            draining |= {self._size + place for place, piece in enumerate(pieces) if piece.row in self._draining}
+            draining |= {self._size + index for index, piece in enumerate(pieces) if piece.row in self._draining}
         return PoolSlots(names, keys, ads, draining, carved, reserved)
 
-    def _lay_claims(self, ads: AdColumns, now: int, pieces: list[Tenant]) -> None:
+    def _add_claims(self, ads: AdColumns, now: int, pieces: list[Tenant]) -> None:
         """Add the attributes of the claims to the ads."""
-        some = len(pieces)
+        piece_count = len(pieces)
         users = [piece.submitter for piece in pieces]
         for name in ("State", "Activity"):
-            ads.with_column(name, self._shown[name] + [_CLAIMED[name]] * some)
-        if self._shown_draining:
-            told = [*self._column("Draining"), *([None] * some)]
-            for row in self._shown_draining:
-                told[row] = True
-            ads.with_column("Draining", told)
+            ads.with_column(name, self._shown[name] + [_CLAIMED[name]] * piece_count)
+        if self._draining_rows:
+            draining = [*self._column("Draining"), *([None] * piece_count)]
+            for row in self._draining_rows:
+                draining[row] = True
+            ads.with_column("Draining", draining)
         ads.with_column("RemoteUser", self._shown["RemoteUser"] + users)
         ads.with_column("AccountingGroup", self._accounting_group + users)
         ads.with_column("CurrentRank", self._ranks + [piece.rank for piece in pieces])
@@ -229,42 +229,43 @@ class SimulatedPool:
         busy = starts > 0
         ads.with_numbers("TotalJobRunTime", np.maximum(now - starts, 0).astype(np.float64), busy)
         ads.with_numbers("JobStart", starts.astype(np.float64), busy)
-        if self._told_limits:
+        if self._shows_limits:
             ads.with_column(
-                "ConcurrencyLimits", [*self._each("limits", "ConcurrencyLimits"), *(piece.limits for piece in pieces)]
+                "ConcurrencyLimits",
+                [*self._of_tenants("limits", "ConcurrencyLimits"), *(piece.limits for piece in pieces)],
             )
-        if self._told_group:
+        if self._shows_group:
             ads.with_column(
                 "RemoteNegotiatingGroup",
-                [*self._each("group", "RemoteNegotiatingGroup"), *(piece.group for piece in pieces)],
+                [*self._of_tenants("group", "RemoteNegotiatingGroup"), *(piece.group for piece in pieces)],
             )
             ads.with_column(
                 "RemoteAutoregroup",
-                [*self._each("autoregroup", "RemoteAutoregroup"), *(one.autoregroup for one in pieces)],
+                [*self._of_tenants("autoregroup", "RemoteAutoregroup"), *(piece.autoregroup for piece in pieces)],
             )
 
-    def _each(self, attribute: str, name: str) -> list[Any]:
-        """The *attribute* of each slot's tenant; without one, what the slot advertises as *name*: others may use it."""
+    def _of_tenants(self, attribute: str, name: str) -> list[Any]:
+        """Return an *attribute* of each slot's tenant; a slot without tenant has what it advertises as *name*."""
         advertised = self._column(name)
         return [
-            value if one is None else getattr(one, attribute)
-            for value, one in zip(advertised, self._tenants, strict=True)
+            value if tenant is None else getattr(tenant, attribute)
+            for value, tenant in zip(advertised, self._tenants, strict=True)
         ]
 
-    def _lay_pieces(self, ads: AdColumns, pieces: list[Tenant]) -> None:
-        """Set the resources in the ads: of partitionable slots the rest, of pieces their own."""
-        some = len(pieces)
-        ads.with_column("PartitionableSlot", [value or None for value in self._partitionable] + [None] * some)
-        ads.with_column("DynamicSlot", [None] * self._size + [True] * some)
+    def _set_resources(self, ads: AdColumns, pieces: list[Tenant]) -> None:
+        """Set the resources in the ads: what remains of partitionable slots, and those of pieces."""
+        piece_count = len(pieces)
+        ads.with_column("PartitionableSlot", [value or None for value in self._partitionable] + [None] * piece_count)
+        ads.with_column("DynamicSlot", [None] * self._size + [True] * piece_count)
         weights = self._column("SlotWeight")
         ads.with_column("SlotWeight", weights + [piece.weight for piece in pieces])
-        names = {name.lower(): name for taken in self._taken.values() for name in taken}
+        names = {name.lower(): name for taken in self._amounts_taken.values() for name in taken}
         for name in names.values():
-            left = self._numbers(name)
-            for row, taken in self._taken.items():
-                left[row] -= taken.get(name, 0.0)
+            remaining = self._numbers(name)
+            for row, taken in self._amounts_taken.items():
+                remaining[row] -= taken.get(name, 0.0)
             own = [0.0 if piece.carving is None else piece.carving.amounts.get(name, 0.0) for piece in pieces]
-            values = np.concatenate([left, np.array(own)])
+            values = np.concatenate([remaining, np.array(own)])
             ads.with_numbers(name, values, ~np.isnan(values))
 
     def _numbers(self, name: str) -> NDArray[np.float64]:

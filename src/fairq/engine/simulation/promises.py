@@ -1,7 +1,7 @@
 """Machines promised to large jobs that have waited long, so that smaller jobs do not take every core that gets free.
 
-A job is large if no machine would have room for it after the end of a single job. The machine that has room first is
-promised to it. Until then, other jobs start there only if they end in time (backfilling, as in EASY).
+A job is large if the end of no single job would make room for it on any machine. It is promised the machine that has
+room for it first. Until then, other jobs start there only if they end in time (backfilling, as in EASY).
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Machines:
 
     Args:
         ads: all slots without claims, partitionable ones whole.
-        usable, divided: which of them take jobs, and which are partitionable.
+        usable, divided: per slot, whether it takes jobs, and whether it is partitionable.
         parts: by row, the parts of a slot that jobs use.
-        policy: says how requests are raised.
+        policy: has the rules for rounding up requests.
     """
 
     def __init__(
@@ -61,38 +61,38 @@ class Machines:
         self._machines = Partitions(ads, usable & divided, modifications=policy.modify_requests)
 
     def first_room(self, job: Ad) -> tuple[int, int] | None:
-        """Return when and in which row there is room first for a large *job* (names in lower case).
+        """Return the earliest time and the row with room for a large *job* (names in lower case).
 
-        None: it fits nowhere, or it is not large.
+        None if the job fits nowhere or is not large.
         """
         machines = self._machines
         if not len(machines.rows) or agreed(job, self._ads, self._undivided).any():
             return None
         fitting = np.flatnonzero(agreed(job, machines.ads, np.arange(len(machines.rows))))
-        asked = machines.asking.asked(job, machines.ads, fitting)
-        found = []
-        for place, machine in enumerate(fitting.tolist()):
+        requests = machines.asking.asked(job, machines.ads, fitting)
+        candidates = []
+        for column, machine in enumerate(fitting.tolist()):
             row = int(machines.rows[machine])
             parts = sorted(self._parts.get(row, ()), key=lambda part: part.end)
             amounts = [np.array([part.amounts.get(name, 0.0) for name in machines.resources]) for part in parts]
-            left = machines.left[:, machine] - sum(amounts)
+            free = machines.left[:, machine] - sum(amounts)
             ended = 0
-            while ended < len(parts) and (asked[:, place] > left).any():
-                left = left + amounts[ended]
+            while ended < len(parts) and (requests[:, column] > free).any():
+                free = free + amounts[ended]
                 ended += 1
-            if (asked[:, place] <= left).all():
+            if (requests[:, column] <= free).all():
                 if ended < 2:
                     return None
-                found.append((parts[ended - 1].end, row))
-        return min(found, default=None)
+                candidates.append((parts[ended - 1].end, row))
+        return min(candidates, default=None)
 
 
-_LIMITS = frozenset(
+_LIMIT_REASONS = frozenset(
     {StopReason.CEILING, StopReason.QUOTA, StopReason.CONCURRENCY_LIMIT, StopReason.SCHEDD}
     | {StopReason.SUBMITTER_CONSTRAINT, StopReason.JOB_CONSTRAINT}
 )
 
 
 def limited(decision: CycleDecision) -> set[str]:
-    """Return the submitters that a limit stopped which no free slot changes."""
-    return {one.submitter for one in decision.submitters if one.stopped in _LIMITS}
+    """Return the submitters stopped by a limit that further free slots would not lift."""
+    return {entry.submitter for entry in decision.submitters if entry.stopped in _LIMIT_REASONS}

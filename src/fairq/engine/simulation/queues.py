@@ -20,7 +20,7 @@ class JobKey(NamedTuple):
     proc: int
 
 
-class _Line:
+class _Queue:
     """The idle jobs of one submitter at one schedd, and the number of running ones."""
 
     def __init__(self, name: str, schedd: str) -> None:
@@ -34,34 +34,34 @@ class _Line:
     def add(self, jobs: JobRange) -> None:
         """Add *jobs*; merge them into the preceding range if they are identical and follow it directly."""
         self.idle += len(jobs)
-        last = self.ranges[-1] if self.ranges else None
-        if last is not None and _continues(last, jobs):
-            last.last_proc = jobs.last_proc
-        elif last is None or _place(last) < _place(jobs):
+        last_range = self.ranges[-1] if self.ranges else None
+        if last_range is not None and _continues(last_range, jobs):
+            last_range.last_proc = jobs.last_proc
+        elif last_range is None or _position(last_range) < _position(jobs):
             self.ranges.append(jobs)
         else:
-            insort(self.ranges, jobs, key=_place)
+            insort(self.ranges, jobs, key=_position)
 
     def take(self, cluster: int, proc: int) -> JobRange:
         """Remove one job and return it as a range of its own."""
-        at = bisect_right(self.ranges, (cluster, proc), key=_place) - 1
-        jobs = self.ranges[at]
-        taken = replace(jobs, first_proc=proc, last_proc=proc)
+        index = bisect_right(self.ranges, (cluster, proc), key=_position) - 1
+        jobs = self.ranges[index]
+        job = replace(jobs, first_proc=proc, last_proc=proc)
         self.idle -= 1
         if jobs.first_proc == jobs.last_proc:
-            del self.ranges[at]
+            del self.ranges[index]
         elif proc == jobs.first_proc:
             jobs.first_proc += 1
         elif proc == jobs.last_proc:
             jobs.last_proc -= 1
         else:
-            rest = replace(jobs, first_proc=proc + 1)
+            later_jobs = replace(jobs, first_proc=proc + 1)
             jobs.last_proc = proc - 1
-            self.ranges.insert(at + 1, rest)
-        return taken
+            self.ranges.insert(index + 1, later_jobs)
+        return job
 
 
-def _place(jobs: JobRange) -> tuple[int, int]:
+def _position(jobs: JobRange) -> tuple[int, int]:
     return jobs.cluster, jobs.first_proc
 
 
@@ -80,7 +80,7 @@ class Queues:
     """The idle jobs of all submitters; within a cluster, procs are in submission order."""
 
     def __init__(self, idle: Iterable[JobRange] = ()) -> None:
-        self._lines: dict[tuple[str, str], _Line] = {}
+        self._queues: dict[tuple[str, str], _Queue] = {}
         self.idle = 0
         """The number of waiting jobs."""
         for jobs in idle:
@@ -88,12 +88,12 @@ class Queues:
 
     def add(self, jobs: JobRange) -> None:
         """Queue *jobs*; the queue takes over the range and may change it."""
-        self._line(jobs.submitter, jobs.schedd).add(jobs)
+        self._queue(jobs.submitter, jobs.schedd).add(jobs)
         self.idle += len(jobs)
 
     def start(self, submitter: str, job: JobKey, weight: float) -> JobRange:
         """Start one idle job on a slot of *weight*; return it as a range of one."""
-        line = self._line(submitter, job.schedd)
+        line = self._queue(submitter, job.schedd)
         line.running += 1
         line.running_weight += weight
         self.idle -= 1
@@ -101,19 +101,19 @@ class Queues:
 
     def run(self, submitter: str, schedd: str, weight: float) -> None:
         """Count a job that is already running."""
-        line = self._line(submitter, schedd)
+        line = self._queue(submitter, schedd)
         line.running += 1
         line.running_weight += weight
 
     def stop(self, submitter: str, schedd: str, weight: float) -> None:
         """Count a job no longer as running."""
-        line = self._line(submitter, schedd)
+        line = self._queue(submitter, schedd)
         line.running -= 1
         line.running_weight = line.running_weight - weight if line.running else 0.0
 
     def counts(self) -> Iterator[tuple[str, int, float]]:
         """Yield each submitter with jobs, its number of idle jobs and the slot weight that it uses."""
-        for line in self._lines.values():
+        for line in self._queues.values():
             if line.idle or line.running:
                 yield line.name, line.idle, line.running_weight
 
@@ -121,30 +121,30 @@ class Queues:
         """Return the queues of all submitters as a cycle reads them, sorted by name."""
         return [
             SubmitterQueue(line.name, line.schedd, line.running, line.ranges, line.running_weight)
-            for _, line in sorted(self._lines.items())
+            for _, line in sorted(self._queues.items())
             if line.idle or line.running
         ]
 
     def is_idle(self, submitter: str, job: JobKey) -> bool:
         """Return whether a job waits."""
-        ranges = self._line(submitter, job.schedd).ranges
-        at = bisect_right(ranges, (job.cluster, job.proc), key=_place) - 1
-        return at >= 0 and ranges[at].cluster == job.cluster and job.proc <= ranges[at].last_proc
+        ranges = self._queue(submitter, job.schedd).ranges
+        index = bisect_right(ranges, (job.cluster, job.proc), key=_position) - 1
+        return index >= 0 and ranges[index].cluster == job.cluster and job.proc <= ranges[index].last_proc
 
     def give(self, submitter: str, job: JobKey, own: Ad) -> None:
         """Give a waiting job attributes of its own."""
-        line = self._line(submitter, job.schedd)
-        taken = line.take(job.cluster, job.proc)
-        line.add(replace(taken, own={**(taken.own or {}), **own}))
+        line = self._queue(submitter, job.schedd)
+        job_range = line.take(job.cluster, job.proc)
+        line.add(replace(job_range, own={**(job_range.own or {}), **own}))
 
     def ranges(self) -> Iterator[JobRange]:
         """Yield all idle jobs."""
-        for line in self._lines.values():
+        for line in self._queues.values():
             yield from line.ranges
 
-    def _line(self, submitter: str, schedd: str) -> _Line:
+    def _queue(self, submitter: str, schedd: str) -> _Queue:
         key = (submitter, schedd)
-        line = self._lines.get(key)
+        line = self._queues.get(key)
         if line is None:
-            line = self._lines[key] = _Line(submitter, schedd)
+            line = self._queues[key] = _Queue(submitter, schedd)
         return line

@@ -17,7 +17,7 @@ LAST = 50
 """Number of the last run times of similar jobs that count."""
 
 _FEW = 3
-"""Minimum number of ended runs for an estimate; with fewer, wider sets of jobs are tried first."""
+"""Minimum number of ended runs for an estimate; with fewer, wider sets of jobs are tried first, then fewer runs."""
 
 UNKNOWN = 3600
 """Assumed run time in seconds of a job without similar jobs and without a limit."""
@@ -49,12 +49,12 @@ class RunTimes:
     """Estimates of run times from *history*, oldest first."""
 
     def __init__(self, history: Iterable[PastRun]) -> None:
-        self._known: dict[tuple[str, Hashable], deque[int]] = {}
+        self._run_times: dict[tuple[str, Hashable], deque[int]] = {}
         for run in history:
             for key in _keys(run.schedd, run.cluster, run.submitter, run.group, run.limit):
                 if key[0] == "kind" and not run.limit_known:
                     continue
-                self._known.setdefault(key, deque(maxlen=LAST)).append(run.seconds)
+                self._run_times.setdefault(key, deque(maxlen=LAST)).append(run.seconds)
 
     def estimate(
         self,
@@ -71,28 +71,28 @@ class RunTimes:
         *limit* is its declared limit, *age* the time that it has already run; all times in seconds.
         """
         keys = _keys(schedd, cluster, submitter, group, limit)
-        found = of_similar(self._known, keys, quantile, limit, age)
-        if found is not None:
-            key, seconds = found
+        similar = estimate_from_similar(self._run_times, keys, quantile, limit, age)
+        if similar is not None:
+            key, seconds = similar
             return Estimate(seconds, key[0])
         if limit is not None:
             return Estimate(max(limit, age), "limit")
         return Estimate(max(UNKNOWN, 2 * age), "unknown")
 
 
-def of_similar(
-    known: Mapping[Key, Iterable[int]], keys: Sequence[Key], quantile: float, limit: int | None, age: int
+def estimate_from_similar(
+    run_times: Mapping[Key, Iterable[int]], keys: Sequence[Key], quantile: float, limit: int | None, age: int
 ) -> tuple[Key, int] | None:
     """Return the first of *keys* with enough run times longer than *age*, and their *quantile*; None without any.
 
-    *known* are the run times of ended jobs by what makes them similar. *limit* caps the run time; all in seconds.
+    *run_times* are the run times of ended jobs by what makes them similar. *limit* caps the run time; all in seconds.
     """
-    for least in (_FEW, 1):
+    for minimum in (_FEW, 1):
         for key in keys:
-            longer = sorted(seconds for seconds in known.get(key, ()) if seconds > age)
-            if len(longer) >= least:
-                found = longer[round(quantile * (len(longer) - 1))]
-                return key, found if limit is None else max(age, min(found, limit))
+            longer = sorted(seconds for seconds in run_times.get(key, ()) if seconds > age)
+            if len(longer) >= minimum:
+                estimate = longer[round(quantile * (len(longer) - 1))]
+                return key, estimate if limit is None else max(age, min(estimate, limit))
     return None
 
 

@@ -70,8 +70,8 @@ class _Job(Struct):
     end: int
 
 
-_PATIENCE = 16
-"""A patient simulation waits for this part of the time since the last change; so many cycles come first."""
+_PATIENCE_DIVISOR = 16
+"""A patient simulation waits for the time since the last change divided by this; so many cycles come first."""
 
 
 class Simulation:
@@ -97,9 +97,9 @@ class Simulation:
         charge_each_end: charge all submitters up to each end, as commands that report an end do. Otherwise, all ends
             since the last cycle are charged at once, which is faster and differs only in the last digits.
         clock: measures the time budgets of the cycles, as in `negotiate`; None: there are none.
-        is_patient: where nothing has changed for long, cycles that only time can make differ are held less often: after
-            a sixteenth of the time since the last change. What such a cycle would match may come later by as much.
-        moments: times at which slots begin or cease to take jobs by themselves, as reservations make them.
+        is_patient: while nothing changes, run cycles less often: after a sixteenth of the time since the last change.
+            Matches that become possible only by time may come later by as much.
+        moments: times at which slots begin or cease to take jobs because of reservations.
         promises: machines that are promised to jobs.
         waiting: jobs that are not idle yet.
     """
@@ -133,15 +133,15 @@ class Simulation:
         self.cycles = 0
         """The number of cycles that ran."""
         self.pairs = 0
-        """`NegotiationCycle.pairs` of the last of them."""
+        """`NegotiationCycle.pairs` of the last cycle."""
         self.work = 0
-        """`NegotiationCycle.work` of all of them, with their slots."""
+        """`NegotiationCycle.work` of all cycles, plus the number of their slots."""
         self.limited: set[str] = set()
-        """The submitters that a limit, no want of room, stopped in the last cycle."""
+        """The submitters that a limit stopped in the last cycle, not a lack of free slots."""
         self.now = start - (every or 1)
         """The time of the last cycle, run or skipped."""
         self.skipped_since = start
-        """The time of the first cycle skipped before this one, as only time had passed; else of this cycle."""
+        """The time of the first of the cycles skipped directly before this one, else of this cycle."""
         self._ads = ads
         self._run_time = run_time
         self._arrivals = iter(arrivals)
@@ -152,27 +152,27 @@ class Simulation:
         # The ledger of a simulation is not used, and would grow over many thousand cycles.
         accountant.keeps_books = False
         records = accountant.records.values()
-        self._leased = [one for one in records if leases_of(one)]
+        self._leased = [record for record in records if leases_of(record)]
         self._every = every
         self._clock = clock
         self._is_patient = is_patient
         self._moments = sorted(moments)
         pool.promises = list(promises)
-        self._promised = 0
+        self._last_promise = 0
         self._last_change = start
         self._preempted = deque([start] * policy.preempted_lately)
         self._witness = witness
-        self._times = dict(round_robin_times or {})
+        self._round_robin_times = dict(round_robin_times or {})
         self._ends: list[tuple[int, int]] = []
         self._jobs: dict[int, _Job] = {}
-        self._of_key: dict[int, int] = {}
+        self._number_by_key: dict[int, int] = {}
         self._sequence = 0
         self._may_match_more = True
         self._preempts = may_preempt(policy, pool)
-        for one in running:
-            pool.claim(one.row, one.tenant)
-            queues.run(one.tenant.submitter, one.job.schedd, one.tenant.weight)
-            self._begin(one.job, one.jobs, one.tenant, one.end)
+        for run in running:
+            pool.claim(run.row, run.tenant)
+            queues.run(run.tenant.submitter, run.job.schedd, run.tenant.weight)
+            self._begin(run.job, run.jobs, run.tenant, run.end)
 
     def advance(self, until: int, stop: Callable[[], bool] = lambda: False) -> bool:
         """Continue to the last cycle at or before *until*, or until *stop* returns true after a cycle.
@@ -187,72 +187,78 @@ class Simulation:
 
     def running(self) -> Iterator[Running]:
         """Yield the jobs that run, in the order of their starts."""
-        for one in self._jobs.values():
-            yield Running(one.key, one.jobs, one.tenant.row, one.tenant, one.end)
+        for job in self._jobs.values():
+            yield Running(job.key, job.jobs, job.tenant.row, job.tenant, job.end)
 
     def renew_promises(self, now: int) -> None:
-        """Give up the promises of jobs that wait no more, and make new ones, as after a cycle at *now*."""
+        """Drop the promises of jobs that no longer wait, and make new ones, as after a cycle at *now*."""
         patience, pool, queues = self.policy.large_job_patience, self.pool, self.queues
         if patience is None:
             pool.promises = []
             return
         pool.promises = [
-            one for one in pool.promises if queues.is_idle(one.submitter, one.job) and pool.is_usable(one.row)
+            promise
+            for promise in pool.promises
+            if queues.is_idle(promise.submitter, promise.job) and pool.is_usable(promise.row)
         ]
-        most = self.policy.large_job_machines - len(pool.promises)
-        late = [
+        free_promises = self.policy.large_job_machines - len(pool.promises)
+        overdue = [
             jobs
             for jobs in queues.ranges()
-            if most > 0 and jobs.status_date <= now - patience and jobs.submitter not in self.limited
+            if free_promises > 0 and jobs.status_date <= now - patience and jobs.submitter not in self.limited
         ]
-        if not late:
+        if not overdue:
             return
-        ends = {one.tenant.key: one.end for one in self._jobs.values()}
+        ends = {job.tenant.key: job.end for job in self._jobs.values()}
         machines = pool.machines(ends, self.policy, now)
-        promised = {one.job for one in pool.promises}
-        small: set[int] = set()
-        for jobs in sorted(late, key=self._turn):
-            if jobs.ad_id in small and not (jobs.own or jobs.template):
+        promised = {promise.job for promise in pool.promises}
+        not_large: set[int] = set()
+        for jobs in sorted(overdue, key=self._promise_order):
+            if jobs.ad_id in not_large and not (jobs.own or jobs.template):
                 continue
             own = jobs.ad_of(self._ads[jobs.ad_id], jobs.first_proc)
             ad = {name.lower(): value for name, value in own.items()}
             for proc in range(jobs.first_proc, jobs.last_proc + 1):
                 job = JobKey(jobs.schedd, jobs.cluster, proc)
-                if job in promised or (room := machines.first_room(ad)) is None:
+                if job in promised or (opening := machines.first_room(ad)) is None:
                     if not (jobs.own or jobs.template):
-                        small.add(jobs.ad_id)
+                        not_large.add(jobs.ad_id)
                     break
-                self._promise(job, jobs, str(ad.get("acctgroupuser", jobs.owner)), *room)
-                most -= 1
-                if not most:
+                self._promise(job, jobs, str(ad.get("acctgroupuser", jobs.owner)), *opening)
+                free_promises -= 1
+                if not free_promises:
                     return
                 machines = pool.machines(ends, self.policy, now)
 
-    def _turn(self, jobs: JobRange) -> tuple[Any, ...]:
-        """Return the place of waiting jobs among those for which machines are promised."""
+    def _promise_order(self, jobs: JobRange) -> tuple[Any, ...]:
+        """Return the sort key by which waiting jobs are promised machines."""
         priority = self.accountant.effective_priority(jobs.submitter)
         return priority, jobs.submitter, -jobs.priority, jobs.status_date, jobs.cluster, jobs.first_proc
 
     def _promise(self, job: JobKey, jobs: JobRange, user: str, begin: int, row: int) -> None:
-        self._promised -= 1
+        self._last_promise -= 1
         name = f"{job.cluster}.{job.proc}"
-        reservation = Reservation(self._promised, [self.pool.name(row)], begin, None, "", self.now, [user], job=name)
+        reservation = Reservation(
+            self._last_promise, [self.pool.name(row)], begin, None, "", self.now, [user], job=name
+        )
         self.pool.promises.append(Promise(job, jobs.submitter, row, reservation))
-        self.queues.give(jobs.submitter, job, {JOB_ATTRIBUTE: self._promised})
+        self.queues.give(jobs.submitter, job, {JOB_ATTRIBUTE: self._last_promise})
 
     def _next_time(self) -> int | None:
-        """The time of the next cycle that may change something; None if no event remains."""
+        """Return the time of the next cycle that may change something, None if no event remains."""
         times = [self._ends[0][0]] if self._ends else []
         if self.queues.idle:
-            times += [lease.expiration for one in self._leased for lease in leases_of(one)]
+            times += [lease.expiration for record in self._leased for lease in leases_of(record)]
             times += [time for time in self._moments if time > self.now][:1]
         if self._next_arrival is not None:
             times.append(self._next_arrival.time)
         if (begin := self._waiting.next_begin) is not None:
             times.append(begin)
-        again = self._may_match_more and self.queues.idle and (self.pool.free > 0 or self._preempts)
-        if again:
-            times.append(self.now + 1 + ((self.now - self._last_change) // _PATIENCE if self._is_patient else 0))
+        may_match = self._may_match_more and self.queues.idle and (self.pool.free > 0 or self._preempts)
+        if may_match:
+            times.append(
+                self.now + 1 + ((self.now - self._last_change) // _PATIENCE_DIVISOR if self._is_patient else 0)
+            )
         if not times:
             return None
         time = max(min(times), self.now + 1, self._start)
@@ -291,7 +297,7 @@ class Simulation:
             if job is None:  # the job was preempted before this end
                 continue
             tenant = job.tenant
-            del self._of_key[tenant.key]
+            del self._number_by_key[tenant.key]
             self.accountant.remove_match(tenant.key, end)
             self.pool.release(tenant)
             self.queues.stop(tenant.submitter, job.key.schedd, tenant.weight)
@@ -310,7 +316,7 @@ class Simulation:
         while self._preempted and self._preempted[0] <= now - HOUR:
             self._preempted.popleft()
         policy = replace(self.policy, preempted_lately=len(self._preempted))
-        cycle = NegotiationCycle(slots, jobs, accountant, policy, now, self._times, clock=self._clock)
+        cycle = NegotiationCycle(slots, jobs, accountant, policy, now, self._round_robin_times, clock=self._clock)
         decision = cycle.run()
         self.cycles += 1
         self.limited = limited(decision)
@@ -319,7 +325,7 @@ class Simulation:
         if decision.matches:
             self._last_change = now
         if decision.round_robin_times:
-            self._times = decision.round_robin_times
+            self._round_robin_times = decision.round_robin_times
         # The slot and the victims of a match are rows of this cycle's snapshot: look them up before the pool changes.
         pieces = [self.pool.piece(match.slot) for match in decision.matches]
         victims = [[self.pool.tenant(row) for row in match.victims] for match in decision.matches]
@@ -327,8 +333,8 @@ class Simulation:
             for tenant in evicted:
                 if tenant is not None:
                     self._evict(tenant, now)
-            self._place(match, piece, now)
-        # Where nothing runs, there is nobody to preempt: jobs that no cycle starts would keep the clock going for ever.
+            self._start_job(match, piece, now)
+        # If nothing runs, nothing can be preempted; without this, jobs that never start would run cycles endlessly.
         may_preempt_later = self._preempts and bool(self._jobs)
         self._may_match_more = bool(decision.matches) or may_preempt_later or not self.policy.last_dealing
         self._witness.held(decision)
@@ -336,15 +342,15 @@ class Simulation:
     def _evict(self, tenant: Tenant, now: int) -> None:
         """Return a preempted job to the queue; the cycle has already removed its charge."""
         self._preempted.append(now)
-        job = self._jobs.pop(self._of_key.pop(tenant.key))
+        job = self._jobs.pop(self._number_by_key.pop(tenant.key))
         self.pool.release(tenant)
         self.queues.stop(tenant.submitter, job.key.schedd, tenant.weight)
         self.queues.add(job.jobs)
         self._waiting.evicted(job.key)
         self._witness.preempted(job.key, tenant, now)
 
-    def _place(self, match: Match, piece: Tenant | None, now: int) -> None:
-        """Start the job of a match; one that takes over a *piece* gets it as it is, with its charge."""
+    def _start_job(self, match: Match, piece: Tenant | None, now: int) -> None:
+        """Start the job of a match; a job that takes over a *piece* also takes over its charge."""
         row, key, carving = match.slot, match.slot, match.carving
         if piece is not None:
             row, key, carving = piece.row, piece.key, piece.carving
@@ -372,12 +378,12 @@ class Simulation:
     def _begin(self, job: JobKey, jobs: JobRange, tenant: Tenant, end: int) -> None:
         self._sequence += 1
         self._jobs[self._sequence] = _Job(job, jobs, tenant, end)
-        self._of_key[tenant.key] = self._sequence
+        self._number_by_key[tenant.key] = self._sequence
         heapq.heappush(self._ends, (end, self._sequence))
 
 
 def may_preempt(policy: NegotiationPolicy, pool: SimulatedPool) -> bool:
-    """Whether a cycle may preempt a job; if not, cycles are skipped while no slot is free.
+    """Return whether a cycle may preempt a job; if not, cycles are skipped while no slot is free.
 
     Priority preempts nothing if PREEMPTION_REQUIREMENTS is false, machine rank nothing if no slot's rank prefers jobs.
     """

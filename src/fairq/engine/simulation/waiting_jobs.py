@@ -19,9 +19,9 @@ from fairq.engine.simulation.queues import JobKey
 
 
 class Waiting(Struct, frozen=True):
-    """The *jobs* that wait, with their *waits* and open conditions, and the *caps* of clusters.
+    """The *jobs* that wait, with their *waits* and conditions (*afters*), and the *caps* of clusters.
 
-    *counts* has the jobs in the queue by capped cluster and status.
+    *counts* is the number of jobs in the queue by capped cluster and status.
     """
 
     jobs: Sequence[JobRange] = ()
@@ -38,37 +38,41 @@ class _Gate(Struct):
 
 
 class WaitingJobs:
-    """What waits in one simulation, and what of it becomes idle."""
+    """The jobs of a simulation that wait; yields those that become idle."""
 
     def __init__(self, waiting: Waiting) -> None:
-        """Begin with *waiting*."""
+        """Start with the jobs of *waiting*."""
         self._caps = {cap.cluster: cap for cap in waiting.caps}
         self._members: dict[str, list[int]] = defaultdict(list)
         for cap in waiting.caps:
             if cap.category is not None:
                 self._members[cap.category].append(cap.cluster)
-        self._idle = Counter({one: counts.get(JobStatus.IDLE, 0) for one, counts in waiting.counts.items()})
-        self._running = Counter({one: counts.get(JobStatus.RUNNING, 0) for one, counts in waiting.counts.items()})
-        self._other = {
-            one: counts.get(JobStatus.HELD, 0) + counts.get(JobStatus.COMPLETED, 0)
-            for one, counts in waiting.counts.items()
+        self._idle = Counter({cluster: counts.get(JobStatus.IDLE, 0) for cluster, counts in waiting.counts.items()})
+        self._running = Counter(
+            {cluster: counts.get(JobStatus.RUNNING, 0) for cluster, counts in waiting.counts.items()}
+        )
+        self._held_or_completed = {
+            cluster: counts.get(JobStatus.HELD, 0) + counts.get(JobStatus.COMPLETED, 0)
+            for cluster, counts in waiting.counts.items()
         }
         self._ready: dict[int, list[JobRange]] = defaultdict(list)
-        self._touched: set[int] = set()
-        self._begins: list[tuple[int, int, list[JobRange]]] = []
+        self._changed_clusters: set[int] = set()
+        self._timed: list[tuple[int, int, list[JobRange]]] = []
         gates = {
-            (one.cluster, one.first_proc): _Gate(0 if one.waived else one.open, None if one.waived else one.begin, [])
-            for one in waiting.waits
+            (wait.cluster, wait.first_proc): _Gate(
+                0 if wait.waived else wait.open, None if wait.waived else wait.begin, []
+            )
+            for wait in waiting.waits
         }
-        of_cluster: dict[int, list[JobWait]] = defaultdict(list)
-        for one in waiting.waits:
-            of_cluster[one.cluster].append(one)
+        waits_by_cluster: dict[int, list[JobWait]] = defaultdict(list)
+        for wait in waiting.waits:
+            waits_by_cluster[wait.cluster].append(wait)
         for jobs in waiting.jobs:
-            for wait, part in parts(replace(jobs, status=int(JobStatus.IDLE)), of_cluster[jobs.cluster]):
-                if wait is None:
+            for part_wait, part in parts(replace(jobs, status=int(JobStatus.IDLE)), waits_by_cluster[jobs.cluster]):
+                if part_wait is None:
                     self._add(part)
                 else:
-                    gates[wait.cluster, wait.first_proc].jobs.append(part)
+                    gates[part_wait.cluster, part_wait.first_proc].jobs.append(part)
         self._conditions: dict[int, list[tuple[JobAfter, _Gate]]] = defaultdict(list)
         for after in waiting.afters:
             gate = gates.get((after.cluster, after.first_proc))
@@ -80,19 +84,19 @@ class WaitingJobs:
 
     @property
     def next_begin(self) -> int | None:
-        """The next time at which jobs become idle by themselves; None if there is none."""
-        return self._begins[0][0] if self._begins else None
+        """The next time at which jobs become idle because of the time, None if there is none."""
+        return self._timed[0][0] if self._timed else None
 
     def started(self, job: JobKey) -> None:
-        """Note that an idle job runs."""
+        """Count an idle job as running."""
         self._count(job, -1, 1)
 
     def evicted(self, job: JobKey) -> None:
-        """Note that a running job is idle again."""
+        """Count a running job as idle again."""
         self._count(job, 1, -1)
 
     def ended(self, job: JobKey) -> None:
-        """Note that a running job has succeeded."""
+        """Count a running job as ended with success; jobs that waited for it may become idle."""
         self._count(job, 0, -1)
         for after, gate in self._conditions.get(job.cluster, ()):
             if job.schedd or not after.other_first <= job.proc <= after.other_last or not after.left:
@@ -104,28 +108,28 @@ class WaitingJobs:
                     self._open(gate)
 
     def released(self, now: int) -> Iterator[JobRange]:
-        """Yield the jobs that are idle from *now* on."""
-        while self._begins and self._begins[0][0] <= now:
-            for jobs in heapq.heappop(self._begins)[2]:
+        """Yield the jobs that become idle up to *now*."""
+        while self._timed and self._timed[0][0] <= now:
+            for jobs in heapq.heappop(self._timed)[2]:
                 self._add(jobs)
-        touched, self._touched = sorted(self._touched, key=self._order), set()
-        for cluster in touched:
-            yield from self._of_cluster(cluster)
+        clusters, self._changed_clusters = sorted(self._changed_clusters, key=self._cluster_order), set()
+        for cluster in clusters:
+            yield from self._release(cluster)
 
-    def _of_cluster(self, cluster: int) -> Iterator[JobRange]:
-        ready = self._ready[cluster]
-        room = self._room(cluster)
-        while ready and room > 0:
-            count = int(min(room, len(ready[0])))
-            jobs = ready.pop(0)
+    def _release(self, cluster: int) -> Iterator[JobRange]:
+        ready_ranges = self._ready[cluster]
+        free = self._idle_allowed(cluster)
+        while ready_ranges and free > 0:
+            count = int(min(free, len(ready_ranges[0])))
+            jobs = ready_ranges.pop(0)
             if count < len(jobs):
-                ready.insert(0, replace(jobs, first_proc=jobs.first_proc + count))
-            room -= count
+                ready_ranges.insert(0, replace(jobs, first_proc=jobs.first_proc + count))
+            free -= count
             if cluster in self._caps:
                 self._idle[cluster] += count
             yield replace(jobs, last_proc=jobs.first_proc + count - 1)
 
-    def _room(self, cluster: int) -> float:
+    def _idle_allowed(self, cluster: int) -> float:
         """Return how many more jobs of a cluster may be idle; see `fairq.steps.jobs.waits`."""
         cap = self._caps.get(cluster)
         if cap is None:
@@ -135,12 +139,12 @@ class WaitingJobs:
             if used >= (cap.clusters or 0):
                 return 0
         running = self._running[cluster]
-        return cap.room(running, running + self._other.get(cluster, 0)) - self._idle[cluster]
+        return cap.room(running, running + self._held_or_completed.get(cluster, 0)) - self._idle[cluster]
 
     def _in_use(self, cluster: int) -> bool:
-        return bool(self._idle[cluster] + self._running[cluster] + self._other.get(cluster, 0))
+        return bool(self._idle[cluster] + self._running[cluster] + self._held_or_completed.get(cluster, 0))
 
-    def _order(self, cluster: int) -> tuple[int, int]:
+    def _cluster_order(self, cluster: int) -> tuple[int, int]:
         return -max((jobs.priority for jobs in self._ready[cluster]), default=0), cluster
 
     def _count(self, job: JobKey, idle: int, running: int) -> None:
@@ -149,16 +153,16 @@ class WaitingJobs:
             return
         self._idle[job.cluster] += idle
         self._running[job.cluster] += running
-        self._touched.update([job.cluster] if cap.category is None else self._members[cap.category])
+        self._changed_clusters.update([job.cluster] if cap.category is None else self._members[cap.category])
 
     def _open(self, gate: _Gate) -> None:
         if gate.begin is not None:
-            heapq.heappush(self._begins, (gate.begin, len(self._begins), gate.jobs))
+            heapq.heappush(self._timed, (gate.begin, len(self._timed), gate.jobs))
             return
         for jobs in gate.jobs:
             self._add(jobs)
 
     def _add(self, jobs: JobRange) -> None:
         self._ready[jobs.cluster].append(jobs)
-        self._ready[jobs.cluster].sort(key=lambda one: (-one.priority, one.first_proc))
-        self._touched.add(jobs.cluster)
+        self._ready[jobs.cluster].sort(key=lambda job_range: (-job_range.priority, job_range.first_proc))
+        self._changed_clusters.add(jobs.cluster)
