@@ -64,7 +64,7 @@ def test_a_restored_state_goes_on_as_the_old_one_would(state, filled):
         assert jobs.ad_id(opened, filled["job_ads"][1]["ad"]) == filled["job_ads"][1]["id"]
         assert check.findings(opened) == []
         triggers = opened.connection.execute("SELECT count(*) FROM sqlite_master WHERE type = 'trigger'").fetchone()
-        assert triggers == (13,)
+        assert triggers == (10,)
 
 
 def at(found, *path):

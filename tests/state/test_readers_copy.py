@@ -105,7 +105,7 @@ HIDDEN = {
 PUBLIC = {
     "job_wait", "job_after", "job_cap",
     "meta", "submitter", "slot", "claim", "claim_terms", "run", "cycle", "match", "dynamic_slot", "task_queue",
-    "share_group", "usage_report", "pilot_slot", "matching_delay", "slot_shape", "slot_columns", "usage", "usage_edit",
+    "share_group", "usage_report", "pilot_slot", "matching_delay", "slot_columns", "usage", "usage_edit",
     "job_ad_kind", "queue_need", "need_value",
 }  # fmt: skip
 

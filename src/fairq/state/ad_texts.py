@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import islice, repeat
+from itertools import islice
 from math import isfinite
 from types import NoneType
 from typing import Any, NamedTuple
@@ -51,31 +51,6 @@ class PartTexts(NamedTuple):
                 literals.append("")
         literals[-1] += "}"
         yield from islice(interleaved(literals, columns), len(self.part.rows))
-
-    def shape(self) -> str:
-        """Return a JSON array: the attributes that `own_values` has, and an ad with null in place of their values."""
-        own = set(self._own())
-        names = dumps([self.part.names[place] for place in sorted(own)])
-        common = (
-            f"{dumps(name)}:{'null' if place in own else text}"
-            for place, (name, text) in enumerate(zip(self.part.names, self.columns, strict=True))
-        )
-        return f"[{names},{{{','.join(common)}}}]"
-
-    def own_values(self, number: int) -> Iterator[str]:
-        """Yield, for each ad in order of row, a JSON array of *number* and the values that are not in the shape."""
-        own = (self.columns[place] for place in self._own())
-        columns = (repeat(_raw(column)) if isinstance(column, str) else column for column in own)
-        for values in zip(repeat(number, len(self.part.rows)), *columns, strict=False):
-            yield _encode(values).decode()
-
-    def _own(self) -> list[int]:
-        """Return the places of columns with different values, or with values that an ad may not share."""
-        return [
-            place
-            for place, (column, values) in enumerate(zip(self.columns, self.part.columns, strict=True))
-            if not isinstance(column, str) or isinstance(values[0], (dict, list))
-        ]
 
     def arrays(self) -> str:
         """Return a JSON array of the columns, each as an array: its values, or the only one if all are the same."""

@@ -13,7 +13,7 @@ from itertools import groupby
 
 from fairq.common.quantities import counted
 from fairq.common.records import SLOT_ELSEWHERE, JobStatus
-from fairq.state import claims, job_ads, meta, slot_columns, slot_shapes, usage
+from fairq.state import claims, job_ads, meta, slot_ads, usage
 from fairq.state.connection import State, migrated
 from fairq.state.damage import JSON_COLUMNS
 
@@ -31,7 +31,7 @@ _Running = tuple[int, str, int, int, str]
 def findings(state: State) -> list[str]:
     """Return every fault found, one line each; none in a sound state.
 
-    Where the file itself is damaged, the records are not looked at, and where records are, their copies are not.
+    Where the file itself is damaged, the records are not looked at.
     """
     try:
         damage = [*_damage(state), *_altered_schema(state), *_altered_ads(state), *_altered_claims(state)]
@@ -39,8 +39,7 @@ def findings(state: State) -> list[str]:
     except UnicodeDecodeError:
         # SQLite says what is damaged by a name that is damaged itself.
         damage = ["damage: a name in the schema is not UTF-8"]
-    found = damage or [*_broken_references(state), *_unreadable_json(state), *contradictions(state)]
-    return found or list(slot_columns.differences(state))
+    return damage or [*_broken_references(state), *_unreadable_json(state), *contradictions(state)]
 
 
 def contradictions(state: State) -> Iterator[str]:
@@ -102,8 +101,8 @@ def _broken_references(state: State) -> Iterator[str]:
     broken = state.connection.execute("PRAGMA foreign_key_check").fetchall()
     for (table, parent), rows in groupby(sorted(broken, key=str), key=lambda row: (row[0], row[2])):
         yield f"reference: {len(list(rows))} of the records in {table} refer to a missing {parent}"
-    if lost := slot_shapes.missing(state):
-        yield f"reference: {lost} of the records in slot refer to a missing slot_shape"
+    if missing := list(slot_ads.missing(state)):
+        yield f"reference: {counted(len(missing), 'slot')} without an ad, the first one is slot {missing[0]}"
 
 
 def _unreadable_json(state: State) -> Iterator[str]:

@@ -27,7 +27,6 @@ JSON_COLUMNS = {
     "job_need": ("ad_id", "priorities"),
     "share_group": ("name", "properties"),
     "broker_cycle": ("number", "document"),
-    "slot_shape": ("id", "content"),
     "slot_columns": ("first", "content"),
     "launch": ("id", "after", "cores", "ordered", "ended"),
     "job_event": ("id", "body"),

@@ -52,7 +52,6 @@ from fairq.state import (
     rows,
     runs,
     settings_changes,
-    slot_columns,
     slots,
     submitters,
 )
@@ -161,7 +160,7 @@ _TABLES = (
     *document_members.TABLES,
     "dynamic_slot", "claim", "claim_terms", "slot", "job", "job_ad_kind", "job_kind", "job_ad", "submitter",
     "run", "match", "cycle", "history", "undo", "request", "meta",
-    "slot_shape", "slot_columns",
+    "slot_columns",
 )  # fmt: skip
 """All tables. What refers to a record goes before it. No trigger drops the copies of what is deleted."""
 
@@ -262,7 +261,7 @@ def _store(state: State, found: dict[str, Any]) -> None:
     execute("INSERT INTO meta VALUES (?, ?)", found["meta"].items())
     submitters.put(state, found["submitters"])
     slots.put(state, found["slots"])
-    slot_columns.keep(state)
+    slots.gather(state)
     dynamic_slots.add(state, found["dynamic_slots"])
     claims.store(state, found["claims"])
     job_ads.put(state, {record.id: record.ad for record in found["job_ads"]})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
 from pathlib import Path
 
 from fairq.errors.base import StateForeignError, StateNewerError, StateOlderError
@@ -57,11 +56,14 @@ def migrate(connection: sqlite3.Connection, version: int) -> None:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         _apply(connection, schema.BASELINE, STATEMENTS)
         version = schema.BASELINE
-    for number, statements in enumerate(schema.MIGRATIONS[version - schema.BASELINE :], start=version + 1):
-        _apply(connection, number, statements)
+    for number, step in enumerate(schema.MIGRATIONS[version - schema.BASELINE :], start=version + 1):
+        _apply(connection, number, step)
 
 
-def _apply(connection: sqlite3.Connection, number: int, statements: Sequence[str]) -> None:
-    for statement in statements:
-        connection.execute(statement)
+def _apply(connection: sqlite3.Connection, number: int, step: schema.Step) -> None:
+    for change in step:
+        if callable(change):
+            change(connection)
+        else:
+            connection.execute(change)
     connection.execute(f"PRAGMA user_version = {number}")

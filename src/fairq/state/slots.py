@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import repeat
 from typing import Any, NamedTuple
 
 from fairq.columns.ads import AdTable
 from fairq.columns.slots import SlotTable
 from fairq.common.records import Ad, Claim, SlotRecord
-from fairq.state import ad_texts, claims, dynamic_slots, pilot_slots, rows, slot_columns, slot_shapes
+from fairq.state import ad_texts, claims, dynamic_slots, pilot_slots, rows, slot_ads
 from fairq.state.connection import State
 
 _SELECT = "SELECT id, name, address, draining, ad FROM slot"
 
+_MANY = 2000
+"""So many slots with texts of their own are worth storing all ads by column."""
+
 
 def load_all(state: State) -> list[SlotRecord]:
     """Return every slot with its ad, in pool order."""
-    return _records(state, state.connection.execute(f"{_SELECT} ORDER BY id").fetchall())
+    stored = load_table(state)
+    each = zip(stored.ids, stored.names, stored.ads, load_addresses(state), stored.draining, strict=True)
+    return [SlotRecord(*values) for values in each]
 
 
 def load(state: State, name: str) -> list[SlotRecord]:
@@ -43,18 +49,13 @@ def longest_name(state: State) -> int:
 
 def rewrite_ads(state: State, numbers: Iterable[int], change: Callable[[Ad], Ad]) -> None:
     """Store what *change* makes of the ads of the slots of these numbers."""
-    wanted = [(number,) for number in numbers]
-    find = state.connection.execute
-    texts = [find("SELECT ad FROM slot WHERE id = ?", number).fetchone()[0] for number in wanted]
-    new = (rows.dumps(change(ad)) for ad in slot_shapes.ads(state, texts))
-    state.connection.executemany(
-        "UPDATE slot SET ad = ? WHERE id = ?", ((ad, number) for ad, (number,) in zip(new, wanted, strict=True))
-    )
+    changed = [(rows.dumps(change(slot.ad)), slot.id) for slot in of_ids(state, numbers)]
+    state.connection.executemany("UPDATE slot SET ad = ? WHERE id = ?", changed)
 
 
 def load_ads(state: State) -> list[Ad]:
     """Return the ads of all slots in pool order, faster than whole records."""
-    return slot_shapes.ads(state, (ad for (ad,) in state.connection.execute("SELECT ad FROM slot ORDER BY id")))
+    return list(load_table(state).ads)
 
 
 class StoredSlots(NamedTuple):
@@ -72,22 +73,18 @@ def load_table(state: State, apart: Collection[int] = ()) -> StoredSlots:
 
     The ads of the slots numbered *apart* are left out of it and returned by row: who has changed them puts them in.
     """
-    found = StoredSlots([], [], [], AdTable(), {})
-    for stretch in stretches(state):
-        _take_in(found, stretch, apart)
-    drained = draining_ids(state)
-    found.draining.extend([number in drained for number in found.ids] if drained else [False] * len(found.ids))
-    return found
-
-
-def stretches(state: State) -> Iterator[slot_columns.Stretch]:
-    """Yield all slots in pool order, with their ads as tables: those of the copy by column, or of the ads."""
-    copied = False
-    for stretch in slot_columns.load(state):
-        copied = True
-        yield stretch
-    if not copied:
-        yield from slot_columns.of_slots(state)
+    execute = state.connection.execute
+    # One text for each column: a row of SQLite's costs several times as much as a value in a text.
+    query = "SELECT json_group_array(id), json_group_array(name), json_group_array(draining) FROM slot NOT INDEXED"
+    ids, names, draining = map(rows.loads_array, execute(query).fetchone())
+    texts = dict(execute("SELECT id, ad FROM slot NOT INDEXED WHERE ad <> ''"))
+    row_of = {number: row for row, number in enumerate(ids)}
+    ads = AdTable()
+    for part in slot_ads.parts(state, {number: row for number, row in row_of.items() if number not in texts}):
+        ads.put_columns(*part)
+    ads.put([row_of[number] for number in texts], rows.loads_all(texts.values()))
+    ads, of_apart = ads.split({row_of[number] for number in apart if number in row_of})
+    return StoredSlots(ids, names, list(map(bool, draining)), ads, of_apart)
 
 
 def load_ids(state: State) -> list[int]:
@@ -122,7 +119,22 @@ def add(state: State, slots: Iterable[SlotRecord]) -> list[int]:
 
     A slot of the pool with the same name and address keeps its number and its claim, and gets the new ad.
     """
-    return _insert(state, _columns(slots), first=_next_id(state))
+    slots = list(slots)
+    known = state.connection.execute("SELECT id, name, address FROM slot")
+    numbers = {(name, address): number for number, name, address in known}
+    (new,) = state.connection.execute("SELECT coalesce(max(id), 0) + 1 FROM slot").fetchone()
+    placed: list[int] = []
+    for slot in slots:
+        placed.append(numbers.setdefault((slot.name, slot.address), new))
+        new += placed[-1] == new
+    texts = ad_texts.of_ads([slot.ad for slot in slots])
+    each = zip(placed, slots, texts, strict=True)
+    state.connection.executemany(
+        "INSERT INTO slot VALUES (?, ?, ?, ?, ?) "
+        "ON CONFLICT (id) DO UPDATE SET ad = excluded.ad, draining = excluded.draining",
+        ((number, slot.name, slot.address, ad, slot.draining) for number, slot, ad in each),
+    )
+    return placed
 
 
 def replace_all(state: State, slots: Iterable[SlotRecord]) -> list[Claim]:
@@ -141,11 +153,12 @@ def replace_all(state: State, slots: Iterable[SlotRecord]) -> list[Claim]:
     dynamic_slots.forget_all(state)
     pilot_slots.forget_all(state)
     state.connection.execute("DELETE FROM slot")
-    slot_shapes.forget_all(state)
+    state.connection.execute("DELETE FROM slot_columns")
     slots = SlotTable.of(slots)
-    with slot_columns.dropped(state):
-        _put_table(state, slots)
     ids = range(1, len(slots) + 1)
+    without_text = zip(ids, slots.names, slots.addresses, repeat(""), slots.draining)
+    rows.insert(state, "INSERT INTO slot (id, name, address, ad, draining)", without_text)
+    _put_columns(state, ids, slots)
     numbers = dict(zip(zip(slots.names, slots.addresses, strict=True), ids, strict=True)) if former else {}
     lost = [claim for claim in former if places[claim.slot_id] not in numbers]
     going_on = [claim for claim in former if places[claim.slot_id] in numbers]
@@ -158,7 +171,27 @@ def replace_all(state: State, slots: Iterable[SlotRecord]) -> list[Claim]:
 def put(state: State, slots: Iterable[SlotRecord]) -> None:
     """Store slots under the numbers they have, in a pool that has no slot of these numbers."""
     slots = list(slots)
-    _put(state, [slot.id for slot in slots], _columns(slots))
+    texts = ad_texts.of_ads([slot.ad for slot in slots])
+    new = ((slot.id, slot.name, slot.address, ad, slot.draining) for slot, ad in zip(slots, texts, strict=True))
+    rows.insert(state, "INSERT INTO slot (id, name, address, ad, draining)", new)
+
+
+def gather(state: State) -> None:
+    """Store the ads of all slots by column if many slots have a text of their own."""
+    (with_text,) = state.connection.execute("SELECT count(*) FROM slot WHERE ad <> ''").fetchone()
+    if with_text < _MANY:
+        return
+    slots = load_all(state)
+    state.connection.execute("DELETE FROM slot_columns")
+    state.connection.execute("UPDATE slot SET ad = ''")
+    _put_columns(state, [slot.id for slot in slots], SlotTable.of(slots))
+
+
+def _put_columns(state: State, ids: Sequence[int], slots: SlotTable) -> None:
+    first = 0
+    for ads in slots.ads:
+        slot_ads.put(state, ids[first : first + len(ads)], ads)
+        first += len(ads)
 
 
 def remove(state: State, numbers: Iterable[int]) -> list[Claim]:
@@ -172,6 +205,7 @@ def remove(state: State, numbers: Iterable[int]) -> list[Claim]:
     dynamic_slots.dissolve(state, [*carved, *numbers])
     pilot_slots.dissolve(state, numbers)
     state.connection.executemany("DELETE FROM slot WHERE id = ?", [(number,) for number in numbers])
+    slot_ads.forget_unused(state)
     return lost
 
 
@@ -200,101 +234,22 @@ def names_starting(state: State, prefix: str, limit: int = 50) -> list[str]:
 
 def attribute_names(state: State) -> list[str]:
     """Return the names of attributes that the newest ads have, in order."""
-    newest = state.connection.execute("SELECT ad FROM slot ORDER BY id DESC LIMIT 20")
-    return sorted({name for ad in slot_shapes.ads(state, (ad for (ad,) in newest)) for name in ad})
+    return sorted({name for ad in _newest_ads(state, 20) for name in ad})
 
 
 def partitions(state: State) -> list[str]:
     """Return the partitions of Slurm that the newest slots are in, in order."""
-    newest = state.connection.execute("SELECT ad FROM slot ORDER BY id DESC LIMIT 1000")
-    ads = slot_shapes.ads(state, (ad for (ad,) in newest))
+    ads = _newest_ads(state, 1000)
     return sorted({name for ad in ads for name in str(ad.get("SlurmPartitions", "")).split(",") if name})
 
 
-def _next_id(state: State) -> int:
-    return int(state.connection.execute("SELECT coalesce(max(id), 0) + 1 FROM slot").fetchone()[0])
-
-
-class _Columns(NamedTuple):
-    """Slots by column, their ads as texts."""
-
-    names: Sequence[str]
-    addresses: Sequence[str]
-    ads: Sequence[str]
-    draining: Sequence[bool]
-
-
-def _columns(slots: Iterable[SlotRecord]) -> _Columns:
-    slots = list(slots)
-    return _Columns(
-        [slot.name for slot in slots],
-        [slot.address for slot in slots],
-        ad_texts.of_ads([slot.ad for slot in slots]),
-        [slot.draining for slot in slots],
-    )
-
-
-def _put(state: State, ids: Sequence[int], new: _Columns) -> None:
-    state.connection.executemany(
-        "INSERT INTO slot (id, name, address, ad, draining) VALUES (?, ?, ?, ?, ?)",
-        zip(ids, new.names, new.addresses, new.ads, new.draining, strict=True),
-    )
-
-
-def _put_table(state: State, slots: SlotTable) -> None:
-    """Store slots that are all different in an empty pool, and, of a large pool, the copy of them by column."""
-    copied = len(slots) >= slot_columns.WORTHWHILE
-    first = 0
-    # By stretches: all texts together may be as large as the state.
-    for ads in slots.ads:
-        end = first + len(ads)
-        here = slice(first, end)
-        texts: list[Iterable[str]] = []
-        copy: list[str] = []
-        for part in ad_texts.of_table(ads):
-            # Both from one part at a time: its values are in the processor's cache.
-            texts.append(list(slot_shapes.texts(state, part)))
-            if copied:
-                copy.append(slot_columns.text(part))
-        ids, names = range(first + 1, end + 1), slots.names[here]
-        new = zip(
-            ids, names, slots.addresses[here], ad_texts.in_order(ads.parts, texts), slots.draining[here], strict=True
-        )
-        rows.insert(state, "INSERT INTO slot (id, name, address, ad, draining)", new)
-        if copied:
-            slot_columns.put(state, ids, names, copy)
-        first = end
-
-
-def _insert(state: State, new: _Columns, first: int) -> list[int]:
-    numbers: dict[tuple[str, str], int] = {
-        (name, address): number
-        for number, name, address in state.connection.execute("SELECT id, name, address FROM slot")
-    }
-    placed: list[int] = []
-    for place in zip(new.names, new.addresses, strict=True):
-        number = numbers.setdefault(place, first)
-        first += number == first
-        placed.append(number)
-    state.connection.executemany(
-        "INSERT INTO slot VALUES (?, ?, ?, ?, ?) "
-        "ON CONFLICT (id) DO UPDATE SET ad = excluded.ad, draining = excluded.draining",
-        zip(placed, new.names, new.addresses, new.ads, new.draining, strict=True),
-    )
-    return placed
-
-
-def _take_in(found: StoredSlots, stretch: slot_columns.Stretch, apart: Collection[int]) -> None:
-    parts, ads = slot_columns.split(stretch, apart, first=len(found.ids))
-    found.ids.extend(stretch.ids)
-    found.names.extend(stretch.names)
-    found.apart.update(ads)
-    for part in parts:
-        found.ads.put_columns(*part)
+def _newest_ads(state: State, limit: int) -> list[Ad]:
+    newest = state.connection.execute("SELECT id, ad FROM slot ORDER BY id DESC LIMIT ?", (limit,))
+    return slot_ads.ads(state, newest.fetchall())
 
 
 def _records(state: State, found: Sequence[tuple[Any, ...]]) -> list[SlotRecord]:
-    ads = slot_shapes.ads(state, (row[4] for row in found))
+    ads = slot_ads.ads(state, [(row[0], row[4]) for row in found])
     return [
         SlotRecord(number, name, ad, address, bool(draining))
         for (number, name, address, draining, _), ad in zip(found, ads, strict=True)
@@ -302,7 +257,7 @@ def _records(state: State, found: Sequence[tuple[Any, ...]]) -> list[SlotRecord]
 
 
 def has_launcher(state: State) -> bool:
-    """Tell whether the ad of any slot names a launcher; answered by an index of its own."""
-    condition = "ad GLOB '*Launch\":*' AND instr(ad, ?)"
-    found = state.connection.execute(f"SELECT EXISTS (SELECT 1 FROM slot WHERE {condition})", (slot_shapes.LAUNCH,))
-    return bool(found.fetchone()[0])
+    """Return whether the ad of any slot names a launcher; each part is answered by an index of its own."""
+    of_text = """SELECT 1 FROM slot WHERE ad GLOB '*Launch":*' AND instr(ad, '"Launch":')"""
+    by_column = """SELECT 1 FROM slot_columns WHERE content GLOB '*"Launch"*'"""
+    return bool(state.connection.execute(f"SELECT EXISTS ({of_text}) OR EXISTS ({by_column})").fetchone()[0])

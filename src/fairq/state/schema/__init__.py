@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fairq.state.schema.steps import MIGRATIONS
+from fairq.state.schema.steps import MIGRATIONS, Step
 
-__all__ = ["BASELINE", "MIGRATIONS", "newest"]
+__all__ = ["BASELINE", "MIGRATIONS", "Step", "newest"]
 
 BASELINE = 23
 """The number of the schema in `baseline`. Older ones were never released, and are refused."""

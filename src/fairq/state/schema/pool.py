@@ -10,7 +10,7 @@ _TERMS = (
 )
 
 STATEMENTS = (
-    # The id is the order of the pool. An ad has the form that `fairq.state.slot_shapes` describes.
+    # The id is the order of the pool. An ad that is empty is in slot_columns, see `fairq.state.slot_ads`.
     """
     CREATE TABLE slot (
         id INTEGER PRIMARY KEY,
@@ -41,11 +41,10 @@ STATEMENTS = (
     # GLOB goes from one L to the next at a quarter of the time that instr takes for all characters; before a
     # quote it would stop several times an attribute. The index may hold names that only end like this one.
     "CREATE INDEX slot_launcher ON slot (id) WHERE ad GLOB '*Launch\":*'",
-    # What the ads of many slots have in common. JSON: the attributes whose values are in the ads of slots, and
-    # an ad with null in place of these values.
+    # Of earlier schemas.
     "CREATE TABLE slot_shape (id INTEGER PRIMARY KEY, content TEXT NOT NULL)",
     guard("slot_shape", "id", "content"),
-    # A copy of the names and ads of all slots, in stretches of pool order; it is there as a whole or not at all.
+    # JSON: the numbers of slots that follow each other, and their ads by column.
     "CREATE TABLE slot_columns (first INTEGER PRIMARY KEY, content TEXT NOT NULL)",
     guard("slot_columns", "first", "content?"),
     # The slots that fairq carved out of partitionable ones. The slot's own ad says only what differs from its

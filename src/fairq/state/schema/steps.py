@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
+from collections.abc import Callable
+from typing import Any
+
 from fairq.state.schema.guards import guard
 
 _WAITS = (
@@ -106,4 +111,40 @@ _JOB_NEEDS = (
 """What is known of queues by column and which shared ads belong to them, in place of a copy of what jobs need; see
 `fairq.state.queue_needs`."""
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_WAITS, _CATEGORIES, _JOB_KINDS, _JOB_NEEDS)
+Step = tuple[str | Callable[[sqlite3.Connection], None], ...]
+"""What brings a schema to the next one: statements, and functions that change what is stored."""
+
+
+def _give_slots_whole_ads(connection: sqlite3.Connection) -> None:
+    """Store each slot's ad once, by column or as a text, in place of what it does not share with others."""
+    execute = connection.execute
+    try:
+        for first, content in execute("SELECT first, content FROM slot_columns").fetchall():
+            ids, _, parts = json.loads(content)
+            execute("UPDATE slot_columns SET content = ? WHERE first = ?", (_dumps([ids, parts]), first))
+            connection.executemany("UPDATE slot SET ad = '' WHERE id = ?", ((number,) for number in ids))
+        shapes = {number: json.loads(content) for number, content in execute("SELECT id, content FROM slot_shape")}
+        for number, text in execute("SELECT id, ad FROM slot WHERE ad GLOB '[[]*'").fetchall():
+            shape, *own = json.loads(text)
+            names, common = shapes[shape]
+            ad = {**common, **dict(zip(names, own, strict=True))}
+            execute("UPDATE slot SET ad = ? WHERE id = ?", (_dumps(ad), number))
+    except (ValueError, KeyError, TypeError) as error:
+        damage = sqlite3.DatabaseError("the ads of slots cannot be read")
+        damage.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+        raise damage from error
+
+
+def _dumps(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+_SLOT_ADS: Step = (
+    *(f"DROP TRIGGER slot_columns_{event}" for event in ("insert", "delete", "update")),
+    _give_slots_whole_ads,
+    "DROP TABLE slot_shape",
+    "CREATE INDEX slot_columns_launcher ON slot_columns (first) WHERE content GLOB '*\"Launch\"*'",
+)
+"""The ads of slots in one form, by column; see `fairq.state.slot_ads`."""
+
+MIGRATIONS: tuple[Step, ...] = (_WAITS, _CATEGORIES, _JOB_KINDS, _JOB_NEEDS, _SLOT_ADS)

@@ -52,11 +52,11 @@ def _counted(state: State) -> Counter[tuple[tuple[Any, ...], Any]]:
 
 def _columns(state: State) -> Iterator[tuple[list[int], list[Sequence[Any]]]]:
     """Yield the numbers of slots, a part of the pool at a time, with their values of `PLATFORM` and State."""
-    for stretch in slots.stretches(state):
-        for part in stretch.ads.parts:
-            found = dict(zip(part.names, part.columns, strict=True))
-            absent = repeated(_ABSENT, len(part.rows))
-            yield [stretch.ids[row] for row in part.rows], [found.get(name, absent) for name in _NAMES]
+    pool = slots.load_table(state)
+    for part in pool.ads.parts:
+        column_of = dict(zip(part.names, part.columns, strict=True))
+        absent = repeated(_ABSENT, len(part.rows))
+        yield [pool.ids[row] for row in part.rows], [column_of.get(name, absent) for name in _NAMES]
 
 
 def _kinds(columns: Sequence[Sequence[Any]], numbers: Sequence[int], used: Set[int]) -> Counter[tuple[Any, ...]]:

@@ -30,7 +30,6 @@ from fairq.state import (
     pilot_slots,
     runs,
     schedds,
-    slot_columns,
     slots,
     undo,
     whole_queue,
@@ -229,7 +228,7 @@ def _store(state: State, pool: _Pool, plan: ClaimPlan, settings: Settings, actor
         # A claim that just ended may have been on a dynamic slot, which is merged back into another one.
         ids = set(plan.freed).intersection(slots.load_ids(state))
         slots.add(state, (slot for slot in plan.pool if slot.id in ids))
-    slot_columns.keep(state)
+    slots.gather(state)
     claims.delete_all(state)
     if pool.jobs is not None:
         changes.append(Change("jobs", _queue_length(state), pool.jobs.count))

@@ -18,7 +18,7 @@ from fairq.errors.pool import DuplicateSlotError, SlotInUseError, UnknownSlotErr
 from fairq.formats.slots import read_slots
 from fairq.formats.source import opened
 from fairq.launch.discovery import NONE
-from fairq.state import claims, dynamic_slots, history, jobs, reservations, slot_columns, slots, undo
+from fairq.state import claims, dynamic_slots, history, jobs, reservations, slots, undo
 from fairq.state.connection import State, reading, writing
 from fairq.state.location import exists
 from fairq.steps.jobs.end import end_runs
@@ -74,8 +74,7 @@ def add(
                 raise DuplicateSlotError(name=slot.name, problem="is already in the pool; remove that slot first")
         if not dry_run:
             slots.add(state, new)
-            if len(new) >= slot_columns.WORTHWHILE:
-                slot_columns.keep(state)
+            slots.gather(state)
             names = [slot.name for slot in new]
             leaving = {} if until is None else {"Until": until}
             entries = history.record(

@@ -12,7 +12,7 @@ from fairq.common.records import Actor, Ad, Change, SlotRecord
 from fairq.errors.launch import NoEngineError
 from fairq.errors.pool import DuplicateSlotError
 from fairq.launch.interface import Node
-from fairq.state import claims, dynamic_slots, history, slot_columns, slots
+from fairq.state import claims, dynamic_slots, history, slots
 from fairq.state.connection import State
 from fairq.steps.launch.launchers import ATTRIBUTE, opened
 from fairq.steps.pool.slot_ads import Platform, Shape, slot_ad
@@ -134,8 +134,7 @@ class _Sync:
         """Store all that has changed."""
         slots.add(self._state, self._new)
         slots.remove(self._state, self._gone)
-        if len(self._new) >= slot_columns.WORTHWHILE:
-            slot_columns.keep(self._state)
+        slots.gather(self._state)
         history.record(self._state, actor, self._changes)
 
     def _note(self, name: str, before: Ad | None, after: Ad | None) -> None:
