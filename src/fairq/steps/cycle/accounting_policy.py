@@ -24,7 +24,7 @@ def accounting_policy(settings: Settings) -> AccountingPolicy:
         nice_user_prio_factor=settings["accounting.nice_user_prio_factor"],
         remote_prio_factor=settings["accounting.remote_prio_factor"],
         accountant_local_domain=next(filter(None, (settings[name] for name in _LOCAL_DOMAIN)), None),
-        # In the flat scheme a submitter's group is what stands before the first dot.
+        # In the flat scheme, a submitter's group is the part of its name before the first dot.
         group_names=tuple(name for name in groups if not (is_flat and "." in name)),
         group_prio_factors={name.lower(): group.prio_factor or 0.0 for name, group in groups.items()},
         remove_idle_records=settings["accounting.remove_idle_records"],
@@ -35,5 +35,5 @@ def accounting_policy(settings: Settings) -> AccountingPolicy:
 
 def is_dominant(settings: Settings) -> bool:
     """Return whether a match weighs as much as its largest share of a resource."""
-    chosen: str = settings["negotiator.slot_weight"]
-    return chosen.strip().lower() == "dominant" and settings["negotiator.negotiator_use_slot_weights"]
+    slot_weight: str = settings["negotiator.slot_weight"]
+    return slot_weight.strip().lower() == "dominant" and settings["negotiator.negotiator_use_slot_weights"]

@@ -1,4 +1,4 @@
-"""The accountant of a state, as whoever changes the accounting needs it."""
+"""The accountant of a state, and the times up to which it has charged."""
 
 from __future__ import annotations
 
@@ -19,39 +19,39 @@ if TYPE_CHECKING:
 
 LAST_UPDATE = "last_update"
 DECAYED_UNTIL = "decayed_until"
-"""Where the state keeps up to when priorities are decayed: later than the last update if the clock was set back."""
+"""The state's key of the time up to which priorities are decayed: after the last update if the clock was set back."""
 
 RECORDED_UNTIL = "usage_recorded_until"
-"""Where the state keeps up to when imported records say what is in use; 0 once that is charged."""
+"""The state's key of the time up to which imported records are to be charged; 0 once they are charged."""
 
 CONDOR_VERSION = "condor_version"
-"""Where the state keeps the CondorVersion of the imported slots."""
+"""The state's key of the CondorVersion of the imported slots."""
 
 
 def last_update(state: State) -> int:
-    """Return up to when everybody is charged, in seconds since 1970; 0 before the first update."""
+    """Return the time up to which everybody is charged, in seconds since 1970; 0 before the first update."""
     return int(meta.get(state, LAST_UPDATE) or 0)
 
 
 def decayed_until(state: State) -> int:
-    """Return up to when priorities are decayed, in seconds since 1970; 0 before the first update."""
+    """Return the time up to which priorities are decayed, in seconds since 1970; 0 before the first update."""
     return max(last_update(state), int(meta.get(state, DECAYED_UNTIL) or 0))
 
 
 def store_times(state: State, accountant: Accountant) -> None:
-    """Store up to when *accountant* has charged everybody, and decayed their priorities."""
+    """Store the times up to which *accountant* has charged everybody and decayed their priorities."""
     meta.set(state, LAST_UPDATE, str(accountant.last_update))
     if accountant.decayed_until > accountant.last_update:
         meta.set(state, DECAYED_UNTIL, str(accountant.decayed_until))
 
 
 def recorded_until(state: State) -> int:
-    """Return up to when the use in the records is that of imported ones; 0 if it is that of the claims."""
+    """Return the time up to which the use in imported records is charged; 0 if the claims are charged."""
     return int(meta.get(state, RECORDED_UNTIL) or 0)
 
 
 def records_at(state: State, now: int) -> list[AccountingRecord]:
-    """Return all accounting records as they count at *now* (seconds since 1970): leases that are over have ended."""
+    """Return all accounting records as of *now* (seconds since 1970), with expired leases ended."""
     records = submitters.load_all(state)
     expire_leases(records, now)
     return records
@@ -68,9 +68,9 @@ def settings_of_pool(settings: Settings, state: State) -> Settings:
 
 
 def load_accountant(state: State, policy: AccountingPolicy, charges: Charges | None = None) -> Accountant:
-    """Return the accountant of *state*; *charges* are those that its claims stand for, if they are loaded already.
+    """Return the accountant of *state*; *charges* are those of its claims, if they are loaded already.
 
-    What imported records say is in use is charged up to the import. From then on the claims count.
+    Use recorded by an import is charged up to the import. From then on, the claims are charged.
     """
     if charges is None:
         charges = charges_of(claims.load_all(state))
@@ -83,7 +83,7 @@ def load_accountant(state: State, policy: AccountingPolicy, charges: Charges | N
 
 
 def settle(state: State, settings: Settings) -> None:
-    """Store what `load_accountant` makes of imported records, so that single records can be changed."""
+    """Store the records of `load_accountant` after an import, so that single records can be changed."""
     if not recorded_until(state):
         return
     accountant = load_accountant(state, accounting_policy(settings))

@@ -1,4 +1,4 @@
-"""A cycle as decided, and its form as plain data: what is stored and what `negotiate --json` prints."""
+"""A decided cycle, and its form as plain data, as it is stored and as `negotiate --json` prints it."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 
 class Cycle(Struct, frozen=True):
-    """A cycle as decided, with what a reader needs to name things.
+    """A decided cycle, with the names of its slots, jobs and dynamic slots.
 
     Args:
         number: of the cycle, counted from 1; a dry run shows the number that the cycle would have.
-        decision: what was decided.
+        decision: its matches and rejections.
         document: the same as plain data, without the matches (`cycle_document`).
         policy: the rules in force.
         slot_names: names of the slots by the index that matches use.
         victims: which of fairq's own jobs had the slots of preempting matches, by slot index.
         expired: leases that ended before the cycle.
         carved: the dynamic slots made for matches, by the matches' keys.
-        explained: the rejections with the slots lost to each test, if that was asked for.
-        notes: what the reader should know of the pool.
+        explained: the rejections with the slots lost to each test, if requested.
+        notes: sentences about the pool for the reader.
     """
 
     number: int
@@ -52,25 +52,25 @@ class Cycle(Struct, frozen=True):
 
 
 def shared_slots(cycle: Cycle, ads: AdTable) -> list[str]:
-    """Return what to say of matches that get a partitionable slot as a whole, as today's negotiator makes them."""
+    """Return notes on matches that get a whole partitionable slot, as the current negotiator makes them."""
     if cycle.policy.partitionable_slots != "whole":
         return []
     partitionable = _partitionable(ads)
     if not partitionable:
         return []
     matches = (match for match in cycle.decision.matches if match.key not in cycle.carved)
-    found = list(dict.fromkeys(match.slot for match in matches if match.slot in partitionable))
-    if not found:
+    rows = list(dict.fromkeys(match.slot for match in matches if match.slot in partitionable))
+    if not rows:
         return []
-    first = cycle.slot_names[found[0]]
-    if len(found) == 1:
+    first = cycle.slot_names[rows[0]]
+    if len(rows) == 1:
         return [f"{first} is partitionable: the schedd of the match may start several jobs on it"]
-    more = len(found) - 1
-    return [f"{first} and {more} more are partitionable: the schedds of the matches may start several jobs on each"]
+    others = len(rows) - 1
+    return [f"{first} and {others} more are partitionable: the schedds of the matches may start several jobs on each"]
 
 
 def _partitionable(ads: AdTable) -> set[int]:
-    """The rows of the partitionable slots, read by column: a dict of every matched slot costs as much as its match."""
+    """Return the rows of the partitionable slots, read by column: a dict per slot would cost as much as its match."""
     spellings = [name for name in ads.names() if name.lower() == "partitionableslot"]
     if not spellings:
         return set()
@@ -82,7 +82,7 @@ def cycle_document(
 ) -> dict[str, Any]:
     """Return the cycle without its matches, as it is stored and printed as JSON.
 
-    *explained* are the rejections with the slots lost to each test; None: nobody asked for them.
+    *explained* are the rejections with the slots lost to each test; None if they were not requested.
     """
     document: dict[str, Any] = {
         "cycle": number,
@@ -93,26 +93,31 @@ def cycle_document(
         "candidates": decision.candidates,
         "min_slot_weight": decision.min_slot_weight,
         "spins": decision.spins,
-        "submitters": [asdict(of) for of in decision.submitters],
+        "submitters": [asdict(submitter) for submitter in decision.submitters],
         "rounds": decision.rounds,
         "groups": [turn_document(turn) for turn in decision.groups],
-        "quotas": [asdict(of) for of in decision.quotas],
+        "quotas": [asdict(figures) for figures in decision.quotas],
         "time_budgets_used_up": list(decision.time_budgets_used_up),
-        "limits": [asdict(of) for of in decision.limits],
-        "overruns": [overrun_document(of) for of in decision.overruns],
-        "rejections": [_rejection(of) for of in decision.rejections],
-        "dropped": [_job(of.cluster, of.proc) for of in decision.dropped],
+        "limits": [asdict(limit) for limit in decision.limits],
+        "overruns": [overrun_document(exceeded) for exceeded in decision.overruns],
+        "rejections": [_rejection(rejection) for rejection in decision.rejections],
+        "dropped": [_job(match.cluster, match.proc) for match in decision.dropped],
     }
     if decision.dominant is not None:
         document["dominant"] = names = decision.dominant.of_submitters
-        document["submitters"] = [{**of, "dominant": names.get(of["submitter"])} for of in document["submitters"]]
+        document["submitters"] = [
+            {**submitter, "dominant": names.get(submitter["submitter"])} for submitter in document["submitters"]
+        ]
     if explained is not None:
-        document["explanation"] = [{**_rejection(of.rejection), "lost": dict(of.lost)} for of in explained]
+        document["explanation"] = [
+            {**_rejection(explained_rejection.rejection), "lost": dict(explained_rejection.lost)}
+            for explained_rejection in explained
+        ]
     return document
 
 
 def turn_document(turn: GroupTurn) -> dict[str, Any]:
-    """One group's turn in a round of allocation."""
+    """Return one group's turn in a round of allocation."""
     from fairq.steps.quotas.sentences import skip_words
 
     return {**asdict(turn), "skipped": skip_words(turn)}
@@ -125,27 +130,27 @@ def rejection_words(rejection: Rejection) -> str:
     return rejection.reason.value
 
 
-def _rejection(of: Rejection) -> dict[str, Any]:
+def _rejection(rejection: Rejection) -> dict[str, Any]:
     return {
-        "job": _job(*of.request),
-        "submitter": of.submitter,
-        "reason": rejection_words(of),
-        "group": of.group,
-        "quota_group": of.quota_group,
+        "job": _job(*rejection.request),
+        "submitter": rejection.submitter,
+        "reason": rejection_words(rejection),
+        "group": rejection.group,
+        "quota_group": rejection.quota_group,
     }
 
 
-def overrun_document(of: Overrun) -> dict[str, Any]:
-    """An expression that took longer than its budget, and so counted as ERROR for so many slots (*errors*)."""
+def overrun_document(exceeded: Overrun) -> dict[str, Any]:
+    """Return an expression that exceeded its budget, and so counted as ERROR for a number of slots (*errors*)."""
     return {
-        "job": None if of.payer.job is None else _job(*of.payer.job),
-        "submitter": of.payer.submitter,
-        "name": of.culprit.name,
-        "expression": of.culprit.text,
-        "of_slots": of.culprit.of_slot,
-        "limit": of.limit,
-        "seconds": of.seconds,
-        "errors": of.errors,
+        "job": None if exceeded.payer.job is None else _job(*exceeded.payer.job),
+        "submitter": exceeded.payer.submitter,
+        "name": exceeded.culprit.name,
+        "expression": exceeded.culprit.text,
+        "of_slots": exceeded.culprit.of_slot,
+        "limit": exceeded.limit,
+        "seconds": exceeded.seconds,
+        "errors": exceeded.errors,
     }
 
 
@@ -155,7 +160,7 @@ def match_documents(cycle: Cycle) -> list[dict[str, Any]]:
 
 
 def match_document(cycle: Cycle, match: Match) -> dict[str, Any]:
-    """One match as `negotiate --json` prints it.
+    """Return one match as `negotiate --json` prints it.
 
     ``job`` is the job that runs, or under the rules of today's negotiator the first job of its request;
     ``assigned`` is always the job that runs.
@@ -187,7 +192,7 @@ def match_document(cycle: Cycle, match: Match) -> dict[str, Any]:
 
 
 def stored_match_document(match: MatchRecord) -> dict[str, Any]:
-    """The same of a match that was stored."""
+    """Return a stored match in the same form."""
     return {
         "assigned": _job(match.cluster, match.proc),
         "submitter": match.submitter,
@@ -198,7 +203,7 @@ def stored_match_document(match: MatchRecord) -> dict[str, Any]:
 
 
 def _evicted(claim: Claim | None, submitter: str | None) -> dict[str, Any]:
-    """A job that has to leave; one of an imported pool has no number."""
+    """Return a job that is preempted; a job of an imported pool has no number."""
     if claim is None:
         return {"submitter": submitter, "job": None}
     return {"submitter": claim.submitter, "job": _job(claim.cluster or 0, claim.proc or 0)}

@@ -15,8 +15,8 @@ from fairq.state.location import resolve
 def failures_counted(path: Path, now: int) -> Iterator[None]:
     """Run the body, a cycle on the state *path* or a part of it; count its failure and raise it again.
 
-    A cycle that another one keeps from running is no failure. Nothing is counted for a file that is no state, and for
-    a setting that cannot be used: the settings may be a file that somebody tries (see `count_failure`).
+    It is no failure if another cycle is running. Nothing is counted for a file that is not a state, or for an invalid
+    setting: the settings may be a file that somebody tries out (see `count_failure`).
     """
     try:
         yield
@@ -28,7 +28,7 @@ def failures_counted(path: Path, now: int) -> Iterator[None]:
 
 
 def count_failure(path: Path, now: int, error: Exception) -> None:
-    """Count *error* as the failure of a cycle on the state *path*; nothing is raised if that is impossible."""
+    """Count *error* as the failure of a cycle on the state *path*; raise nothing if the count cannot be stored."""
     kind = type(error).__name__.removesuffix("Error")
     text = str(error) if isinstance(error, FairqError) else f"{type(error).__name__}: {error}"
     with suppress(OSError, FairqError):

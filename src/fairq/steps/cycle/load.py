@@ -1,4 +1,4 @@
-"""Loads what a cycle looks at: the slots as they stand, the queues, the accounts."""
+"""Load the input of a cycle: the current slots, the queues, the accounts."""
 
 from __future__ import annotations
 
@@ -40,30 +40,30 @@ if TYPE_CHECKING:
 
 
 ROUND_ROBIN = "round_robin_times"
-"""Where the state keeps when each group was last dealt a remainder; only without slot weights it matters."""
+"""The state's key of the times at which each group last got a remainder; used only without slot weights."""
 
 GROUP_NAMES = "group_names"
-"""Where the state keeps which groups there were in the last cycle: with others, use is counted anew."""
+"""The state's key of the groups of the last cycle: if the groups have changed, their use is counted again."""
 
 
 def load_round_robin_times(state: State) -> dict[str, int]:
-    """Return when each group was last dealt a remainder, as the last cycle stored it."""
+    """Return the time at which each group last got a remainder, as the last cycle stored it."""
     stored = meta.get(state, ROUND_ROBIN)
     times: dict[str, int] = json.loads(stored) if stored else {}
     return times
 
 
 def load_group_names(state: State) -> tuple[str, ...]:
-    """Return the names of the groups that the last cycle charged use to."""
+    """Return the names of the groups whose use the last cycle charged."""
     return tuple((meta.get(state, GROUP_NAMES) or "").split())
 
 
 def of_pool(policy: NegotiationPolicy, state: State, settings: Settings, now: int) -> NegotiationPolicy:
     """Return *policy* for the next cycle on *state* at *now*.
 
-    That is how many jobs its schedds run, how many were preempted lately, and which groups ads may tell of.
+    It gets the number of jobs that each schedd runs, the recent preemptions, and the groups that ads may name.
 
-    Today's negotiator knows the groups of whom a cycle before, since it started, has settled the quotas.
+    The current negotiator knows only the groups whose quotas an earlier cycle of the same process has settled.
     """
     policy = replace(policy, max_jobs_running=schedds.load(state))
     if policy.max_preemptions_per_hour is not None:
@@ -74,13 +74,13 @@ def of_pool(policy: NegotiationPolicy, state: State, settings: Settings, now: in
 
 
 class Standing(Struct, frozen=True):
-    """What else a decision hangs on, as it was before the cycle began to change it.
+    """Other input of a decision, as it was before the cycle began to change it.
 
     Args:
         records: the columns of every accounting record, by name.
-        last_update: up to when everybody was charged, in seconds since 1970.
-        round_robin: when each group was last dealt a remainder.
-        groups: the groups that the last cycle charged use to.
+        last_update: the time up to which everybody was charged, in seconds since 1970.
+        round_robin: the time at which each group last got a remainder.
+        groups: the groups whose use the last cycle charged.
     """
 
     records: dict[str, tuple[Any, ...]]
@@ -90,7 +90,7 @@ class Standing(Struct, frozen=True):
 
     @property
     def use_times(self) -> dict[str, tuple[int, int]]:
-        """When the use of each began, and when it was last seen, by name."""
+        """The times of the first and the last use of each record, by name."""
         began, seen = (_COLUMNS.index(name) for name in ("begin_usage_time", "last_usage_time"))
         return {name: (columns[began], columns[seen]) for name, columns in self.records.items()}
 
@@ -105,9 +105,9 @@ def _standing(state: State, accountant: Accountant) -> Standing:
 
 
 class LoadedPool(Struct, frozen=True):
-    """What a cycle loads from the state.
+    """The data that a cycle loads from the state.
 
-    *charged* are the charges before the cycle, *imported_parts* dynamic slots that fairq has no record of, by place.
+    *charged* are the charges before the cycle, *imported_parts* dynamic slots that fairq has no record of, by row.
     """
 
     slots: PoolSlots
@@ -123,48 +123,48 @@ class LoadedPool(Struct, frozen=True):
 
 
 def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:
-    """Load all that a cycle at *now* looks at; leases that are over have ended."""
+    """Load all data that a cycle at *now* needs; expired leases are ended."""
     return read_pool(state, settings, now)()
 
 
 def read_pool(state: State, settings: Settings, now: int) -> Callable[[], LoadedPool]:
-    """Read the same, and return what puts the jobs into columns: that takes longer, and needs no transaction."""
+    """Read the same; return a function that puts the jobs into columns, which takes longer and needs no transaction."""
     pool = load_without_jobs(state, settings, now)
-    jobs_waiting = _read_jobs(state, pool.claims)
-    return lambda: replace(pool, jobs=jobs_waiting())
+    read_jobs = _read_jobs(state, pool.claims)
+    return lambda: replace(pool, jobs=read_jobs())
 
 
 def load_without_jobs(state: State, settings: Settings, now: int) -> LoadedPool:
-    """Load the same without any jobs."""
-    held = claim_columns.load(state)
+    """Load the same pool without any jobs."""
+    claim_table = claim_columns.load(state)
     shows_draining = not settings["negotiator.count_unusable_slots"]
-    stored = load_standing(state, held, now, shows_draining=shows_draining)
+    stored = load_standing(state, claim_table, now, shows_draining=shows_draining)
     keys, ads, carved = stored.ids, stored.ads, stored.carved
     draining = frozenset(compress(range(len(keys)), stored.draining))
-    charges = charges_in(held)
+    charges = charges_in(claim_table)
     charged = charges.copy()
     accountant = load_accountant(state, accounting_policy(settings_of_pool(settings, state)), charges)
     standing = _standing(state, accountant)
     expired = expire_leases(accountant.records.values(), now)
     if load_group_names(state) != accountant.policy.group_names:
         accountant.recount()
-    parts: dict[int, Carved] = {}
+    undivided: dict[int, Carved] = {}
     if settings["negotiator.allow_pslot_preemption"]:
-        parts = imported_parts(stored.names, ads, carved)
+        undivided = imported_parts(stored.names, ads, carved)
     columns = AdColumns(ads, now, evaluation_budget(settings))
     reserved = reserved_rows(state, lambda: {number: row for row, number in enumerate(keys)}, now)
-    lasting = [one for one in reserved if one.lasts(now)]
-    pool = PoolSlots(stored.names, keys, columns, draining, {**carved, **parts}, lasting)
-    return LoadedPool(pool, keys, ads, Jobs((), {}), held, charged, accountant, expired, parts, standing)
+    lasting = [reservation for reservation in reserved if reservation.lasts(now)]
+    pool = PoolSlots(stored.names, keys, columns, draining, {**carved, **undivided}, lasting)
+    return LoadedPool(pool, keys, ads, Jobs((), {}), claim_table, charged, accountant, expired, undivided, standing)
 
 
-def _read_jobs(state: State, held: ClaimTable) -> Callable[[], Jobs]:
+def _read_jobs(state: State, claim_table: ClaimTable) -> Callable[[], Jobs]:
     stored = idle_jobs.load(state)
     kinds = Kinds(job_kinds.load(state))
     unknown = stored.columns["kind"] == 0
     texts = job_ads.texts(state, stored.columns["ad_id"][unknown].tolist())
     running = jobs.running_counts(state)
-    weight = held.weights_in_use()
+    weight = claim_table.weights_in_use()
 
     def by_column() -> Jobs:
         idle = stored.by_submitter()

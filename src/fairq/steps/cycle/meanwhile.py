@@ -1,7 +1,7 @@
-"""What others did to the state while a cycle was decided on a snapshot of it.
+"""Changes that others made to the state while a cycle was decided on a snapshot of it.
 
-New jobs wait for the next cycle. A match is dropped if its job was removed, held or changed. Anything else that a
-decision hangs on makes it worthless: slots, claims, priorities, and what the state keeps for the cycle; settings, too.
+New jobs wait for the next cycle. A match is dropped if its job was removed, held or changed. Any other change of the
+cycle's input makes the decision invalid: slots, claims, priorities, the state's data for the cycle, or settings.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from fairq.steps.cycle.load import LoadedPool
 
 
 def still_holds(before: LoadedPool, now: LoadedPool) -> bool:
-    """Whether a decision on the pool *before* is as good on the pool *now*, but for the jobs: they do not count."""
+    """Return whether a decision on the pool *before* also holds for the pool *now*, apart from the jobs."""
     return (
         before.standing == now.standing
         and before.ids == now.ids
@@ -36,7 +36,7 @@ def still_holds(before: LoadedPool, now: LoadedPool) -> bool:
 
 
 def matches_lost(decision: CycleDecision, before: LoadedPool, state: State) -> list[Match]:
-    """Return the matches whose jobs do not wait in the *state* as they did *before*."""
+    """Return the matches whose jobs have changed in the *state* since the pool *before*."""
     clusters = np.array([match.cluster for match in decision.matches], np.int64)
     queues = (queue.idle for queue in before.jobs.queues)
     former = _Waiting(jobs for idle in queues if isinstance(idle, IdleJobs) for jobs in idle.of_clusters(clusters))
@@ -53,7 +53,7 @@ class _Waiting:
             self._rows[jobs.schedd, jobs.cluster].append(jobs)
 
     def row_of(self, match: Match) -> JobRange | None:
-        """Return what is known of the job of a match; None if it does not wait."""
+        """Return the waiting job of a match; None if it does not wait."""
         for jobs in self._rows[match.schedd, match.cluster]:
             if jobs.first_proc <= match.proc <= jobs.last_proc:
                 return replace(jobs, first_proc=match.proc, last_proc=match.proc)
@@ -61,21 +61,25 @@ class _Waiting:
 
 
 def can_drop(lost: list[Match]) -> bool:
-    """Whether these matches can be taken back alone: they displaced nobody, carved nothing, used no limits."""
+    """Return whether *lost* matches can be dropped alone: they preempted nobody, carved nothing, used no limits."""
     return all(match.preempted is None and match.carving is None and not match.concurrency_limits for match in lost)
 
 
 def drop(decision: CycleDecision, lost: list[Match], before: LoadedPool) -> None:
-    """Take the matches *lost* back: from the decision, which notes them, and from the accountant."""
-    gone = {(match.schedd, match.cluster, match.proc) for match in lost}
+    """Drop the matches *lost* from the decision, which records them, and from the accountant."""
+    lost_jobs = {(match.schedd, match.cluster, match.proc) for match in lost}
     for match in lost:
         _take_back(before.accountant, match, decision.time, before)
-        whose = match.submitter, match.schedd
-        found = next(one for one in decision.submitters if (one.submitter, one.schedd) == whose and one.matched)
-        found.matched -= 1
-        found.matched_weight -= match.cost
+        key = match.submitter, match.schedd
+        turn = next(
+            submitter
+            for submitter in decision.submitters
+            if (submitter.submitter, submitter.schedd) == key and submitter.matched
+        )
+        turn.matched -= 1
+        turn.matched_weight -= match.cost
     decision.matches = Matches(
-        match for match in decision.matches if (match.schedd, match.cluster, match.proc) not in gone
+        match for match in decision.matches if (match.schedd, match.cluster, match.proc) not in lost_jobs
     )
     all_used = sum(before.accountant.weighted_used(figures.group) for figures in decision.quotas)
     decision.quotas = [_after(figures, before.accountant, all_used) for figures in decision.quotas]
@@ -83,7 +87,7 @@ def drop(decision: CycleDecision, lost: list[Match], before: LoadedPool) -> None
 
 
 def _take_back(accountant: Accountant, match: Match, now: int, before: LoadedPool) -> None:
-    """Release the slot of a match of this very moment; whoever used nothing before has not begun to."""
+    """Release the slot of a match of this moment; restore the times of use of a record that had no use before."""
     accountant.remove_match(match.key, now)
     for name in {match.submitter, accountant.group_of(match.submitter)}:
         record, former = accountant.records.get(name), before.standing.use_times.get(name, (0, 0))
@@ -92,7 +96,7 @@ def _take_back(accountant: Accountant, match: Match, now: int, before: LoadedPoo
 
 
 def _after(figures: GroupFigures, accountant: Accountant, all_used: float) -> GroupFigures:
-    """The figures of a group with the use that is left to it; *all_used* is that of all groups."""
+    """Return the figures of a group with its remaining use; *all_used* is the use of all groups."""
     record = accountant.records.get(figures.group)
     subtree_used = 0.0 if record is None else record.hier_weighted_resources_used
     return replace(

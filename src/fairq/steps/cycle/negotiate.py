@@ -1,4 +1,4 @@
-"""One negotiation cycle on the state: load the pool, decide, store the matches and what they cost."""
+"""One negotiation cycle on the state: load the pool, decide, store the matches and their charges."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from fairq.steps.launch.intent import Matched
 
 _NAMED = 10
-"""So many jobs does a note name."""
+"""Number of jobs that a note names."""
 
 
 def negotiate(
@@ -48,18 +48,20 @@ def negotiate(
     explain: bool = False,
     doing: Callable[[str], None] = lambda _: None,
 ) -> Cycle:
-    """Hold one negotiation cycle at the actor's time.
+    """Run one negotiation cycle at the actor's time.
 
-    Everything is stored in one transaction, or nothing with *dry_run*. With *explain* the slots that every
-    rejected request lost are counted, which takes time of its own. What was decided in the last
-    decisions_kept cycles is kept; matches are kept for ever. *doing* is told what is going on.
+    Everything is stored in one transaction, or nothing with *dry_run*. With *explain*, the slots that every rejected
+    request lost are counted, which takes additional time. The decisions of the last decisions_kept cycles are kept;
+    matches are kept forever. *doing* receives the progress.
 
     Raises:
         CycleUnderWayError: another cycle works on this state.
     """
     if dry_run:
         with putting_together(path):
-            snapshot = _tried(path, settings, actor) or _taken(path, settings, actor.time, doing)
+            snapshot = _snapshot_with_due_changes(path, settings, actor) or _take_snapshot(
+                path, settings, actor.time, doing
+            )
             doing("matching jobs with slots")
             return _decide(snapshot, actor.time, explain)
     with cycle_lock(path):
@@ -75,41 +77,41 @@ def hold_cycle(
     doing: Callable[[str], None] = lambda _: None,
     first: Callable[[State], None] | None = None,
 ) -> Cycle:
-    """Hold one cycle as `negotiate` does, in a process that has the cycle's lock already.
+    """Run one cycle as `negotiate` does; the caller must hold the cycle's lock.
 
-    *first* is what comes before it, in a transaction of its own.
+    *first* runs before it, in a transaction of its own.
 
-    The cycle is decided on a snapshot; nobody waits for it. Only to store the decision is the state locked. Matches of
-    jobs that were removed, held or changed meanwhile are dropped. If slots, claims, priorities or settings have
-    changed, or matches cannot be taken back alone, the cycle is decided again, once, while the state is locked.
+    The cycle is decided on a snapshot, without locking the state; only storing the decision locks it. Matches of jobs
+    that were removed, held or changed meanwhile are dropped. If slots, claims, priorities or settings have changed, or
+    matches cannot be dropped alone, the cycle is decided again, once, while the state is locked.
     """
     clock, begin = Clock.at(actor.time), time.monotonic()
     if first is not None:
         with writing(path) as state:
             first(state)
-            _let_begin(state, actor)
+            _make_due_changes(state, actor)
     with reading(path) as state:
-        begins = first is None and _is_time(state, actor.time)
-    if begins:
+        has_due = first is None and _has_due_changes(state, actor.time)
+    if has_due:
         with writing(path) as state:
-            _let_begin(state, actor)
+            _make_due_changes(state, actor)
     with putting_together(path), watching(path) as is_changed:
-        snapshot = _taken(path, settings, actor.time, doing)
+        snapshot = _take_snapshot(path, settings, actor.time, doing)
         doing("matching jobs with slots")
         cycle = _decide(snapshot, actor.time, explain)
-        # Whatever takes long is done before the state is locked.
+        # Do everything slow before the state is locked.
         record = written_record(cycle)
         with writing(path) as state:
             former, settings = settings, settings.now()
             changed_meanwhile = is_changed()
             if settings is not former or changed_meanwhile:
-                kept = _without_lost(cycle, snapshot, state, settings) if settings is former else None
-                if kept is None:
+                valid = _without_lost(cycle, snapshot, state, settings) if settings is former else None
+                if valid is None:
                     doing("matching again, since the pool has changed")
                     snapshot = _read(state, settings, actor.time)()
-                    kept = _decide(snapshot, actor.time, explain)
-                if kept is not cycle:
-                    cycle, record = kept, written_record(kept)
+                    valid = _decide(snapshot, actor.time, explain)
+                if valid is not cycle:
+                    cycle, record = valid, written_record(valid)
             doing(f"storing {len(cycle.decision.matches)} matches")
             cycle = _store(state, cycle, record, snapshot, settings, actor)
             if cycle.decision.matches and is_launching(state, settings):
@@ -131,31 +133,31 @@ def hold_cycle(
 def _store(
     state: State, cycle: Cycle, record: cycles.WrittenCycle, snapshot: _Snapshot, settings: Settings, actor: Actor
 ) -> Cycle:
-    """Store *cycle*, and promise machines to large jobs that still wait; return it with notes of them."""
+    """Store *cycle*, and promise machines to large jobs that still wait; return it with notes on the promises."""
     store_cycle(state, cycle, record, snapshot.pool, snapshot.known, actor)
     return replace(cycle, notes=[*cycle.notes, *renew_promises(state, settings, cycle.decision, actor)])
 
 
-def _is_time(state: State, now: int) -> bool:
+def _has_due_changes(state: State, now: int) -> bool:
     """Return whether `_let_begin` may have something to do."""
     return bool(is_due(state, now) or leaving(state, now))
 
 
-def _let_begin(state: State, actor: Actor) -> None:
-    """Let jobs begin to wait for a slot, and slots leave the pool, whose time has come."""
+def _make_due_changes(state: State, actor: Actor) -> None:
+    """Make the jobs idle, and remove the slots from the pool, whose time has come."""
     let_begin(state, actor.time)
     let_leave(state, actor)
 
 
 class _Snapshot(Struct, frozen=True):
-    """All that a decision needs of the state.
+    """All data of the state that a decision needs.
 
     Args:
         pool: slots, jobs, claims, accounts.
         policy: the rules in force.
         number: of the cycle.
-        known: the names that have an accounting record.
-        notes: what the reader should know of the pool.
+        known: the names with an accounting record.
+        notes: sentences about the pool for the reader.
     """
 
     pool: LoadedPool
@@ -165,41 +167,41 @@ class _Snapshot(Struct, frozen=True):
     notes: list[str]
 
 
-def _tried(path: Path, settings: Settings, actor: Actor) -> _Snapshot | None:
-    """Return what a cycle would see if a time has come for jobs or slots; None if none has."""
+def _snapshot_with_due_changes(path: Path, settings: Settings, actor: Actor) -> _Snapshot | None:
+    """Return the snapshot after the changes that are due; None if none are."""
     with reading(path) as state:
-        if not _is_time(state, actor.time):
+        if not _has_due_changes(state, actor.time):
             return None
     with trying(path) as state:
-        _let_begin(state, actor)
+        _make_due_changes(state, actor)
         return _read(state, settings, actor.time)()
 
 
-def _taken(path: Path, settings: Settings, now: int, doing: Callable[[str], None]) -> _Snapshot:
-    """Take a snapshot of the state, which can be changed again as soon as it is read."""
+def _take_snapshot(path: Path, settings: Settings, now: int, doing: Callable[[str], None]) -> _Snapshot:
+    """Return a snapshot of the state; the state is free again as soon as it is read."""
     with reading(path) as state, keeping_few_pages(state):
         doing("loading the pool")
-        put_together = _read(state, settings, now)
-    return put_together()
+        complete = _read(state, settings, now)
+    return complete()
 
 
 def _read(state: State, settings: Settings, now: int) -> Callable[[], _Snapshot]:
-    """Read a snapshot; return what puts it together without the *state*."""
+    """Read a snapshot; return a function that completes it without the *state*."""
     loaded = read_pool(state, settings, now)
     policy = of_pool(negotiation_policy(settings), state, settings, now)
     missing = missing_accounting(state)
     notes = [] if missing is None else [missing]
     number = cycles.next_number(state)
 
-    def put_together() -> _Snapshot:
+    def complete() -> _Snapshot:
         pool = loaded()
         return _Snapshot(pool, policy, number, set(pool.accountant.records), notes)
 
-    return put_together
+    return complete
 
 
 def _without_lost(cycle: Cycle, before: _Snapshot, state: State, settings: Settings) -> Cycle | None:
-    """Return *cycle* without the matches of jobs that are not as they were *before*; None: it must be decided anew."""
+    """Return *cycle* without matches of jobs changed since the snapshot *before*; None if the rest is invalid."""
     from fairq.steps.cycle.meanwhile import can_drop, drop, matches_lost, still_holds
 
     if not still_holds(before.pool, load_without_jobs(state, settings, cycle.decision.time)):

@@ -1,4 +1,4 @@
-"""The negotiation settings as the engine wants them."""
+"""The negotiation settings as input of the engine."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NO_PREFERENCE = parse("0")
 
 
 def negotiation_policy(settings: Settings) -> NegotiationPolicy:
-    """Return the negotiation policy that *settings* describe.
+    """Return the negotiation policy in *settings*.
 
     Raises:
         SettingValueError: an expression does not parse.
@@ -101,19 +101,22 @@ _PRICE = re.compile(r"\s*(\w+)\s*=\s*([0-9.eE+-]+)(?:\s+if\s+(.+))?\s*", re.DOTA
 
 
 def dominance(settings: Settings) -> Dominance | None:
-    """Return the weights of resources if *settings* say that a match weighs as much as its largest share of one.
+    """Return the weights of resources; None unless a match weighs as much as its largest share of a resource.
 
     Raises:
         SettingValueError: a name or price is invalid.
     """
 
-    def of(name: str, read: Callable[[str], Any]) -> tuple[Any, ...]:
+    def converted(name: str, read: Callable[[str], Any]) -> tuple[Any, ...]:
         try:
             return tuple(map(read, settings[name]))
         except BadValueError:
             raise settings.refusal(name) from None
 
-    resources, prices = of("negotiator.dominant_resources", resource_of), of("negotiator.resource_prices", price_of)
+    resources, prices = (
+        converted("negotiator.dominant_resources", resource_of),
+        converted("negotiator.resource_prices", price_of),
+    )
     return Dominance(resources, prices) if is_dominant(settings) else None
 
 
@@ -125,31 +128,31 @@ def resource_of(text: str) -> str:
 
 
 def price_of(text: str) -> Price:
-    """Return the price that *text* says, as ``GPUs = 8 if GPUs_DeviceName == "A100"``; raises BadValueError."""
-    found = _PRICE.fullmatch(text)
+    """Return the price in *text*, such as ``GPUs = 8 if GPUs_DeviceName == "A100"``; raises BadValueError."""
+    parts = _PRICE.fullmatch(text)
     try:
-        if found is None or not _LOWEST_PRICE <= (price := float(found[2])) <= _HIGHEST_PRICE:
+        if parts is None or not _LOWEST_PRICE <= (price := float(parts[2])) <= _HIGHEST_PRICE:
             raise ValueError(text)
-        return Price(found[1], price, None if found[3] is None else parse(found[3]))
+        return Price(parts[1], price, None if parts[3] is None else parse(parts[3]))
     except (ValueError, ExpressionError):
         raise BadValueError from None
 
 
 _OWN_WORDS = {"tie_break", "skip_by", "static_ranks"}
-"""Rule points that other settings have a say in."""
+"""Rule points that also depend on other settings."""
 
 
 def _rule_points(settings: Settings) -> dict[str, Any]:
-    """The rule points that are called as the fields of the policy."""
+    """Return the rule points that have the names of fields of the policy."""
     names = set(NegotiationPolicy.__struct_fields__) - _OWN_WORDS
     points = (key for key in (*NEGOTIATOR_POINTS, *SCHEDD_POINTS) if key.name in names)
     return {key.name: settings[key.full_name] for key in points}
 
 
 def _tie_break(settings: Settings) -> TieBreak:
-    chosen: TieBreak = settings["negotiator.tie_break"]
+    tie_break: TieBreak = settings["negotiator.tie_break"]
     sorts = settings["negotiator.negotiator_matchlist_caching"]
-    return "listed" if chosen == "std_sort" and not sorts else chosen
+    return "listed" if tie_break == "std_sort" and not sorts else tie_break
 
 
 def _skip_by(settings: Settings) -> SkipBy:
@@ -157,7 +160,7 @@ def _skip_by(settings: Settings) -> SkipBy:
 
 
 def _request_counts(settings: Settings) -> bool:
-    """A schedd that negotiates for all jobs of a cluster makes each of them a request of its own."""
+    """Return whether requests have counts; never if a schedd negotiates for all jobs of a cluster."""
     counts: bool = settings["negotiator.use_resource_request_counts"]
     return counts and not settings["schedd.negotiate_all_jobs_in_cluster"]
 

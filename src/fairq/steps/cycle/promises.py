@@ -1,4 +1,4 @@
-"""The machines promised to large jobs: after each cycle, promises are given up, and new ones made."""
+"""The machines promised to large jobs: each cycle ends old promises and makes new ones."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 def renew_promises(state: State, settings: Settings, decision: CycleDecision, actor: Actor) -> list[str]:
-    """Give up the promises to jobs that wait no more, and make new ones; return sentences about the new ones.
+    """End the promises to jobs that no longer wait, and make new ones; return sentences about the new ones.
 
-    Ends of running jobs are estimated as forecasts do.
+    Ends of running jobs are estimated as in forecasts.
     """
     patience = settings["negotiator.large_job_patience"]
     stored = reservations.stored(state)
-    former = {one.number: one for one in stored if one.job is not None}
+    former = {reservation.number: reservation for reservation in stored if reservation.job is not None}
     promises: list[Promise] = []
     if patience is not None and (former or jobs.has_idle_since(state, actor.time - patience)):
         from fairq.engine.simulation.promises import limited  # most pools do without
@@ -41,14 +41,22 @@ def renew_promises(state: State, settings: Settings, decision: CycleDecision, ac
             number = reservations.next_number(state)
             new.append(replace(promise.reservation, number=number, by=actor.user, time=actor.time))
             _mark(state, promise, number)
-    left = {promise.reservation.number for promise in promises}
-    gone = [one for number, one in former.items() if number not in left]
-    if new or gone:
-        reservations.store(state, [*(one for one in stored if one not in gone), *new])
-        changes = [Change(f"reservation {one.number}", _shown(one.slots, one.job), None) for one in gone]
-        changes += [Change(f"reservation {one.number}", None, _shown(one.slots, one.job)) for one in new]
+    kept = {promise.reservation.number for promise in promises}
+    ended = [reservation for number, reservation in former.items() if number not in kept]
+    if new or ended:
+        reservations.store(state, [*(reservation for reservation in stored if reservation not in ended), *new])
+        changes = [
+            Change(f"reservation {reservation.number}", _shown(reservation.slots, reservation.job), None)
+            for reservation in ended
+        ]
+        changes += [
+            Change(f"reservation {reservation.number}", None, _shown(reservation.slots, reservation.job))
+            for reservation in new
+        ]
         history.record(state, actor, changes)
-    return [f"{one.slots[0]} is promised to job {one.job}; it may be free at {shown_time(one.begin)}" for one in new]
+    return [
+        f"{made.slots[0]} is promised to job {made.job}; it may be free at {shown_time(made.begin)}" for made in new
+    ]
 
 
 def _mark(state: State, promise: Promise, number: int) -> None:

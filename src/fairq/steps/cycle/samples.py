@@ -1,4 +1,4 @@
-"""What a cycle leaves for reports and pictures: who waits, who is entitled to what, at which priority."""
+"""The samples of a cycle for reports and charts: waiting jobs, entitlements and priorities."""
 
 from __future__ import annotations
 
@@ -12,47 +12,49 @@ POOL = ""
 """The name of the pool among those of submitters."""
 
 CYCLE_SECONDS = "last_cycle_seconds"
-"""Where the state keeps how long the last cycle took, up to the end of its transaction."""
+"""The state's key of the duration of the last cycle, up to the end of its transaction."""
 
 _DAYS_AT_ONCE = 3
 
 
 def sample_cycle(state: State, decision: CycleDecision, weight_in_use: float, now: int) -> None:
-    """Keep what *decision* found; *weight_in_use* is the weight of the slots in use after it."""
+    """Store the samples of *decision*; *weight_in_use* is the weight of the slots in use after it."""
     samples: dict[str, Sample] = {}
-    for one in decision.submitters:
-        samples[one.submitter] = _joined(samples.get(one.submitter), _sample(one))
-    idle = sum(one.idle for one in samples.values())
-    running = sum(one.running for one in samples.values())
+    for submitter in decision.submitters:
+        samples[submitter.submitter] = _joined(samples.get(submitter.submitter), _sample(submitter))
+    idle = sum(sample.idle for sample in samples.values())
+    running = sum(sample.running for sample in samples.values())
     samples[POOL] = Sample(decision.pie, True, idle, running, 0.0, weight_in_use)
     usage_samples.replace(state, now, samples)
     _thin(state, now)
 
 
-def _sample(one: SubmitterDecision) -> Sample:
-    """Return what one queue of a submitter has after its turn; it is entitled to no more than it wants."""
-    has = one.used_before + one.matched_weight
-    running = one.running + one.matched
-    left = max(0, one.idle - one.matched)
-    each = has / running if running else 1.0
-    return Sample(min(one.limit, has + left * each), left > 0, left, running, one.effective_priority)
-
-
-def _joined(former: Sample | None, one: Sample) -> Sample:
-    """Return the sample of a submitter with several queues, or turns: jobs add up, the share does not."""
-    if former is None:
-        return one
+def _sample(submitter: SubmitterDecision) -> Sample:
+    """Return the sample of one queue of a submitter after its turn; its entitlement is at most its demand."""
+    in_use = submitter.used_before + submitter.matched_weight
+    running = submitter.running + submitter.matched
+    idle = max(0, submitter.idle - submitter.matched)
+    weight_per_job = in_use / running if running else 1.0
     return Sample(
-        max(former.entitled, one.entitled),
-        former.wants or one.wants,
-        former.idle + one.idle,
-        former.running + one.running,
-        one.priority,
+        min(submitter.limit, in_use + idle * weight_per_job), idle > 0, idle, running, submitter.effective_priority
+    )
+
+
+def _joined(former: Sample | None, sample: Sample) -> Sample:
+    """Return the sample of a submitter with several queues or turns: add up the jobs, take the largest share."""
+    if former is None:
+        return sample
+    return Sample(
+        max(former.entitled, sample.entitled),
+        former.wants or sample.wants,
+        former.idle + sample.idle,
+        former.running + sample.running,
+        sample.priority,
     )
 
 
 def _thin(state: State, now: int) -> None:
-    """Make one bucket of each day that is long past; what was charged stays exact."""
+    """Merge old hourly samples into one bucket per day; charges stay exact."""
     thinned = usage.thinned_until(state)
     for _ in range(_DAYS_AT_ONCE):
         start = usage.first_start_after(state, thinned)

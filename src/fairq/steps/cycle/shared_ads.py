@@ -1,6 +1,6 @@
-"""The shared ads of the idle jobs: read at once where no kinds of jobs are known, else when asked for.
+"""The shared ads of the idle jobs: read at once if the kinds of jobs are not known, else at first use.
 
-What is read at once is parsed when the first ad is asked for: nobody waits for that.
+Ads that are read at once are parsed at the first use of any of them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fairq.state import job_ads
 from fairq.state.connection import reading
 
 _ONE_BY_ONE, _STRETCH = 10, 2048
-"""So many ads are read one by one; then so many at once. The jobs of one submitter mostly have neighbouring ads."""
+"""Ads read one by one at first, then at once. The jobs of one submitter mostly have neighbouring ads."""
 
 
 class SharedAds(Mapping[int, Ad]):
@@ -39,7 +39,7 @@ class SharedAds(Mapping[int, Ad]):
         if number not in self._found:
             self._asked += 1
             self._read([number] if self._asked < _ONE_BY_ONE else self._stretch(number))
-            # An ad that is gone by now was that of jobs removed meanwhile. Without one, they have no match.
+            # A missing ad belonged to jobs removed meanwhile. With an empty ad, they get no match.
             self._found.setdefault(number, {})
         return self._found[number]
 
@@ -60,8 +60,8 @@ class SharedAds(Mapping[int, Ad]):
         return numbers
 
     def _stretch(self, number: int) -> Sequence[int]:
-        place = bisect_left(self._numbers, number)
-        return self._numbers[place : place + _STRETCH] or [number]
+        index = bisect_left(self._numbers, number)
+        return self._numbers[index : index + _STRETCH] or [number]
 
     def _read(self, numbers: Sequence[int]) -> None:
         missing = [number for number in numbers if number not in self._found]

@@ -1,4 +1,4 @@
-"""Stores what a negotiation cycle decided: claims, jobs, accounting, and the record of the decision."""
+"""Store the decision of a negotiation cycle: claims, jobs, accounting, and the record of the decision."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from fairq.steps.pool.imported_parts import adopt
 
 
 def written_record(cycle: Cycle) -> cycles.WrittenCycle:
-    """Write the record of *cycle*, as `store_cycle` stores it."""
+    """Return the record of *cycle* in its stored form, for `store_cycle`."""
     decision = cycle.decision
     record = CycleRecord(cycle.number, decision.time, decision.rules, cycle.document)
     return cycles.written(record, _match_runs(cycle))
@@ -56,13 +56,13 @@ def store_cycle(
     cycles.add_written(state, record)
     changes = [_lease_change(lease) for lease in cycle.expired]
     if matches:
-        given = {d.submitter: d.matched for d in cycle.decision.submitters if d.matched}
-        changes.append(Change(f"cycle {cycle.number}", None, {"matched": given}))
+        matched = {turn.submitter: turn.matched for turn in cycle.decision.submitters if turn.matched}
+        changes.append(Change(f"cycle {cycle.number}", None, {"matched": matched}))
     history.record(state, actor, changes)
 
 
 def _end_preempted(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> None:
-    """Jobs of fairq's own go back to idle with their run kept; foreign claims leave the slot's ad."""
+    """Make preempted jobs of the queue idle and record their runs; remove foreign claims from the slots' ads."""
     evicted = list(cycle.victims.values())
     runs.add(
         state,
@@ -95,39 +95,39 @@ def _end_preempted(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> No
 
 
 def _store_claims(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> None:
-    """Make the claims those that the accountant charges for, with the jobs of the matches made."""
+    """Store the claims that the accountant charges, with the jobs of the new matches."""
     charges = pool.accountant.charges
     addresses = dict(zip(pool.ids, slots.load_addresses(state), strict=True)) if cycle.carved else {}
     ended = {claim.slot_id for claim in cycle.victims.values()}
     uncharged = [pool.claims[slot] for slot in charges.missing(pool.claims.slots)]
-    # Of a job of the queue that runs on, it is a suspended one in a pool that discounts those.
+    # An uncharged claim of a running job of the queue is suspended, in a pool that discounts suspended jobs.
     suspended = [claim for claim in uncharged if claim.cluster is not None and claim.slot_id not in ended]
-    # Pieces that made room for another end; one that was preempted itself is the winner's now.
-    taken = (row for match in cycle.decision.matches.single if match.makes_room for row in match.victims)
-    parts = {row: pool.imported_parts[row] for row in taken if row in pool.imported_parts}
-    gone = [claim.slot_id for claim in uncharged if claim.cluster is None or claim.slot_id in ended]
-    claims.release(state, gone)
-    dynamic_slots.dissolve(state, [*gone, *adopt(state, parts, pool.ids)])
-    pilot_slots.dissolve(state, gone)
+    # Dynamic slots removed for another match end; a slot that was preempted itself is the winner's now.
+    displaced = (row for match in cycle.decision.matches.single if match.makes_room for row in match.victims)
+    displaced_parts = {row: pool.imported_parts[row] for row in displaced if row in pool.imported_parts}
+    released = [claim.slot_id for claim in uncharged if claim.cluster is None or claim.slot_id in ended]
+    claims.release(state, released)
+    dynamic_slots.dissolve(state, [*released, *adopt(state, displaced_parts, pool.ids)])
+    pilot_slots.dissolve(state, released)
     numbers = add_slots(state, cycle.carved, addresses) if cycle.carved else {}
-    made = {numbers.get(match.key, match.key): match for match in cycle.decision.matches.single}
+    match_of = {numbers.get(match.key, match.key): match for match in cycle.decision.matches.single}
     alike: set[SlotKey] = set().union(*(run.keys for run in cycle.decision.matches.alike))
-    fresh = [replace(claim, charged=False) for claim in suspended if claim.charged]
-    # Most of a large pool is as it was, or matched with jobs that are alike.
+    new_claims = [replace(claim, charged=False) for claim in suspended if claim.charged]
+    # In a large pool, most claims are unchanged, or of alike matches.
     changed = charges.changed(pool.charged)
     others = {slot: charge for slot, charge in changed.items() if slot not in alike}
-    others |= {slot: charges[slot] for slot in made if slot not in changed and slot in charges}
+    others |= {slot: charges[slot] for slot in match_of if slot not in changed and slot in charges}
     for charged, charge in others.items():
         key = numbers.get(charged, charged)
         assert isinstance(key, int)
         former = pool.claims.get(key)
-        match = made.get(key)
+        match = match_of.get(key)
         if match is None and former is not None and former.submitter == charge.submitter:
             if not former.charged:
-                fresh.append(replace(former, charged=True))
+                new_claims.append(replace(former, charged=True))
             continue
         if match is None:
-            fresh.append(Claim(key, charge.submitter, charge.start_time, charge.slot_weight))
+            new_claims.append(Claim(key, charge.submitter, charge.start_time, charge.slot_weight))
             continue
         claim = Claim(
             key,
@@ -143,23 +143,23 @@ def _store_claims(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> Non
             match.autoregroup,
         )
         claim.matched = True
-        fresh.append(claim)
+        new_claims.append(claim)
     claims.store_alike(
         state,
         chain(
-            map(claims.alone, fresh),
-            (some for run in cycle.decision.matches.alike for some in _alike_claims(run, now)),
+            map(claims.alone, new_claims),
+            (claims_of_run for run in cycle.decision.matches.alike for claims_of_run in _alike_claims(run, now)),
         ),
     )
 
 
 def _alike_claims(run: AlikeMatches, now: int) -> Iterator[AlikeClaims]:
-    """Return the claims of alike matches, those in a row that have a cluster and the slots' rank in common as one."""
+    """Yield the claims of alike matches; consecutive ones with the same cluster and slot rank are one."""
     numbers, start = cast("list[int]", run.keys), 0
     for cluster, proc, last in run.jobs:
         ranks = [run.ranks[slot] for slot in run.slots[start : start + last - proc + 1]]
-        for rank, same in groupby(ranks):
-            slots = numbers[start : start + len(list(same))]
+        for rank, equal in groupby(ranks):
+            slots = numbers[start : start + len(list(equal))]
             claim = Claim(
                 slots[0],
                 run.submitter,

@@ -52,9 +52,9 @@ def evaluated(expression: Expression, records: Iterable[Mapping[str, Any]], budg
 
     by_column = decides_alone(expression)
     parts = _parts_read(expression, map(spelled, records))
-    while some := list(islice(parts, _TOGETHER)):
-        ads = [ad for ad, _ in some]
-        if by_column and len(some) >= _MANY and all(plain for _, plain in some):
+    while batch := list(islice(parts, _TOGETHER)):
+        ads = [ad for ad, _ in batch]
+        if by_column and len(batch) >= _MANY and all(plain for _, plain in batch):
             values: Iterable[Any] = _evaluated_by_column(expression, ads, budget)
         else:
             values = evaluate_each(expression, ads, budget)
@@ -101,13 +101,13 @@ def _parts_read(
 
 def check(budget: EvaluationBudget) -> None:
     """Raise EvaluationBudgetError if anything took longer than *budget*."""
-    for one in budget.overruns:
-        raise overrun(one.culprit.text, budget, one.limit)
+    for exceeded in budget.overruns:
+        raise overrun(exceeded.culprit.text, budget, exceeded.limit)
 
 
 def overrun(text: str, budget: EvaluationBudget, limit: Limit = Limit.KIND) -> EvaluationBudgetError:
     """Return the error for the expression *text*, which used up that *limit*."""
-    most = f"{budget.seconds:g} s of CPU"
+    maximum = f"{budget.seconds:g} s of CPU"
     if limit in (Limit.MEMORY, Limit.CRASH):
-        most = "the memory, or the depth, that one evaluation may have"
-    return EvaluationBudgetError(expression=text, limit=most)
+        maximum = "the memory, or the depth, that one evaluation may have"
+    return EvaluationBudgetError(expression=text, limit=maximum)

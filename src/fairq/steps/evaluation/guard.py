@@ -89,11 +89,11 @@ def _work(work: Callable[[], Iterator[Any]], seconds: float, writing: int) -> No
     os._exit(0)
 
 
-def _restrict(what: int, most: int) -> None:
+def _restrict(resource_number: int, maximum: int) -> None:
     import resource
 
-    hard = resource.getrlimit(what)[1]
-    resource.setrlimit(what, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+    hard = resource.getrlimit(resource_number)[1]
+    resource.setrlimit(resource_number, (maximum if hard == resource.RLIM_INFINITY else min(maximum, hard), hard))
 
 
 def _memory() -> int:
@@ -125,14 +125,14 @@ def _read(descriptor: int, deadline: float) -> tuple[bytes, Ending]:
 
 
 def _results(data: bytes) -> Iterator[Any]:
-    """Yield the results that arrived whole."""
-    place = 0
-    while place + _SIZE <= len(data):
-        end = place + _SIZE + int.from_bytes(data[place : place + _SIZE], "little")
+    """Yield the results that arrived completely."""
+    position = 0
+    while position + _SIZE <= len(data):
+        end = position + _SIZE + int.from_bytes(data[position : position + _SIZE], "little")
         if end > len(data):
             return
-        yield pickle.loads(data[place + _SIZE : end])
-        place = end
+        yield pickle.loads(data[position + _SIZE : end])
+        position = end
 
 
 def _ending(code: int) -> Ending:

@@ -42,11 +42,11 @@ class UnknownNames:
         for name in spelled(record):
             self._missing.pop(name.lower(), None)
 
-    def notes(self, what: str) -> list[str]:
-        """Return a sentence for each name that no record has; *what* is the word for a record; none without records."""
+    def notes(self, noun: str) -> list[str]:
+        """Return a sentence for each name that no record has; *noun* is the word for a record; none without records."""
         if not self._shapes:
             return []
-        return [f"no {what} has the attribute {name}{self._meant(lower)}" for lower, name in self._missing.items()]
+        return [f"no {noun} has the attribute {name}{self._meant(lower)}" for lower, name in self._missing.items()]
 
     def _meant(self, lower: str) -> str:
         close = nearest(lower, self._known)
@@ -57,18 +57,18 @@ def _names(expression: Expression) -> list[str]:
     from fairq.engine.classad.nodes import Node, Reference, children
     from fairq.engine.classad.references import RESERVED
 
-    found: dict[str, None] = {}
-    waiting: list[Node] = [] if expression.node is None else [expression.node]
-    while waiting:
-        node = waiting.pop()
+    names: dict[str, None] = {}
+    pending: list[Node] = [] if expression.node is None else [expression.node]
+    while pending:
+        node = pending.pop()
         if isinstance(node, Reference):
             scope = node.scope
             if isinstance(scope, Reference) and scope.scope is None and scope.name.lower() == "my":
-                found[node.name] = None
+                names[node.name] = None
             elif scope is not None:
-                waiting.append(scope)
+                pending.append(scope)
             elif node.name.lower() not in RESERVED:
-                found[node.name] = None
+                names[node.name] = None
             continue
-        waiting.extend(reversed(children(node)))
-    return list(found)
+        pending.extend(reversed(children(node)))
+    return list(names)

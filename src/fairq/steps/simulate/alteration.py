@@ -50,16 +50,16 @@ class Alteration(Struct, frozen=True):
         """The changes in short, for a heading."""
         parts = [self.other, *self.sets]
         named = {"factor": self.factors, "ceiling": self.ceilings, "floor": self.floors, "limit": self.limits}
-        parts += [f"{what} {text}" for what, texts in named.items() for text in texts]
+        parts += [f"{kind} {text}" for kind, texts in named.items() for text in texts]
         parts += [self.slots, *(f"without {name}" for name in self.without)]
         return ", ".join(filter(None, parts))
 
-    def settings(self, settings: Settings, place: SettingsFiles) -> Settings:
+    def settings(self, settings: Settings, files: SettingsFiles) -> Settings:
         """Return the changed settings; raises the errors of settings."""
         sets = [*self.sets, *(f'limits."{name}"={number}' for name, number in read_limits(self.limits).items())]
         if self.other is not None:
-            return read_settings(self.other, place.environ, sets)
-        return settings_with(place, sets) if sets else settings
+            return read_settings(self.other, files.environ, sets)
+        return settings_with(files, sets) if sets else settings
 
     def of_pool(self, pool: LoadedPool, now: int) -> LoadedPool:
         """Return the freshly loaded *pool* with the changed slots and records of submitters.
@@ -78,8 +78,8 @@ class Alteration(Struct, frozen=True):
         return _with_slots(pool, self._kept(pool), added)
 
     def _kept(self, pool: LoadedPool) -> list[int]:
-        """The rows of the slots that stay; dynamic slots of removed slots are removed, too."""
-        gone: set[int] = set()
+        """Return the rows of the slots that stay; dynamic slots of removed slots are removed, too."""
+        removed: set[int] = set()
         for name in self.without:
             rows = {
                 row
@@ -90,42 +90,50 @@ class Alteration(Struct, frozen=True):
                 raise InvalidChangeError(
                     option="--without", value=name, problem="there is no such slot or machine", cure="see 'fairq slots'"
                 )
-            gone |= rows
-        gone |= {row for parent, rows in pieces_of(pool.slots).items() if parent in gone for row in rows}
-        return [row for row in range(len(pool.slots.names)) if row not in gone]
+            removed |= rows
+        removed |= {row for parent, rows in pieces_of(pool.slots).items() if parent in removed for row in rows}
+        return [row for row in range(len(pool.slots.names)) if row not in removed]
 
 
 def _record(pool: LoadedPool, option: str, name: str) -> AccountingRecord:
-    """Return the record of the submitter that *name* names, with its domain or without it."""
+    """Return the record of the submitter *name*, given with its domain or without it."""
     known = {queue.name for queue in pool.jobs.queues} | set(pool.accountant.records)
-    found = [name] if name in known else [one for one in sorted(known) if one.rpartition("@")[0] == name]
-    if len(found) != 1 or is_group_name(found[0]):
-        problem = "several submitters have this name" if found[1:] else "there is no such submitter"
+    matching = (
+        [name] if name in known else [submitter for submitter in sorted(known) if submitter.rpartition("@")[0] == name]
+    )
+    if len(matching) != 1 or is_group_name(matching[0]):
+        problem = "several submitters have this name" if matching[1:] else "there is no such submitter"
         raise InvalidChangeError(
             option=option, value=name, problem=problem, cure="give user@domain as 'fairq userprio' lists it"
         )
-    return pool.accountant.record(found[0])
+    return pool.accountant.record(matching[0])
 
 
-def _with_slots(pool: LoadedPool, kept: Sequence[int], added: Sequence[Ad]) -> LoadedPool:
+def _with_slots(pool: LoadedPool, kept_rows: Sequence[int], added: Sequence[Ad]) -> LoadedPool:
     slots = pool.slots
-    place = {row: new for new, row in enumerate(kept)}
-    changed: dict[int, Mapping[str, object]] = {len(kept) + number: ad for number, ad in enumerate(added)}
-    rows = np.array([*kept, *([0] * len(added))], np.intp)
-    names = [*(slots.names[row] for row in kept), *(str(ad["Name"]) for ad in added)]
-    keys = [*(slots.keys[row] for row in kept), *(-1 - number for number in range(len(added)))]
-    carved = {place[row]: replace(one, parent=place[one.parent]) for row, one in slots.carved.items() if row in place}
-    draining = frozenset(place[row] for row in slots.draining if row in place)
+    new_rows = {row: new for new, row in enumerate(kept_rows)}
+    changed: dict[int, Mapping[str, object]] = {len(kept_rows) + number: ad for number, ad in enumerate(added)}
+    rows = np.array([*kept_rows, *([0] * len(added))], np.intp)
+    names = [*(slots.names[row] for row in kept_rows), *(str(ad["Name"]) for ad in added)]
+    keys = [*(slots.keys[row] for row in kept_rows), *(-1 - number for number in range(len(added)))]
+    carved = {
+        new_rows[row]: replace(dynamic, parent=new_rows[dynamic.parent])
+        for row, dynamic in slots.carved.items()
+        if row in new_rows
+    }
+    draining = frozenset(new_rows[row] for row in slots.draining if row in new_rows)
     ads = slots.ads.edited(rows, changed) if slots.names else type(slots.ads)(list(added), slots.ads.now)
     parts = {
-        place[row]: replace(one, parent=place[one.parent]) for row, one in pool.imported_parts.items() if row in place
+        new_rows[row]: replace(part, parent=new_rows[part.parent])
+        for row, part in pool.imported_parts.items()
+        if row in new_rows
     }
     table = AdTable()
-    table.put(range(len(rows)), [*(pool.ads[row] for row in kept), *added])
+    table.put(range(len(rows)), [*(pool.ads[row] for row in kept_rows), *added])
     return replace(
         pool,
         slots=PoolSlots(names, keys, ads, draining, carved),
-        ids=[*(pool.ids[row] for row in kept), *(-1 - number for number in range(len(added)))],
+        ids=[*(pool.ids[row] for row in kept_rows), *(-1 - number for number in range(len(added)))],
         ads=table,
         imported_parts=parts,
     )

@@ -33,7 +33,7 @@ def read_limits(texts: Iterable[str]) -> dict[str, float]:
     return _numbers("--limit", texts, 0, LARGEST_WEIGHT, "limit")
 
 
-def _numbers(option: str, texts: Iterable[str], least: float, largest: float, what: str) -> dict[str, float]:
+def _numbers(option: str, texts: Iterable[str], minimum: float, maximum: float, noun: str) -> dict[str, float]:
     """Return the numbers of ``NAME=VALUE`` by name."""
     numbers: dict[str, float] = {}
     for text in texts:
@@ -42,12 +42,12 @@ def _numbers(option: str, texts: Iterable[str], least: float, largest: float, wh
             number = float(value)
         except ValueError:
             number = math.nan
-        if not (equals and name) or not least <= number <= largest:
-            cure = f"give NAME=VALUE, with a value of at least {least:g}"
-            raise InvalidChangeError(option=option, value=text, problem=f"not a {what}", cure=cure)
+        if not (equals and name) or not minimum <= number <= maximum:
+            cure = f"give NAME=VALUE, with a value of at least {minimum:g}"
+            raise InvalidChangeError(option=option, value=text, problem=f"not a {noun}", cure=cure)
         if name in numbers:
             raise InvalidChangeError(
-                option=option, value=text, problem=f"{name} is given twice", cure=f"give one {what}"
+                option=option, value=text, problem=f"{name} is given twice", cure=f"give one {noun}"
             )
         numbers[name] = number
     return numbers

@@ -74,10 +74,10 @@ def prepare(
         NothingToSimulateError: there are no jobs, or the size of the pool is not known.
     """
     factors = read_factors(options.factors)
-    chosen = [replace(policy, factors=factors) for policy in read_policies(policies, settings, environ)]
-    own: list[Machines] = []
+    replayed = [replace(policy, factors=factors) for policy in read_policies(policies, settings, environ)]
+    past_machines: list[Machines] = []
     if isinstance(name, Path):
-        trace, own = past_trace(name)
+        trace, past_machines = past_trace(name)
     else:
         trace = read_trace(name)
     first = _time("--from", options.first, trace.start)
@@ -90,24 +90,24 @@ def prepare(
         raise NothingToSimulateError(reason="the trace has no jobs in this time", cure="give another --from or --until")
     if options.shake:
         trace = shaken(trace, options.shake, options.seed)
-    machines = own if own and options.slots is None else _machines(options.slots, trace)
+    machines = past_machines if past_machines and options.slots is None else _machines(options.slots, trace)
     slots = slot_ads(machines, trace.start)
     if unknown := factors.keys() - {job.user for job in trace.jobs}:
         raise InvalidChangeError(
             option="--factor", value=min(unknown), problem="the trace has no jobs of this user", cure="correct the name"
         )
-    _check_window(options.window, trace, sum(one.count * one.cpus for one in machines))
+    _check_window(options.window, trace, sum(machine.count * machine.cpus for machine in machines))
     warnings = _misfits(machines, trace)
     if longer := sum(job.limit is not None and job.run > job.limit for job in trace.jobs):
         warnings.append(f"limits are not enforced; {longer} of the jobs ran longer than declared")
     if trace.dependent:
         name = "names" if trace.dependent == 1 else "name"
         warnings.append(f"{trace.dependent} of the jobs {name} a preceding job; all arrive at their recorded times")
-    for policy in chosen:
+    for policy in replayed:
         half_life = policy.settings["accounting.priority_halflife"]
         if options.every * _SWINGS > half_life:
             warnings.append(f"{policy.name}: shares swing, as --every is above a tenth of priority_halflife")
-    return Plan(trace, chosen, slots, warnings, _reservations(options.reserve, slots, trace.start))
+    return Plan(trace, replayed, slots, warnings, _reservations(options.reserve, slots, trace.start))
 
 
 def read_policies(texts: Sequence[str], settings: Settings, environ: Mapping[str, str]) -> list[Policy]:
@@ -123,18 +123,18 @@ def read_policies(texts: Sequence[str], settings: Settings, environ: Mapping[str
             policy = Policy(CURRENT, settings)
         else:
             raise UsageError(message=f"--policy {text!r} names no settings; give NAME=FILE, {FIFO} or {CURRENT}")
-        if any(one.name == policy.name for one in policies):
+        if any(former.name == policy.name for former in policies):
             raise UsageError(message=f"--policy {policy.name} is given twice; give each policy a name of its own")
         policies.append(policy)
     return policies
 
 
-def shaken(trace: Trace, most: int, seed: int) -> Trace:
-    """Return *trace* with all jobs of each user shifted by the same random time, at most *most* seconds either way."""
+def shaken(trace: Trace, maximum: int, seed: int) -> Trace:
+    """Return *trace* with all jobs of each user shifted by the same random time, up to *maximum* seconds."""
     draw = random.Random(f"shake {seed}")
     users = sorted({job.user for job in trace.jobs})
-    moved = {user: draw.randint(-most, most) for user in users}
-    jobs = [job._replace(submit=max(trace.start, job.submit + moved[job.user])) for job in trace.jobs]
+    shifts = {user: draw.randint(-maximum, maximum) for user in users}
+    jobs = [job._replace(submit=max(trace.start, job.submit + shifts[job.user])) for job in trace.jobs]
     return replace(trace, jobs=sorted(jobs, key=lambda job: job.submit))
 
 
@@ -169,23 +169,23 @@ def _machines(text: str | None, trace: Trace) -> list[Machines]:
 
 
 def _misfits(machines: Sequence[Machines], trace: Trace) -> list[str]:
-    """Return a warning if jobs of *trace* never start, since no one of *machines* has room for them."""
-    rooms = {(one.cpus, one.memory or AMPLE, one.gpus) for one in machines}
-    kinds = Counter((job.cpus, job.memory or 0, job.gpus) for job in trace.jobs)
-    large = [kind for kind in kinds if not any(all(map(le, kind, room)) for room in rooms)]
-    if not large:
+    """Return a warning if jobs of *trace* never start because they request more than any of *machines* has."""
+    capacities = {(machine.cpus, machine.memory or AMPLE, machine.gpus) for machine in machines}
+    requests = Counter((job.cpus, job.memory or 0, job.gpus) for job in trace.jobs)
+    misfits = [request for request in requests if not any(all(map(le, request, capacity)) for capacity in capacities)]
+    if not misfits:
         return []
-    count = sum(kinds[kind] for kind in large)
-    who, never = ("1 job asks", "never starts") if count == 1 else (f"{count} jobs ask", "never start")
-    needed = larger(machines, *(max(kind[place] for kind in large) for place in range(3)))
+    count = sum(requests[request] for request in misfits)
+    jobs, never = ("1 job asks", "never starts") if count == 1 else (f"{count} jobs ask", "never start")
+    needed = larger(machines, *(max(request[column] for request in misfits) for column in range(3)))
     cure = f"give --slots {needed}" if needed else "correct the trace"
-    what = "cores, memory or GPUs" if any(gpus for *_, gpus in large) else "cores or memory"
-    return [f"{who} for more {what} than any machine has, and {never}; {cure}"]
+    resources = "cores, memory or GPUs" if any(gpus for *_, gpus in misfits) else "cores or memory"
+    return [f"{jobs} for more {resources} than any machine has, and {never}; {cure}"]
 
 
 def _reservations(texts: Sequence[str], slots: Sequence[Ad], start: int) -> list[Reservation]:
     """Return the reservations that *texts* describe: each of the first slots that are not reserved at that time."""
-    found: list[Reservation] = []
+    reservations: list[Reservation] = []
     for number, text in enumerate(texts, 1):
         parts = _RESERVE.fullmatch(text)
         if parts is None:
@@ -193,15 +193,15 @@ def _reservations(texts: Sequence[str], slots: Sequence[Ad], start: int) -> list
                 option="--reserve", value=text, problem="not a reservation", cure="give WHO=N@FROM..UNTIL"
             )
         begin, end = (_time("--reserve", part, start) or start for part in (parts[3], parts[4]))
-        taken = {name for one in found if one.meets(begin, end) for name in one.slots}
-        names = [str(slot["Name"]) for slot in slots if slot["Name"] not in taken]
+        reserved = {name for earlier in reservations if earlier.meets(begin, end) for name in earlier.slots}
+        names = [str(slot["Name"]) for slot in slots if slot["Name"] not in reserved]
         count = len(names) if parts[2] == "all" else int(parts[2])
         if end <= begin or not 0 < count <= len(names):
             problem = "it ends before it begins" if end <= begin else f"{len(names)} slots are not reserved then"
             raise InvalidChangeError(option="--reserve", value=text, problem=problem, cure="change it")
         people = [] if parts[1] == "nobody" else parts[1].split(",")
-        found.append(Reservation(number, names[:count], begin, end, "", start, people, people))
-    return found
+        reservations.append(Reservation(number, names[:count], begin, end, "", start, people, people))
+    return reservations
 
 
 def _time(option: str, text: str | None, start: int) -> int | None:
@@ -212,11 +212,11 @@ def _time(option: str, text: str | None, start: int) -> int | None:
     if seconds is not None and seconds < 100_000_000:
         return start + int(seconds)
     try:
-        found = moment(text, start)
+        time = moment(text, start)
     except OutsideError:
-        found = None
-    if found is None:
+        time = None
+    if time is None:
         raise InvalidChangeError(
             option=option, value=text, problem="not a time", cure="give a time, or a duration since the start"
         )
-    return found
+    return time

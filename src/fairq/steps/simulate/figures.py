@@ -53,8 +53,8 @@ def _policy(trace: Trace, replay: Replay, last: int) -> dict[str, Any]:
     groups = _means(waits, np.array([job.group for job in trace.jobs], np.object_)[done])
     entitled, delivered = meter.totals()
     index, counted = jain_index(entitled, delivered)
-    some = entitled >= HOUR
-    ratios = np.where(some, delivered / np.where(some, entitled, 1.0), np.inf)
+    has_share = entitled >= HOUR
+    ratios = np.where(has_share, delivered / np.where(has_share, entitled, 1.0), np.inf)
     worst = int(ratios.argmin()) if counted else None
     return {
         "policy": replay.policy.name,
@@ -96,16 +96,16 @@ def _spread(values: NDArray[np.float64]) -> dict[str, float | None]:
 
 
 def _means(values: NDArray[np.float64], names: NDArray[np.object_]) -> dict[str, float]:
-    """The mean of *values* by name, without missing values."""
+    """Return the mean of *values* by name, without missing values."""
     if not len(names):
         return {}
-    distinct, places = np.unique(names.astype(str), return_inverse=True)
-    means = np.bincount(places, values, len(distinct)) / np.bincount(places, minlength=len(distinct))
+    distinct, indexes = np.unique(names.astype(str), return_inverse=True)
+    means = np.bincount(indexes, values, len(distinct)) / np.bincount(indexes, minlength=len(distinct))
     return {name: mean for name, mean in zip(distinct.tolist(), means.tolist(), strict=True) if name}
 
 
-def _by_name(trace: Trace, replays: Sequence[Replay], names: Sequence[str], what: str) -> list[dict[str, Any]]:
-    """One record per user or group, sorted by decreasing work."""
+def _by_name(trace: Trace, replays: Sequence[Replay], names: Sequence[str], member: str) -> list[dict[str, Any]]:
+    """Return one record per user or group, sorted by decreasing work."""
     work: dict[str, float] = {}
     jobs: dict[str, int] = {}
     for name, job in zip(names, trace.jobs, strict=True):
@@ -114,10 +114,10 @@ def _by_name(trace: Trace, replays: Sequence[Replay], names: Sequence[str], what
             jobs[name] = jobs.get(name, 0) + 1
     all_names = np.array(names, np.object_)
     waits = [_means(replay.journal.waits(), all_names[replay.journal.end >= 0]) for replay in replays]
-    shares = [_shares(replay, what) for replay in replays]
+    shares = [_shares(replay, member) for replay in replays]
     return [
         {
-            what: name,
+            member: name,
             "jobs": jobs[name],
             "work": work[name] / HOUR,
             "policies": [
@@ -134,17 +134,17 @@ def _by_name(trace: Trace, replays: Sequence[Replay], names: Sequence[str], what
     ]
 
 
-def _shares(replay: Replay, what: str) -> dict[str, tuple[float, float]]:
-    found: dict[str, tuple[float, float]] = {}
+def _shares(replay: Replay, member: str) -> dict[str, tuple[float, float]]:
+    shares: dict[str, tuple[float, float]] = {}
     for party, entitled, delivered in zip(replay.meter.parties, *replay.meter.totals(), strict=True):
-        name = party.name if what == "user" else party.group
-        before = found.get(name, (0.0, 0.0))
-        found[name] = (before[0] + float(entitled), before[1] + float(delivered))
-    if what == "group":
+        name = party.name if member == "user" else party.group
+        sums = shares.get(name, (0.0, 0.0))
+        shares[name] = (sums[0] + float(entitled), sums[1] + float(delivered))
+    if member == "group":
         # A trace may name a group by its last part.
-        for name in list(found):
-            found.setdefault(name.rpartition(".")[2], found[name])
-    return found
+        for name in list(shares):
+            shares.setdefault(name.rpartition(".")[2], shares[name])
+    return shares
 
 
 def _windows(replay: Replay, length: int) -> list[dict[str, Any]]:
@@ -167,11 +167,13 @@ def _windows(replay: Replay, length: int) -> list[dict[str, Any]]:
                     {
                         "user": party.name,
                         "group": party.group or None,
-                        "entitled": float(e) / HOUR,
-                        "delivered": float(d) / HOUR,
+                        "entitled": float(entitlement) / HOUR,
+                        "delivered": float(delivery) / HOUR,
                     }
-                    for party, e, d in zip(replay.meter.parties, window.entitled, window.delivered, strict=True)
-                    if e > 0 or d > 0
+                    for party, entitlement, delivery in zip(
+                        replay.meter.parties, window.entitled, window.delivered, strict=True
+                    )
+                    if entitlement > 0 or delivery > 0
                 ],
             }
         )
@@ -179,7 +181,7 @@ def _windows(replay: Replay, length: int) -> list[dict[str, Any]]:
 
 
 def _change(base: Replay, other: Replay) -> dict[str, Any]:
-    """The numbers of jobs that wait longer, shorter and equally long compared with the first policy."""
+    """Return the numbers of jobs that wait longer, shorter and equally long compared with the first policy."""
     both = (base.journal.end >= 0) & (other.journal.end >= 0)
     before = base.journal.end[both] - base.journal.run[both]
     after = other.journal.end[both] - other.journal.run[both]

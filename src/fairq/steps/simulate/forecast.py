@@ -120,20 +120,22 @@ class Forecast(Struct, frozen=True):
 
     def assumptions(self, start: Start | None = None) -> list[str]:
         """Return the assumptions of the forecast, or of one *start*, as sentences."""
-        found = ["nobody submits more jobs", f"a cycle each {self.every} s"]
+        sentences = ["nobody submits more jobs", f"a cycle each {self.every} s"]
         total = sum(self.sources.values()) or 1
         parts = [f"{_SOURCES[name]} {100 * count / total:.0f} %" for name, count in self.sources.items()]
         if self.waiting:
-            found.append("all jobs that others wait for succeed")
+            sentences.append("all jobs that others wait for succeed")
         if parts:
-            found.append(f"run times: {', '.join(parts)}")
+            sentences.append(f"run times: {', '.join(parts)}")
         if self.again and (start is None or start.earliest != start.latest):
-            found.append("for the latest start, the jobs of the last 24 h come again each day")
+            sentences.append("for the latest start, the jobs of the last 24 h come again each day")
         if self.pause is not None:
-            found.append(f"the pool is resumed {'now' if self.pause.until is None else shown_time(self.pause.until)}")
+            sentences.append(
+                f"the pool is resumed {'now' if self.pause.until is None else shown_time(self.pause.until)}"
+            )
         if self.foreign:
-            found.append(f"jobs that are not in the queue keep {counted(self.foreign, 'slot')}")
-        return found
+            sentences.append(f"jobs that are not in the queue keep {counted(self.foreign, 'slot')}")
+        return sentences
 
 
 _CERTAIN = frozenset({"limit", "unknown"})
@@ -188,37 +190,37 @@ class Forecaster:
         return assigned_group(submitter, self._group_names)
 
     def forecast(self, wanted: Collection[JobKey] | None = None, work: int | None = None) -> Forecast:
-        """Return the starts of *wanted*, or of all idle jobs; a pass ends after so much *work* (`Simulation.work`)."""
+        """Return the starts of *wanted*, or of all idle jobs; a pass ends after *work* (see `Simulation.work`)."""
         waiting = self._count
-        early, usual, late = self._passes
-        likely = self._run(usual, wanted, work)
+        earliest, likely_assumptions, latest = self._passes
+        likely = self._run(likely_assumptions, wanted, work)
         sources = dict(sorted(self._sources.items()))
-        certain = sources.keys() <= _CERTAIN and not usual.again
+        certain = sources.keys() <= _CERTAIN and not likely_assumptions.again
         last = max(likely.starts.values(), default=0) if likely.is_complete else None
-        is_last = certain and not (late.again and self._comes_again(last))
+        is_last = certain and not (latest.again and self._comes_again(last))
         # A job without a likely start has no latest one.
         is_last = is_last or (wanted is not None and likely.starts.keys().isdisjoint(wanted))
         passes = [
-            likely if certain else self._run(early, wanted, work),
+            likely if certain else self._run(earliest, wanted, work),
             likely,
-            likely if is_last else self._run(late, wanted, work),
+            likely if is_last else self._run(latest, wanted, work),
         ]
-        order = {job: place for place, job in enumerate(likely.starts, 1)}
-        jobs = dict.fromkeys(job for one in passes for job in one.starts) if wanted is None else dict.fromkeys(wanted)
+        order = {job: position for position, job in enumerate(likely.starts, 1)}
+        jobs = dict.fromkeys(job for item in passes for job in item.starts) if wanted is None else dict.fromkeys(wanted)
         starts = {}
         for job in jobs:
-            times = [one.starts.get(job) for one in passes]
-            known = [time for time in times if time is not None]
+            times = [item.starts.get(job) for item in passes]
+            within = [time for time in times if time is not None]
             starts[job] = Start(
                 job,
                 order.get(job),
                 waiting,
-                min((one.earliest[job] for one in passes if job in one.earliest), default=None),
+                min((item.earliest[job] for item in passes if job in item.earliest), default=None),
                 times[1],
-                None if len(known) < len(times) else max(known),
+                None if len(within) < len(times) else max(within),
             )
         # Keep a likely start inside its range after rounding to whole cycles.
-        until = min(one.until for one in passes)
+        until = min(item.until for item in passes)
         again = bool(self._recent) and any(assumed.again for assumed in self._passes)
         world = self._world
         waits = bool(world.waiting.afters)
@@ -227,21 +229,21 @@ class Forecaster:
     def _run(self, assumed: Assumed, wanted: Collection[JobKey] | None, work: int | None) -> _Pass:
         self._sources.clear()
         world = self._world
-        seen = _Pass(wanted, self._count, self._beyond)
-        simulation = seen.simulation = self.simulation(assumed, seen)
+        current = _Pass(wanted, self._count, self._beyond)
+        simulation = current.simulation = self.simulation(assumed, current)
         size = len(world.names) + len(world.idle) + len(world.waiting.jobs)
         highest = _MOST_CYCLES if wanted is None else _MOST_FOR_SOME
 
         def is_over() -> bool:
-            most = min(highest, _WORK // (size + simulation.pairs + 1))
+            maximum = min(highest, _WORK // (size + simulation.pairs + 1))
             if work is not None and simulation.work >= work:
-                most = 0
-            return simulation.cycles >= max(_FEWEST_CYCLES, most)
+                maximum = 0
+            return simulation.cycles >= max(_FEWEST_CYCLES, maximum)
 
-        seen.is_over = is_over
-        simulation.advance(self._now + HORIZON, seen.stop)
-        seen.until = simulation.now if is_over() else self._now + HORIZON
-        return seen
+        current.is_over = is_over
+        simulation.advance(self._now + HORIZON, current.stop)
+        current.until = simulation.now if is_over() else self._now + HORIZON
+        return current
 
     def simulation(self, assumed: Assumed, witness: Witness | None = None) -> Simulation:
         """Return the simulation of a pass, at its start; it reports to *witness*."""
@@ -250,7 +252,7 @@ class Forecaster:
         return self._world.simulation(self._run_time(assumed.quantile), witness, self._every, arrivals)
 
     def _comes_again(self, last: int | None) -> bool:
-        """Whether jobs are submitted again by the time *last* (None: unknown)."""
+        """Return whether jobs are submitted again by the time *last* (None: unknown)."""
         return bool(self._recent) and (last is None or self._recent[0].queue_date + PERIOD <= last)
 
     @property
@@ -260,29 +262,29 @@ class Forecaster:
 
     @cached_property
     def _beyond(self) -> int:
-        """A number above those of all clusters."""
-        known = (*self._world.idle, *self._world.waiting.jobs, *self._world.running.values(), *self._recent)
-        return 1 + max((jobs.cluster for jobs in known), default=0)
+        """A number above the numbers of all clusters."""
+        ranges = (*self._world.idle, *self._world.waiting.jobs, *self._world.running.values(), *self._recent)
+        return 1 + max((jobs.cluster for jobs in ranges), default=0)
 
     def _submitted_again(self) -> Iterator[Arrival]:
         for period in count(1) if self._recent else ():
-            later = period * PERIOD
+            shift = period * PERIOD
             for jobs in self._recent:
-                time = jobs.queue_date + later
+                time = jobs.queue_date + shift
                 cluster = jobs.cluster + period * self._beyond
                 yield Arrival(time, replace(jobs, cluster=cluster, queue_date=time, status_date=time))
 
     def _run_time(self, quantile: float) -> Callable[[JobKey, JobRange, int], int]:
         def run_time(job: JobKey, jobs: JobRange, age: int) -> int:
             limit, group = self._limit(jobs), self._group(jobs.submitter)
-            found = self._times.estimate(job.schedd, job.cluster, jobs.submitter, group, quantile, limit, age)
-            self._sources[found.source] += 1
-            return found.seconds
+            estimated = self._times.estimate(job.schedd, job.cluster, jobs.submitter, group, quantile, limit, age)
+            self._sources[estimated.source] += 1
+            return estimated.seconds
 
         return run_time
 
     def _limit(self, jobs: JobRange) -> int | None:
-        """The declared limit of the jobs' run time, in seconds."""
+        """Return the declared limit of the jobs' run time, in seconds."""
         if not jobs.own and jobs.ad_id in self._limits:
             return self._limits[jobs.ad_id]
         limit = _declared_limit({**self._world.ads[jobs.ad_id], **(jobs.own or {})}, self._now)
@@ -333,20 +335,20 @@ class _Pass:
 
 
 def _declared_limit(ad: Ad, now: int) -> int | None:
-    """The declared limit of the run time of a job with *ad*, in seconds."""
-    found = [
+    """Return the declared limit of the run time of a job with *ad*, in seconds."""
+    limits = [
         value
         for name in ("AllowedExecuteDuration", "AllowedJobDuration")
         if name in ad and (value := read_if_usable(ad, name, now)) is not None and value > 0
     ]
-    return int(min(found)) if found else None
+    return int(min(limits)) if limits else None
 
 
 def _history(state: State, groups: Sequence[str], now: int) -> RunTimes:
-    """The run times of the last jobs that ended by themselves."""
-    found = runs.latest_with_ads(state, _ENDED_BY_ITSELF, _RUNS_LOOKED_AT)
-    newest = dict.fromkeys(ad for _, ad in reversed(found) if ad is not None)
-    ads = job_ads.ads(state, islice(newest, _ADS_LOOKED_AT))
+    """Return the run times of the last jobs that ended by themselves."""
+    ended = runs.latest_with_ads(state, _ENDED_BY_ITSELF, _RUNS_LOOKED_AT)
+    ad_ids = dict.fromkeys(ad for _, ad in reversed(ended) if ad is not None)
+    ads = job_ads.ads(state, islice(ad_ids, _ADS_LOOKED_AT))
     limits = {number: _declared_limit(ad, now) for number, ad in ads.items()}
     return RunTimes(
         PastRun(
@@ -358,17 +360,17 @@ def _history(state: State, groups: Sequence[str], now: int) -> RunTimes:
             limits.get(ad) if ad is not None else None,
             ad in limits,
         )
-        for run, ad in found
+        for run, ad in ended
     )
 
 
 def _submitted_since(state: State, world: World, since: int) -> list[JobRange]:
-    """The jobs submitted after *since* that wait, run or have run, as they were when submitted."""
+    """Return the jobs submitted after *since* that wait, run or have run, as they were when submitted."""
     queued = [*world.idle, *world.running.values()]
-    found = [replace(jobs) for jobs in queued if jobs.queue_date > since]
+    submitted = [replace(jobs) for jobs in queued if jobs.queue_date > since]
     for _, job in ended_jobs.page(state, ended_jobs.Wanted(since=since), _RUNS_LOOKED_AT):
         if job.queue_date > since and job.start_time is not None:
-            found.append(
+            submitted.append(
                 JobRange(
                     job.cluster,
                     job.first_proc,
@@ -385,11 +387,11 @@ def _submitted_since(state: State, world: World, since: int) -> list[JobRange]:
                     job.template,
                 )
             )
-    return found
+    return submitted
 
 
 def _usual_gap(state: State) -> int:
-    """The median time between the last cycles, in seconds."""
-    times = sorted(one.time for one in cycles.summaries(state, _CYCLES_LOOKED_AT))
+    """Return the median time between the last cycles, in seconds."""
+    times = sorted(cycle.time for cycle in cycles.summaries(state, _CYCLES_LOOKED_AT))
     gaps = sorted(later - time for time, later in pairwise(times) if later > time)
     return max(_SHORTEST, min(_LONGEST, gaps[len(gaps) // 2])) if gaps else _USUAL

@@ -27,22 +27,22 @@ def past_trace(path: Path) -> tuple[Trace, list[Machines]]:
         ended = ended_jobs.load_all(state)
         machines = _machines(load_standing(state, claim_columns.load(state), 0))
     trace = Trace()
-    for one in ended:
-        if one.start_time is None:
-            trace.skipped["never started"] += len(one)
+    for job_range in ended:
+        if job_range.start_time is None:
+            trace.skipped["never started"] += len(job_range)
             continue
-        local = one.submitter.rpartition("@")[0]
+        local = job_range.submitter.rpartition("@")[0]
         group, _, user = local.rpartition(".")
         job = TraceJob(
-            submit=one.queue_date,
-            run=max(0, one.end_time - one.start_time),
-            user=user or one.owner,
+            submit=job_range.queue_date,
+            run=max(0, job_range.end_time - job_range.start_time),
+            user=user or job_range.owner,
             group=group,
-            cpus=max(1, int(one.request_cpus or 1)),
-            memory=None if one.request_memory is None else int(one.request_memory),
-            priority=one.priority,
+            cpus=max(1, int(job_range.request_cpus or 1)),
+            memory=None if job_range.request_memory is None else int(job_range.request_memory),
+            priority=job_range.priority,
         )
-        trace.jobs += [job] * len(one)
+        trace.jobs += [job] * len(job_range)
     trace.jobs.sort(key=lambda job: job.submit)
     trace.start = trace.jobs[0].submit if trace.jobs else 0
     return trace, machines
@@ -51,14 +51,18 @@ def past_trace(path: Path) -> tuple[Trace, list[Machines]]:
 def _machines(standing: StandingSlots) -> list[Machines]:
     ads = list(standing.ads)
     pool = PoolSlots(standing.names, standing.ids, AdColumns(ads), carved=standing.carved)
-    whole = undivided(pool, ads) or pool
+    undivided_pool = undivided(pool, ads) or pool
     shapes: Counter[tuple[int, float, bool]] = Counter()
-    for row in np.flatnonzero(~unusable(whole.ads)).tolist():
-        lower = {name: whole.ads.value(row, name) for name in ("cpus", "memory", "dynamicslot", "partitionableslot")}
-        if lower["dynamicslot"] is True or lower["cpus"] is UNDEFINED:
+    for row in np.flatnonzero(~unusable(undivided_pool.ads)).tolist():
+        attributes = {
+            name: undivided_pool.ads.value(row, name) for name in ("cpus", "memory", "dynamicslot", "partitionableslot")
+        }
+        if attributes["dynamicslot"] is True or attributes["cpus"] is UNDEFINED:
             continue
         shapes[
-            int(_number(lower["cpus"], 1)), _number(lower.get("memory"), 0), lower.get("partitionableslot") is True
+            int(_number(attributes["cpus"], 1)),
+            _number(attributes.get("memory"), 0),
+            attributes.get("partitionableslot") is True,
         ] += 1
     return [
         Machines(count, cpus, int(memory) or None, divided) for (cpus, memory, divided), count in sorted(shapes.items())

@@ -121,7 +121,7 @@ def replay(
         trace.start,
         every,
         witness,
-        moments=[time for one in reservations for time in (one.begin, one.end or 0)],
+        moments=[time for reservation in reservations for time in (reservation.begin, reservation.end or 0)],
     )
     if simulation.advance(_END_OF_TIME, partial(witness.is_endless, simulation)):
         cure = f"require TotalJobRunTime > {journal.longest()} in negotiator.preemption_requirements"
@@ -132,31 +132,36 @@ def replay(
 
 
 def _reserved(slots: Sequence[Ad], reservations: Sequence[Reservation]) -> list[ReservedSlots]:
-    places = {ad["Name"]: row for row, ad in enumerate(slots)}
-    return [ReservedSlots([places[name] for name in one.slots], one.admits, one.begin, one.end) for one in reservations]
+    rows = {ad["Name"]: row for row, ad in enumerate(slots)}
+    return [
+        ReservedSlots(
+            [rows[name] for name in reservation.slots], reservation.admits, reservation.begin, reservation.end
+        )
+        for reservation in reservations
+    ]
 
 
 def _with_clauses(slots: Sequence[Ad], reservations: Sequence[Reservation]) -> list[Ad]:
     """Return the ads of *slots* with the clauses of their reservations in their Requirements."""
-    found = [dict(ad) for ad in slots]
-    places = {ad["Name"]: ad for ad in found}
-    for one in reservations:
-        for name in one.slots:
-            places[name]["Requirements"] = also(places[name].get("Requirements"), f"({one.clause})")
-    return found
+    changed = [dict(ad) for ad in slots]
+    by_name = {ad["Name"]: ad for ad in changed}
+    for reservation in reservations:
+        for name in reservation.slots:
+            by_name[name]["Requirements"] = also(by_name[name].get("Requirements"), f"({reservation.clause})")
+    return changed
 
 
 def _factors(accountant: Accountant, policy: Policy, parties: _Parties) -> list[float]:
-    """The factor of every party; sets the factors of the *policy* in the *accountant*."""
+    """Return the factor of every party; set the factors of the *policy* in the *accountant*."""
     if policy.one_identity:
         return [1.0] * len(parties.all)
     factors = []
     for party, name in zip(parties.all, parties.identities, strict=True):
-        chosen = policy.factors.get(party.name)
-        if chosen is not None:
-            accountant.record(name).priority_factor = chosen
+        own_factor = policy.factors.get(party.name)
+        if own_factor is not None:
+            accountant.record(name).priority_factor = own_factor
         factors.append(accountant.priority_factor(name))
-        if chosen is None:
+        if own_factor is None:
             accountant.forget(name)
     return factors
 
@@ -175,21 +180,21 @@ class _Names:
         self._domain = domain
         lasts = Counter(group.rpartition(".")[2].lower() for group in groups)
         self._by_last_part = {last: group for group in groups if lasts[last := group.rpartition(".")[2].lower()] == 1}
-        """The groups whose last part no other group has: so an account of Slurm means its group."""
+        """The groups by their last part, where it is unique: an account of Slurm has only that part."""
 
     def identity(self, job: TraceJob) -> str:
-        """The submitter that *job* is charged to."""
+        """Return the submitter that *job* is charged to."""
         if self._one:
             return f"{EVERYBODY}@{self._domain}"
         group = self.group(job)
         return f"{group}.{job.user}@{self._domain}" if group else f"{job.user}@{self._domain}"
 
     def group(self, job: TraceJob) -> str:
-        """The configured accounting group of *job*; empty if none."""
+        """Return the configured accounting group of *job*; empty if none."""
         if self._one or not self._groups or not job.group:
             return ""
-        found = assigned_group(f"{job.group}.x@{self._domain}", self._groups)
-        return self._by_last_part.get(job.group.lower(), "") if found == ROOT_GROUP else found
+        assigned = assigned_group(f"{job.group}.x@{self._domain}", self._groups)
+        return self._by_last_part.get(job.group.lower(), "") if assigned == ROOT_GROUP else assigned
 
     @property
     def grouped(self) -> bool:
@@ -204,12 +209,12 @@ class _Parties:
         self.all: list[Party] = []
         self.identities: list[str] = []
         self.of_job: list[int] = []
-        known: dict[tuple[str, str], int] = {}
+        numbers: dict[tuple[str, str], int] = {}
         for job in trace.jobs:
             group = names.group(job)
-            number = known.get((job.user, group))
+            number = numbers.get((job.user, group))
             if number is None:
-                number = known[job.user, group] = len(self.all)
+                number = numbers[job.user, group] = len(self.all)
                 self.all.append(Party(job.user, group or (ROOT_GROUP if names.grouped else "")))
                 self.identities.append(names.identity(job))
             self.of_job.append(number)
@@ -236,8 +241,8 @@ class _Jobs:
                 }
                 if job.gpus:
                     self.ads[number] |= {"RequestGPUs": job.gpus, "Requirements": _WITH_GPUS}
-                told = {"AllowedExecuteDuration": kind[3], "AcctGroup": kind[4] or None}
-                self.ads[number] |= {name: value for name, value in told.items() if value is not None}
+                optional = {"AllowedExecuteDuration": kind[3], "AcctGroup": kind[4] or None}
+                self.ads[number] |= {name: value for name, value in optional.items() if value is not None}
 
     def _kind(self, job: TraceJob) -> tuple[int, int | None, int, int | None, str]:
         """Return what distinguishes jobs; only reservations and promises read limit and group."""
@@ -277,7 +282,7 @@ class _Keeper:
         self._ended = 0
         self._is_new = True
         self._fruitful = (0, 0)
-        """The time and the number of cycles when a job last arrived, ended, or started for the first time."""
+        """The time and the cycle count at which a job last arrived, ended, or started for the first time."""
         self._preempted: dict[int, None] = {}
         """The jobs preempted since then."""
 
@@ -317,7 +322,7 @@ class _Keeper:
 
     def held(self, decision: CycleDecision) -> None:
         if decision.quotas:
-            self._meter.allocate({of.group: of.allocated for of in decision.quotas})
+            self._meter.allocate({figures.group: figures.allocated for figures in decision.quotas})
 
     def moment(self, simulation: Simulation, now: int) -> None:
         self._count_arrived(now)

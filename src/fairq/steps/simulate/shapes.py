@@ -33,15 +33,17 @@ def read_machines(text: str, option: str = "--slots") -> list[Machines]:
     """Return the machines that *text* describes, shapes separated by commas; raises InvalidChangeError."""
     machines = []
     for part in text.split(","):
-        found = _SHAPE.fullmatch(part.strip().removeprefix("+"))
-        if found is None or int(found[1]) < 1:
+        size = _SHAPE.fullmatch(part.strip().removeprefix("+"))
+        if size is None or int(size[1]) < 1:
             raise InvalidChangeError(option=option, value=text, problem=f"{part!r} is not a size", cure=_EXPECTED)
-        memory = int(found[3]) * (1024 if found[4].lower() == "g" else 1 << 20) if found[3] else None
-        if found[2] is None:
-            machines.append(Machines(int(found[1])))
+        memory = int(size[3]) * (1024 if size[4].lower() == "g" else 1 << 20) if size[3] else None
+        if size[2] is None:
+            machines.append(Machines(int(size[1])))
         else:
-            machines.append(Machines(int(found[1]), int(found[2]), memory, True, int(found[5] or 0)))
-    if sum(one.count * one.cpus for one in machines) > MOST or any(not one.cpus for one in machines):
+            machines.append(Machines(int(size[1]), int(size[2]), memory, True, int(size[5] or 0)))
+    if sum(machine.count * machine.cpus for machine in machines) > MOST or any(
+        not machine.cpus for machine in machines
+    ):
         raise InvalidChangeError(
             option=option, value=text, problem="the size is out of range", cure=f"give 1 to {MOST} cores"
         )
@@ -49,26 +51,26 @@ def read_machines(text: str, option: str = "--slots") -> list[Machines]:
 
 
 def larger(machines: Sequence[Machines], cpus: int, memory: int, gpus: int) -> str:
-    """Describe machines like the largest of *machines*, but with room for *cpus*, *memory* (MB) and *gpus*.
+    """Return the text of machines like the largest of *machines*, with at least *cpus*, *memory* (MB) and *gpus*.
 
     The text is empty if no machine can be described as large.
     """
-    one = max(machines, key=lambda one: (one.cpus, one.memory or AMPLE))
-    if one.cpus == 1 < cpus:
-        one = Machines(1, one.count, one.memory and one.memory * one.count)
-    room = f"{-(-max(one.memory, memory) // 1024)}g" if one.memory and one.memory < AMPLE else ""
-    text = f"{one.count}x{max(one.cpus, cpus)}c{room}{f'{most}gpu' if (most := max(one.gpus, gpus)) else ''}"
-    return text if _SHAPE.fullmatch(text) and one.count * max(one.cpus, cpus) <= MOST else ""
+    base = max(machines, key=lambda shape: (shape.cpus, shape.memory or AMPLE))
+    if base.cpus == 1 < cpus:
+        base = Machines(1, base.count, base.memory and base.memory * base.count)
+    memory_text = f"{-(-max(base.memory, memory) // 1024)}g" if base.memory and base.memory < AMPLE else ""
+    text = f"{base.count}x{max(base.cpus, cpus)}c{memory_text}{f'{most}gpu' if (most := max(base.gpus, gpus)) else ''}"
+    return text if _SHAPE.fullmatch(text) and base.count * max(base.cpus, cpus) <= MOST else ""
 
 
 def slot_ads(machines: Iterable[Machines], now: int, prefix: str = "sim") -> list[Ad]:
     """Return the ads of the slots of *machines*, unclaimed since *now*; *prefix* keeps their names unique."""
     ads: list[Ad] = []
-    for kind, one in enumerate(machines, 1):
-        shape = Shape(one.cpus, one.memory or AMPLE, AMPLE, one.gpus or None)
-        for number in range(1, one.count + 1):
+    for kind, machine in enumerate(machines, 1):
+        shape = Shape(machine.cpus, machine.memory or AMPLE, AMPLE, machine.gpus or None)
+        for number in range(1, machine.count + 1):
             name = f"{prefix}{kind}-{number}"
-            attributes: Ad = {"TotalCpus": one.cpus, "TotalMemory": shape.memory}
+            attributes: Ad = {"TotalCpus": machine.cpus, "TotalMemory": shape.memory}
             platform = Platform(name, "X86_64", "LINUX", attributes)
-            ads.append(slot_ad(f"slot1@{name}", 1, shape, platform, now, partitionable=one.partitionable))
+            ads.append(slot_ad(f"slot1@{name}", 1, shape, platform, now, partitionable=machine.partitionable))
     return ads

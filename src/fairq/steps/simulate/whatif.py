@@ -64,9 +64,9 @@ class WhatIf(Struct, frozen=True):
             for suffix, side in (("now", self.now), ("then", self.then)):
                 record[f"factor_{suffix}"] = side.factors.get(name)
                 if side.decision is not None:
-                    found = [of for of in side.decision.submitters if of.submitter == name]
-                    record[f"limit_{suffix}"] = max((of.limit for of in found), default=0.0)
-                    record[f"matched_{suffix}"] = sum(of.matched_weight for of in found)
+                    turns = [turn for turn in side.decision.submitters if turn.submitter == name]
+                    record[f"limit_{suffix}"] = max((turn.limit for turn in turns), default=0.0)
+                    record[f"matched_{suffix}"] = sum(turn.matched_weight for turn in turns)
                 record[f"long_run_{suffix}"] = side.long_run.get(name, 0.0)
             records.append(record)
         return records
@@ -85,12 +85,15 @@ class WhatIf(Struct, frozen=True):
         ]
 
     def changed(self, member: str) -> list[tuple[str, float]]:
-        """The change of *member* for each submitter where it changes, the largest gain first."""
-        found = [
+        """Return the change of *member* for each submitter where it changes, the largest gain first."""
+        differences = [
             (record["submitter"], (record.get(f"{member}_then") or 0.0) - (record.get(f"{member}_now") or 0.0))
             for record in self.submitters
         ]
-        return sorted(((name, by) for name, by in found if abs(by) >= NOTICEABLE), key=lambda one: (-one[1], one[0]))
+        return sorted(
+            ((name, difference) for name, difference in differences if abs(difference) >= NOTICEABLE),
+            key=lambda change: (-change[1], change[0]),
+        )
 
     @property
     def contended(self) -> bool:
@@ -101,7 +104,7 @@ class WhatIf(Struct, frozen=True):
 def what_if(
     path: Path,
     settings: Settings,
-    place: SettingsFiles,
+    files: SettingsFiles,
     alteration: Alteration,
     now: int,
     *,
@@ -117,57 +120,57 @@ def what_if(
     with reading(path) as state:
         number = cycles.next_number(state)
         today = load_pool(state, settings, now)
-        here = _side(state, settings, today, now, None, cycle=cycle)
-        other = alteration.settings(settings, place)
+        current_side = _side(state, settings, today, now, None, cycle=cycle)
+        other = alteration.settings(settings, files)
         changed = alteration.of_pool(load_pool(state, other, now), now)
-        there = _side(state, other, changed, now, size, cycle=cycle)
+        changed_side = _side(state, other, changed, now, size, cycle=cycle)
     words = (
         alteration.words
         if size is None
         else ", ".join(filter(None, [f"{size:g} slot{'' if size == 1 else 's'}", alteration.words]))
     )
-    return WhatIf(here, there, number, words)
+    return WhatIf(current_side, changed_side, number, words)
 
 
 def _side(state: State, settings: Settings, pool: LoadedPool, now: int, size: float | None, *, cycle: bool) -> Side:
     policy = negotiation_policy(settings)
     figures = Forecaster(state, settings, now, pool).groups(settings, size)
-    allocated = {of.group: of.allocated for of in figures}
+    allocated = {group_figures.group: group_figures.allocated for group_figures in figures}
     pie = size
     if pie is None:
         pie = pie_of(pool.slots.ads, policy)
-    asks = {name: _at_most(weight, pool.accountant.records.get(name)) for name, weight in asked(pool, policy).items()}
-    factors = {name: pool.accountant.priority_factor(name) for name in asks}
+    requested = {
+        name: _at_most(weight, pool.accountant.records.get(name))
+        for name, weight in requested_weights(pool, policy).items()
+    }
+    factors = {name: pool.accountant.priority_factor(name) for name in requested}
     use: dict[str, float] = {}
     for group in allocated or {ROOT_GROUP: pie}:
-        names = [name for name in asks if not allocated or pool.accountant.group_of(name) == group]
+        names = [name for name in requested if not allocated or pool.accountant.group_of(name) == group]
         total = allocated.get(group, pie)
-        found = long_run_use(total, [factors[name] for name in names], [asks[name] for name in names])
-        use |= dict(zip(names, found.tolist(), strict=True))
+        uses = long_run_use(total, [factors[name] for name in names], [requested[name] for name in names])
+        use |= dict(zip(names, uses.tolist(), strict=True))
     decision = None
     if cycle:
         rules = of_pool(policy, state, settings, now)
         times = load_round_robin_times(state)
         decision = negotiate(pool.slots, pool.jobs, pool.accountant, rules, now, times, clock=time.monotonic)
-    return Side(decision, {name: use[name] for name in asks}, factors, pie, allocated)
+    return Side(decision, {name: use[name] for name in requested}, factors, pie, allocated)
 
 
-def asked(pool: LoadedPool, policy: NegotiationPolicy) -> dict[str, float]:
-    """The slot weight that the running and idle jobs of each submitter would use.
-
-    The submitter's ceiling limits the weight.
-    """
-    asks: dict[str, float] = {}
+def requested_weights(pool: LoadedPool, policy: NegotiationPolicy) -> dict[str, float]:
+    """Return the slot weight that the running and idle jobs of each submitter would use, at most its ceiling."""
+    requested: dict[str, float] = {}
     demand = IdleDemand(demand_of(with_pool(policy, pool.slots.ads)), pool.jobs.ads, pool.slots.ads.budget)
     for queue in pool.jobs.queues:
-        asks[queue.name] = asks.get(queue.name, 0.0) + queue.running_weight + demand.of(queue.idle)
-    for name, weight in asks.items():
+        requested[queue.name] = requested.get(queue.name, 0.0) + queue.running_weight + demand.of(queue.idle)
+    for name, weight in requested.items():
         ceiling = pool.accountant.record(name).ceiling
         if ceiling >= 0:
-            asks[name] = min(weight, float(ceiling))
-    return dict(sorted(asks.items()))
+            requested[name] = min(weight, float(ceiling))
+    return dict(sorted(requested.items()))
 
 
 def _at_most(weight: float, record: AccountingRecord | None) -> float:
-    """Return what a submitter asks for as far as its ceiling permits, in slot weight."""
+    """Return the slot weight that a submitter requests, at most its ceiling."""
     return weight if record is None or record.ceiling < 0 else min(weight, record.ceiling)

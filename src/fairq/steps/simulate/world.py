@@ -98,20 +98,20 @@ class World(Struct, frozen=True):
             is_patient=True,
             promises=self.promises,
             waiting=WaitingJobs(self.waiting),
-            moments=[time for one in self.reserved for time in (one.begin, one.end or 0)],
+            moments=[time for reservation in self.reserved for time in (reservation.begin, reservation.end or 0)],
         )
 
     def _start(self, pool: SimulatedPool, run_time: RunTime) -> tuple[Accountant, list[Running]]:
-        """The accounts, with charges under the keys of *pool*, and the running jobs."""
+        """Return the accounts, with charges under the keys of *pool*, and the running jobs."""
         loaded = self.accountant
         charges: dict[Hashable, SlotCharge] = {}
         running = []
         for number, claim in self.claims.items():
             job = JobKey(claim.schedd or "", claim.cluster or 0, claim.proc or 0)
             queued = self.running.get(job)
-            piece = self.dynamic.get(number)
-            row = self.rows.get(number if piece is None else piece.parent_id)
-            key = row if piece is None else pool.new_key()
+            dynamic_slot = self.dynamic.get(number)
+            row = self.rows.get(number if dynamic_slot is None else dynamic_slot.parent_id)
+            key = row if dynamic_slot is None else pool.new_key()
             charge = loaded.charges.get(number)
             if row is None or key is None:
                 continue
@@ -128,7 +128,7 @@ class World(Struct, frozen=True):
                 claim.concurrency_limits,
                 claim.negotiating_group,
                 claim.autoregroup,
-                None if piece is None else Carving(claim.slot_weight, piece.carved),
+                None if dynamic_slot is None else Carving(claim.slot_weight, dynamic_slot.carved),
             )
             age = max(0, self.now - claim.start_time)
             end = claim.start_time + run_time(job, queued, age)
@@ -139,45 +139,51 @@ class World(Struct, frozen=True):
 
 def load_world(state: State, settings: Settings, now: int) -> World:
     """Load the pool of *state* at *now*, with the claims of fairq's own jobs separate from the slots' ads."""
-    held = {claim.slot_id: claim for claim in claims.load_all(state)}
-    dynamic = {one.slot_id: one for one in dynamic_slots.load_all(state)}
-    own = {number for number, claim in held.items() if claim.cluster is not None}
-    stored = slots.load_table(state, own)
+    claims_by_slot = {claim.slot_id: claim for claim in claims.load_all(state)}
+    dynamic = {dynamic_slot.slot_id: dynamic_slot for dynamic_slot in dynamic_slots.load_all(state)}
+    own_slots = {number for number, claim in claims_by_slot.items() if claim.cluster is not None}
+    stored = slots.load_table(state, own_slots)
     stored.ads.put(list(stored.apart), list(stored.apart.values()))
-    whole = _merge_parts(stored, dynamic, own - dynamic.keys())
-    kept = [row for row, number in enumerate(stored.ids) if number not in dynamic]
-    place = {row: new for new, row in enumerate(kept)}
-    freed = {place[row]: without_claim(ad, now) for row, ad in stored.apart.items() if row in place}
-    freed |= {place[row]: ad for row, ad in whole.items()}
+    merged_ads = _merge_parts(stored, dynamic, own_slots - dynamic.keys())
+    kept_rows = [row for row, number in enumerate(stored.ids) if number not in dynamic]
+    new_rows = {row: new for new, row in enumerate(kept_rows)}
+    freed_ads = {new_rows[row]: without_claim(ad, now) for row, ad in stored.apart.items() if row in new_rows}
+    freed_ads |= {new_rows[row]: ad for row, ad in merged_ads.items()}
     reserved = {
         number: plain
-        for number, found in reserved_slots(state, now).of_slot.items()
-        if (plain := [one for one in found if one.job is None])
+        for number, slot_reservations in reserved_slots(state, now).of_slot.items()
+        if (plain := [plain_reservation for plain_reservation in slot_reservations if plain_reservation.job is None])
     }
-    for row in kept if reserved else ():
-        if (found := reserved.get(stored.ids[row])) is not None:
-            freed[place[row]] = with_reservations(freed.get(place[row]) or stored.ads[row], found)
-    columns = AdColumns(stored.ads, now, evaluation_budget(settings)).edited(np.array(kept, np.intp), freed)
+    for row in kept_rows if reserved else ():
+        if (slot_reservations := reserved.get(stored.ids[row])) is not None:
+            freed_ads[new_rows[row]] = with_reservations(
+                freed_ads.get(new_rows[row]) or stored.ads[row], slot_reservations
+            )
+    columns = AdColumns(stored.ads, now, evaluation_budget(settings)).edited(np.array(kept_rows, np.intp), freed_ads)
     policy = of_pool(negotiation_policy(settings), state, settings, now)
-    accountant = load_accountant(state, accounting_policy(settings_of_pool(settings, state)), charges_of(held.values()))
+    accountant = load_accountant(
+        state, accounting_policy(settings_of_pool(settings, state)), charges_of(claims_by_slot.values())
+    )
     expire_leases(accountant.records.values(), now)
     if load_group_names(state) != accountant.policy.group_names:
         accountant.recount()
     idle = jobs.idle(state)
     running = {
-        JobKey(one.schedd, one.cluster, proc): replace(one, first_proc=proc, last_proc=proc, status=JobStatus.IDLE)
-        for one in jobs.select(state, statuses={JobStatus.RUNNING})
-        for proc in range(one.first_proc, one.last_proc + 1)
+        JobKey(jobs_range.schedd, jobs_range.cluster, proc): replace(
+            jobs_range, first_proc=proc, last_proc=proc, status=JobStatus.IDLE
+        )
+        for jobs_range in jobs.select(state, statuses={JobStatus.RUNNING})
+        for proc in range(jobs_range.first_proc, jobs_range.last_proc + 1)
     }
     waiting = _waiting(state)
-    ads = job_ads.ads(state, {one.ad_id for one in (*idle, *running.values(), *waiting.jobs)})
-    place_of = {stored.ids[row]: place[row] for row in kept}
+    ads = job_ads.ads(state, {jobs_range.ad_id for jobs_range in (*idle, *running.values(), *waiting.jobs)})
+    place_of = {stored.ids[row]: new_rows[row] for row in kept_rows}
     return World(
-        names=[stored.names[row] for row in kept],
+        names=[stored.names[row] for row in kept_rows],
         columns=columns,
-        draining=frozenset(place[row] for row in kept if stored.draining[row]),
+        draining=frozenset(new_rows[row] for row in kept_rows if stored.draining[row]),
         rows=place_of,
-        claims=held,
+        claims=claims_by_slot,
         dynamic=dynamic,
         idle=idle,
         running=running,
@@ -186,33 +192,39 @@ def load_world(state: State, settings: Settings, now: int) -> World:
         policy=policy,
         round_robin_times=load_round_robin_times(state),
         now=now,
-        foreign=sum(claim.cluster is None for claim in held.values()),
+        foreign=sum(claim.cluster is None for claim in claims_by_slot.values()),
         reserved=reserved_rows(state, lambda: place_of, now, with_promises=False),
-        promises=_promises(state, idle, stored.names, place, now),
+        promises=_promises(state, idle, stored.names, new_rows, now),
         pause=pauses.load(state, now),
         waiting=waiting,
     )
 
 
 def _waiting(state: State) -> Waiting:
-    found = jobs.select(state, statuses={JobStatus.WAITING}, schedd="")
-    if not found:
+    waiting = jobs.select(state, statuses={JobStatus.WAITING}, schedd="")
+    if not waiting:
         return Waiting()
     caps = waits.load_caps(state)
     counts = {cap.cluster: jobs.counts_of(state, cap.cluster) for cap in caps}
-    return Waiting(found, waits.load(state), waits.load_afters(state), caps, counts)
+    return Waiting(waiting, waits.load(state), waits.load_afters(state), caps, counts)
 
 
 def _promises(
-    state: State, idle: Iterable[JobRange], names: Sequence[str], place: Mapping[int, int], now: int
+    state: State, idle: Iterable[JobRange], names: Sequence[str], new_rows: Mapping[int, int], now: int
 ) -> list[Promise]:
-    """Return the promises to idle jobs; *place* is the row in the world of a slot among *names*."""
-    found = {one.number: one for one in reservations.load(state, now) if one.job is not None}
-    rows = {names[row]: new for row, new in place.items()}
+    """Return the promises to idle jobs; *new_rows* are the rows in the world of the slots in *names*."""
+    by_number = {
+        reservation.number: reservation for reservation in reservations.load(state, now) if reservation.job is not None
+    }
+    rows = {names[row]: new for row, new in new_rows.items()}
     return [
-        Promise(JobKey(jobs.schedd, jobs.cluster, jobs.first_proc), jobs.submitter, rows[one.slots[0]], one)
+        Promise(
+            JobKey(jobs.schedd, jobs.cluster, jobs.first_proc), jobs.submitter, rows[reservation.slots[0]], reservation
+        )
         for jobs in idle
-        if found and (one := found.get((jobs.own or {}).get(JOB_ATTRIBUTE, 0))) is not None and one.slots[0] in rows
+        if by_number
+        and (reservation := by_number.get((jobs.own or {}).get(JOB_ATTRIBUTE, 0))) is not None
+        and reservation.slots[0] in rows
     ]
 
 
@@ -222,9 +234,9 @@ def _merge_parts(stored: StoredSlots, dynamic: dict[int, DynamicSlot], own: Coll
     Return the ads of their partitionable slots by row, as if they were merged back.
     """
     parts = parts_of(PoolSlots(stored.names, stored.ids, AdColumns(stored.ads)), stored.ads, own)
-    whole: dict[int, Ad] = {}
+    merged_ads: dict[int, Ad] = {}
     for row, part in parts.items():
-        whole[part.parent] = merged(whole.get(part.parent) or stored.ads[part.parent], stored.ads[row])
+        merged_ads[part.parent] = merged(merged_ads.get(part.parent) or stored.ads[part.parent], stored.ads[row])
         number = stored.ids[row]
         dynamic[number] = DynamicSlot(number, stored.ids[part.parent], dict(part.taken))
-    return whole
+    return merged_ads

@@ -31,7 +31,7 @@ from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.load import LoadedPool, load_pool
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.quotas.forecast import Forecaster
-from fairq.steps.simulate.whatif import asked
+from fairq.steps.simulate.whatif import requested_weights
 from fairq.steps.userprio.ads import accounting_ad
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def plan_targets(
         if group != ROOT_GROUP:
             figures = Forecaster(state, settings, actor.time).groups(settings)
             pie = next((of.allocated for of in figures if of.group == group), pie)
-    asks = asked(pool, negotiation_policy(settings))
+    asks = requested_weights(pool, negotiation_policy(settings))
     others = _others(pool, wanted, group, asks, actor.time)
     before = {name: accountant.priority_factor(name) for name in (*wanted, *others)}
     after, scaled = _factors(wanted, {name: before[name] for name in others}, before, pie, scale=all_)
