@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 
 class SettingsFiles(Struct, frozen=True):
-    """The files that settings come from: decided by ``--config``, the state if chosen, and the environment.
+    """The files that settings come from: determined by ``--config``, ``--state`` and the environment.
 
-    Those of a *host*'s pool are the site file and, for a few settings, the user's.
+    For a *host*'s pool, they are the site file and, for a few settings, the user's.
     """
 
     config: Path | None
@@ -62,15 +62,15 @@ class SettingsFiles(Struct, frozen=True):
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """The variables that count."""
+        """The environment variables that apply."""
         return users_variables(self.environ) if self.host else self.environ
 
 
-def check(chosen: SettingsFiles, file: Path | None) -> list[FairqError]:
-    """Return all that is wrong with the settings in force, or with *file* alone, expressions included."""
+def check(files: SettingsFiles, file: Path | None) -> list[FairqError]:
+    """Return all errors in the settings in force, or in *file* alone, including those in expressions."""
     problems: list[FairqError] = []
     if file is None:
-        settings = gather(chosen.layers, chosen.variables, problems.append)
+        settings = gather(files.layers, files.variables, problems.append)
     else:
         settings = gather([Layer("file", file, required=True)], {}, problems.append)
     _check_expressions(settings, problems.append)
@@ -78,19 +78,19 @@ def check(chosen: SettingsFiles, file: Path | None) -> list[FairqError]:
     return problems
 
 
-def without_effect(chosen: SettingsFiles, file: Path | None) -> list[Entry]:
-    """Return what somebody set in the settings in force, or in *file* alone, that changes nothing in this version."""
-    files = chosen.layers if file is None else [Layer("file", file, required=True)]
-    settings = gather(files, chosen.variables if file is None else {}, lambda _: None)
+def without_effect(settings_files: SettingsFiles, file: Path | None) -> list[Entry]:
+    """Return the entries in the settings in force, or in *file* alone, that have no effect in this version."""
+    files = settings_files.layers if file is None else [Layer("file", file, required=True)]
+    settings = gather(files, settings_files.variables if file is None else {}, lambda _: None)
     return [entry for entry in settings if entry.key.without_effect and entry.origin is not DEFAULT]
 
 
-def settings_with(chosen: SettingsFiles, sets: Sequence[str]) -> Settings:
-    """Return the settings in force with *sets* (``KEY=VALUE``) over them; raises what is wrong with either."""
+def settings_with(files: SettingsFiles, sets: Sequence[str]) -> Settings:
+    """Return the settings in force, overridden by *sets* (``KEY=VALUE``); raises the errors of both."""
     collection = Collection(_raise)
-    for layer in chosen.layers:
+    for layer in files.layers:
         collection.add_layer(layer)
-    collection.add_environment(chosen.variables)
+    collection.add_environment(files.variables)
     add_sets(collection, sets)
     collection.check_parents()
     return settle(collection)
@@ -105,23 +105,23 @@ def add_sets(collection: Collection, sets: Sequence[str]) -> None:
             raise UsageError(message=f"{option} {text!r} has no value; give KEY=VALUE")
         key, path = resolve(name.strip(), option)
         try:
-            read = from_text(key, value.strip())
-            check_value(key, read)
+            converted = from_text(key, value.strip())
+            check_value(key, converted)
         except BadValueError:
             raise bad_value(".".join(path), key, value, option) from None
         document: dict[str, Any] = {}
         table = document
         for part in path[:-1]:
             table = table.setdefault(part, {})
-        table[path[-1]] = to_toml(key, read)
+        table[path[-1]] = to_toml(key, converted)
         collection.add_document(document, Path(option))
 
 
 class ImportedConfig(Struct, frozen=True):
-    """What an import wrote: the *text* of *file*, the settings from *taken* lines, what was *not_taken*.
+    """The result of an import: the *text* of *file*, the settings from *taken* lines, and the lines *not_taken*.
 
-    *former* is where the file's former self was kept; *settings* are those in force with it; lines *without_effect*
-    were taken, but change nothing. *of_dirac*: some of it is DIRAC's configuration.
+    *former* is the copy of the former file; *settings* are the resulting settings in force; lines *without_effect*
+    were taken, but change nothing. *of_dirac*: some of the files are DIRAC's configuration.
     """
 
     file: Path
@@ -136,29 +136,29 @@ class ImportedConfig(Struct, frozen=True):
 
 
 def import_config(
-    chosen: SettingsFiles, files: Sequence[str], *, recorder: Recorder | None = None, dry_run: bool = False
+    settings_files: SettingsFiles, files: Sequence[str], *, recorder: Recorder | None = None, dry_run: bool = False
 ) -> ImportedConfig:
-    """Replace the file for changes by what the HTCondor configuration in *files* says (``-`` is stdin).
+    """Replace the file for changes by the HTCondor configuration in *files* (``-`` is stdin).
 
-    A file in DIRAC's syntax, told by its content, gives the table ``shares``. If all are such files, the rest
-    of the settings stays.
+    A file in DIRAC's syntax, recognized by its content, replaces the table ``shares``. If all are such files, the other
+    settings stay.
 
-    Raises HTCondorConfigError or DiracConfigError if a file is no such configuration, SettingValueError for a
-    value HTCondor would refuse, SettingsFileError if a file cannot be read or written, EmptyInputError if they say
-    nothing; nothing is then changed.
+    Raises HTCondorConfigError or DiracConfigError if a file is not such a configuration, SettingValueError for a value
+    that HTCondor would refuse, SettingsFileError if a file cannot be read or written, EmptyInputError if the files are
+    empty; nothing is then changed.
     """
     texts = [(name, configuration(name)) for name in files]
-    return import_texts(chosen, texts, recorder=recorder, dry_run=dry_run)
+    return import_texts(settings_files, texts, recorder=recorder, dry_run=dry_run)
 
 
 def import_texts(
-    chosen: SettingsFiles,
+    settings_files: SettingsFiles,
     texts: Sequence[tuple[str, str]],
     *,
     recorder: Recorder | None = None,
     dry_run: bool = False,
 ) -> ImportedConfig:
-    """Do the same with configuration at hand; *texts* are the names and contents of the files."""
+    """Do the same with *texts*, the names and contents of the files."""
     from fairq.settings.dirac.cfg import is_cfg
     from fairq.settings.writer import alone
 
@@ -167,38 +167,38 @@ def import_texts(
         raise EmptyInputError(source=" and ".join("stdin" if name == "-" else name for name, _ in texts), cure=cure)
     of_dirac = [(name, text) for name, text in texts if is_cfg(text)]
     of_htcondor = [pair for pair in texts if pair not in of_dirac]
-    file = chosen.destination
+    file = settings_files.destination
     with nullcontext() if dry_run else alone(file):
-        imported = translated(of_htcondor, chosen.environ) if of_htcondor else Imported(_document(file))
+        imported = translated(of_htcondor, settings_files.environ) if of_htcondor else Imported(_document(file))
         if of_dirac:
             _add_dirac(imported, of_dirac)
         sources = ", ".join(Path(name).name if name != "-" else "stdin" for name, _ in texts)
-        whose = " and ".join(["HTCondor's"] * bool(of_htcondor) + ["DIRAC's"] * bool(of_dirac))
-        origin = f"{whose} configuration ({sources}) by fairq config import"
-        return _replaced(chosen, imported, origin, recorder, of_dirac=bool(of_dirac), dry_run=dry_run)
+        systems = " and ".join(["HTCondor's"] * bool(of_htcondor) + ["DIRAC's"] * bool(of_dirac))
+        origin = f"{systems} configuration ({sources}) by fairq config import"
+        return _replaced(settings_files, imported, origin, recorder, of_dirac=bool(of_dirac), dry_run=dry_run)
 
 
 def import_document(
-    chosen: SettingsFiles, document: Mapping[str, Any], origin: str, *, dry_run: bool = False
+    files: SettingsFiles, document: Mapping[str, Any], origin: str, *, dry_run: bool = False
 ) -> ImportedConfig:
     """Replace the file for changes by *document*, which comes from *origin*; raises the errors of the settings."""
     from fairq.settings.writer import alone
 
-    with nullcontext() if dry_run else alone(chosen.destination):
-        return _replaced(chosen, Imported(dict(document)), origin, None, of_dirac=False, dry_run=dry_run)
+    with nullcontext() if dry_run else alone(files.destination):
+        return _replaced(files, Imported(dict(document)), origin, None, of_dirac=False, dry_run=dry_run)
 
 
 def _replaced(
-    chosen: SettingsFiles, imported: Imported, origin: str, recorder: Recorder | None, *, of_dirac: bool, dry_run: bool
+    files: SettingsFiles, imported: Imported, origin: str, recorder: Recorder | None, *, of_dirac: bool, dry_run: bool
 ) -> ImportedConfig:
-    """Replace the file for changes by what was *imported* from *origin*, and keep its former self."""
+    """Replace the file for changes by the settings *imported* from *origin*; keep the former file."""
     import tomli_w
 
     from fairq.steps.settings_history import replace_recorded, text_of
 
     comment = "".join(letter if letter.isprintable() else "?" for letter in origin)
-    file, text = chosen.destination, f"# From {comment}.\n" + tomli_w.dumps(imported.document)
-    settings = as_if(chosen, file, text)
+    file, text = files.destination, f"# From {comment}.\n" + tomli_w.dumps(imported.document)
+    settings = as_if(files, file, text)
     former = None if dry_run else replace_recorded(file, text_of(file), text, recorder, keep_former=True)
     return ImportedConfig(
         file, text, imported.document, imported.taken, imported.not_taken, former, settings,
@@ -207,7 +207,7 @@ def _replaced(
 
 
 def _document(file: Path) -> dict[str, Any]:
-    """Return what is in the settings' *file*; nothing if it is not there."""
+    """Return the content of the settings' *file*; empty if it does not exist."""
     try:
         return parse_document(read_text(file), file)
     except FileNotFoundError:
@@ -215,24 +215,24 @@ def _document(file: Path) -> dict[str, Any]:
 
 
 def _add_dirac(imported: Imported, texts: Sequence[tuple[str, str]]) -> None:
-    """Add to *imported* what DIRAC's configuration in *texts* (files' names and contents) says."""
+    """Add the DIRAC configuration in *texts* (files' names and contents) to *imported*."""
     from fairq.settings.dirac.cfg import Section, parse_cfg
     from fairq.settings.dirac.translate import translate as translate_dirac
 
     root = Section("")
     for name, text in texts:
         root.merge(parse_cfg(text, "stdin" if name == "-" else name))
-    found = translate_dirac(root)
-    if not found.known:
+    translated_shares = translate_dirac(root)
+    if not translated_shares.known:
         problem = "holds nothing about task queues and shares; is it DIRAC's configuration?"
         raise DiracConfigError(where=", ".join(name for name, _ in texts), problem=problem)
-    imported.document["shares"] = found.document["shares"]
-    imported.taken += found.taken
-    imported.not_taken += found.not_taken
+    imported.document["shares"] = translated_shares.document["shares"]
+    imported.taken += translated_shares.taken
+    imported.not_taken += translated_shares.not_taken
 
 
 def translated(texts: Sequence[tuple[str, str]], environ: Mapping[str, str]) -> Imported:
-    """Return what HTCondor's configuration says; *texts* are the files' names and contents.
+    """Return the settings in HTCondor's configuration; *texts* are the files' names and contents.
 
     Raises as `import_config`.
     """
@@ -246,21 +246,21 @@ def translated(texts: Sequence[tuple[str, str]], environ: Mapping[str, str]) -> 
     return imported
 
 
-def as_if(chosen: SettingsFiles, file: Path, text: str) -> Settings:
-    """Return the settings as they would be if *text* stood in *file*; raises what would be wrong with them."""
+def as_if(files: SettingsFiles, file: Path, text: str) -> Settings:
+    """Return the settings as if *text* were the content of *file*; raises their errors."""
     collection = Collection(_raise)
-    for layer in chosen.layers:
+    for layer in files.layers:
         if layer.path == file:
             collection.add_document(parse_document(text, file), file)
         else:
             collection.add_layer(layer)
-    collection.add_environment(chosen.variables)
+    collection.add_environment(files.variables)
     collection.check_parents()
     return settle(collection)
 
 
 def _check_expressions(settings: Settings, report: Report) -> None:
-    """Report every expression and pattern somebody set that is none; the defaults are known to be."""
+    """Report invalid expressions and patterns that are set; the defaults are valid."""
     pattern = "schedd.remove_significant_attributes_regex"
     try:
         re.compile(settings[pattern] or "")
@@ -275,7 +275,7 @@ def _check_expressions(settings: Settings, report: Report) -> None:
 
 
 def _check_corrections(settings: Settings, report: Report) -> None:
-    """Report what is wrong with the share corrections."""
+    """Report errors in the share corrections."""
     block = settings.block("ShareCorrections")
     if not block:
         return
@@ -306,7 +306,7 @@ def configuration(name: str) -> str:
 
 
 def check_value(key: Key, value: Any) -> None:
-    """Raise BadValueError if *value* has the type of *key*, but is no expression, name of a resource or price."""
+    """Raise BadValueError if *value* has the type of *key*, but is not an expression, name of a resource or price."""
     if value is not None and key.type == "expression":
         check_expression(value)
     elif key.full_name in ("negotiator.dominant_resources", "negotiator.resource_prices"):
@@ -317,7 +317,7 @@ def check_value(key: Key, value: Any) -> None:
 
 
 def check_expression(text: str) -> None:
-    """Raise BadValueError if *text* is no ClassAd expression."""
+    """Raise BadValueError if *text* is not a ClassAd expression."""
     from fairq.engine.classad import parse
 
     try:

@@ -1,4 +1,4 @@
-"""What a demo is made of: scenes that are played one after the other on a scratch state."""
+"""The parts of a demo: scenes that are played one after the other on a scratch state."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 
 class Scene(Struct, frozen=True):
-    """What a scene shows, and the command line (without ``fairq``) that shows it."""
+    """The sentence of a scene (*told*), and the command line (without ``fairq``) that it runs."""
 
     told: str
     words: tuple[str, ...]

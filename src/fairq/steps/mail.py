@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 _ADDRESS = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._%+-]*(@[A-Za-z0-9.-]+)?", re.ASCII)
 ALWAYS, COMPLETE, ERROR, START = WANTED = (1, 2, 3, 4)
-"""HTCondor's values of the attribute JobNotification that ask for mail; 0 means never."""
+"""HTCondor's values of the attribute JobNotification that request mail; 0 means never."""
 
 _LONGEST = 30.0
 """Seconds that the command may take."""
 
 
 def is_address(text: str) -> bool:
-    """Return whether *text* is one address of mail: never an option, or two words, of the command."""
+    """Return whether *text* is one address of mail; two words, or an option of the command, are none."""
     return _ADDRESS.fullmatch(text) is not None
 
 
@@ -36,21 +36,23 @@ class Mailer(Struct, frozen=True):
         return cls(settings["mail.command"] or "")
 
     def send(self, to: str, subject: str, text: str) -> str | None:
-        """Send *text* to the address *to*; return what went wrong, None if nothing did or there is no command."""
+        """Send *text* to the address *to*; return the error message, or None if it was sent or there is no command."""
         if not self.command:
             return None
         if not is_address(to):
             return f"no mail was sent to {to!r}: it is no address"
         one_line = " ".join(subject.split())
         try:
-            # No shell reads it: a subject is one word of the command, whatever it holds.
+            # No shell interprets it: a subject is always one word of the command.
             words = [word.replace("{to}", to).replace("{subject}", one_line) for word in shlex.split(self.command)]
-            done = subprocess.run(
+            process = subprocess.run(
                 words, input=text.encode("utf-8", "surrogateescape"), capture_output=True, timeout=_LONGEST, check=False
             )
         except (OSError, ValueError, subprocess.TimeoutExpired) as error:
             return f"no mail was sent to {to}: {error}; correct mail.command"
-        if done.returncode:
-            reason = done.stderr.decode(errors="replace").strip().split("\n")[-1] or f"exit code {done.returncode}"
+        if process.returncode:
+            reason = (
+                process.stderr.decode(errors="replace").strip().split("\n")[-1] or f"exit code {process.returncode}"
+            )
             return f"no mail was sent to {to}: {reason}; correct mail.command"
         return None

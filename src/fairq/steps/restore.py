@@ -1,4 +1,4 @@
-"""Put a copy of the state in its place; what stood there is kept beside it."""
+"""Restore a copy of the state; the former state is kept beside it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from fairq.state.failures import from_os
 from fairq.state.location import exists, resolve
 
 _LEFT = ("-journal", "-wal", "-shm")
-"""What SQLite keeps beside a file, by the end of its name."""
+"""The ends of the names of the files that SQLite keeps beside a database."""
 
 
 def restore(path: Path, copy: Path, actor: Actor) -> Path | None:
-    """Put the state *copy* in the place of the one at *path*; return where that one is kept now, if there was one.
+    """Replace the state at *path* by the state *copy*; return the path of the former state, or None if there was none.
 
-    Others that wait for the state go on with the restored one.
+    Other processes that wait for the state continue with the restored one.
 
     Raises:
         StateError: *copy* does not exist, is empty, or has faults.
@@ -36,12 +36,12 @@ def restore(path: Path, copy: Path, actor: Actor) -> Path | None:
         raise StateError(state=copy, reason="it is the state itself; name a copy of it")
     if not is_written(copy):
         raise StateError(state=copy, reason="it is empty; name a copy that 'fairq state backup' made")
-    with reading(copy) as opened:
-        faults = check.findings(opened)
+    with reading(copy) as copy_state:
+        faults = check.findings(copy_state)
     if faults:
         raise StateError(state=copy, reason=f"it has faults, first: {faults[0]}; restore another copy")
-    with cycle_lock(path), cycle_lock(path, BROKERAGE), files.draft(path.parent) as place:
-        draft = place / "state.db"
+    with cycle_lock(path), cycle_lock(path, BROKERAGE), files.draft(path.parent) as directory:
+        draft = directory / "state.db"
         backup(copy, draft)
         if not exists(path):
             _record(draft, actor, copy, None)
@@ -57,21 +57,21 @@ def _replaced(draft: Path, path: Path, copy: Path, actor: Actor) -> Path:
     former = None
     with suppress(StateDamagedError):
         if is_written(path):
-            # An older state is upgraded first: what is half done when the copy takes its place would be undone there.
+            # Upgrade an older state first: SQLite would otherwise roll back its unfinished changes in the copy.
             with writing(path):
                 pass
             with writing(path) as state:
                 _record(draft, actor, copy, cycles.next_number(state) - 1)
                 former = _swap(draft, path)
     if former is None:
-        # Nobody can use what is there, so that nobody needs to be locked out.
+        # The file cannot be used, so that nobody needs to be locked out.
         _record(draft, actor, copy, None)
         former = _swap(draft, path)
     return former
 
 
 def _swap(draft: Path, path: Path) -> Path:
-    """Put the *draft* in the place of the file at *path*; return where that one is kept."""
+    """Replace the file at *path* by the *draft*; return the path of the former file."""
     former = _keep(path)
     try:
         descriptor = os.open(draft, os.O_RDONLY | os.O_CLOEXEC)
@@ -88,7 +88,7 @@ def _swap(draft: Path, path: Path) -> Path:
 
 
 def _set_aside(path: Path, former: Path) -> None:
-    """Keep what a killed writer left half done beside the *former* file: SQLite would undo it in the restored one."""
+    """Move the journals of a killed writer to the *former* file: SQLite would undo its changes in the restored one."""
     for suffix in _LEFT:
         with suppress(FileNotFoundError):
             Path(f"{path}{suffix}").rename(f"{former}{suffix}")
@@ -101,7 +101,7 @@ def _record(draft: Path, actor: Actor, copy: Path, cycle: int | None) -> None:
 
 
 def _keep(path: Path) -> Path:
-    """Give the file at *path* a second name beside it, and return that."""
+    """Give the file at *path* a second name beside it; return that name."""
     while True:
         former = _free_name(path)
         try:

@@ -1,7 +1,7 @@
-"""Who may do what: administrators everything, the others what concerns their own jobs and groups.
+"""Rights: administrators may change everything, other users their own jobs and jobs of their groups.
 
-Rights count as soon as ``pool.administrators`` or the members of a group are set; before, whoever may write the state
-file may everything. Root and the owner of the state file are administrators.
+Rights apply as soon as ``pool.administrators`` or the members of a group are set; before, all who may write the state
+file may change everything. Root and the owner of the state file are administrators.
 """
 
 from __future__ import annotations
@@ -29,39 +29,39 @@ if TYPE_CHECKING:
 
 def is_administrator(settings: Settings, state: Path, person: Person) -> bool:
     """Return whether *person* may change everything in the pool at *state*."""
-    listed = settings["pool.administrators"]
-    if not listed and not any(group.members for group in settings.groups.values()):
+    administrators = settings["pool.administrators"]
+    if not administrators and not any(group.members for group in settings.groups.values()):
         return True
-    if person.uid == 0 or names(listed, person):
+    if person.uid == 0 or names(administrators, person):
         return True
     try:
         return state.stat().st_uid == person.uid
     except OSError:
-        return True  # whoever makes the file owns it
+        return True  # a new file will belong to this person
 
 
-def names(listed: Sequence[str], person: Person) -> bool:
-    """Return whether *person* is *listed*, by name or, behind ``%``, by a Unix group."""
-    return any(one[1:] in person.groups if one.startswith("%") else one == person.name for one in listed)
+def names(members: Sequence[str], person: Person) -> bool:
+    """Return whether one of *members* is *person*: by name or, after ``%``, by a Unix group."""
+    return any(member[1:] in person.groups if member.startswith("%") else member == person.name for member in members)
 
 
 def require_administrator(actor: Actor, action: str) -> None:
     """Raise NotAllowedError unless *actor* is an administrator; *action* completes "may not".
 
-    Steps that write to the history need not ask: it takes only what is allowed.
+    Steps that write to the history need not call it: the history refuses changes that are not allowed.
     """
     if not actor.administrator:
         raise NotAllowedError(user=actor.user, action=action, who=ADMINISTRATORS)
 
 
-def check_owner(actor: Actor, found: Iterable[JobRange | EndedJob], action: str) -> None:
-    """Raise NotAllowedError if one of the jobs *found* belongs to somebody else, unless an administrator asks."""
+def check_owner(actor: Actor, ranges: Iterable[JobRange | EndedJob], action: str) -> None:
+    """Raise NotAllowedError if one of these jobs belongs to another user, unless *actor* is an administrator."""
     if actor.administrator:
         return
-    for job in found:
+    for job in ranges:
         if not is_own(actor, job):
-            what = f"{action} job {job.cluster}.{job.first_proc} of {job.owner}"
-            raise NotAllowedError(user=actor.user, action=what, who=f"{job.owner} and {ADMINISTRATORS}")
+            full_action = f"{action} job {job.cluster}.{job.first_proc} of {job.owner}"
+            raise NotAllowedError(user=actor.user, action=full_action, who=f"{job.owner} and {ADMINISTRATORS}")
 
 
 def is_own(actor: Actor, job: JobRange | EndedJob) -> bool:
@@ -91,23 +91,24 @@ def _check(settings: Settings, person: Person, submitter: str, owner: str, domai
         others = f"their groups: {', '.join(own) or 'none'}"
         who = f"its members and {ADMINISTRATORS}"
         raise NotAllowedError(user=person.name, action=f"submit to group {group} ({others})", who=who)
-    # Another spelling of a group, which the negotiator takes for the same, would be a submitter without a past.
+    # Another spelling of a group, which means the same to the negotiator, would be a new submitter without past use.
     prefix = "" if group == ROOT_GROUP else f"{group}."
     if submitter == f"{prefix}{owner}@{domain}":
         return
     user = submitter.removeprefix(prefix).removesuffix(f"@{domain}")
     is_another = bool(prefix and user) and submitter == f"{prefix}{user}@{domain}"
-    if is_another and any(names(one.submit_for_others, person) for one in _chain(settings, group)):
+    if is_another and any(names(ancestor.submit_for_others, person) for ancestor in _chain(settings, group)):
         return
     raise NotAllowedError(user=person.name, action=f"submit jobs as {submitter}", who=ADMINISTRATORS)
 
 
 def _is_member(settings: Settings, person: Person, group: str) -> bool:
-    """Return whether *person* may submit to *group*: the nearest group upwards that lists members decides."""
-    listed = next((one.members for one in _chain(settings, group) if one.members), None)
-    return listed is None or names(listed, person)
+    """Return whether *person* may submit to *group*; its nearest ancestor, or itself, that lists members decides."""
+    members = next((ancestor.members for ancestor in _chain(settings, group) if ancestor.members), None)
+    return members is None or names(members, person)
 
 
 def _chain(settings: Settings, group: str) -> list[GroupSettings]:
-    known = {name.lower(): one for name, one in settings.groups.items()}
-    return [known[name.lower()] for name in group_and_ancestors(group) if name.lower() in known]
+    """Return the settings of *group* and its ancestors."""
+    by_name = {name.lower(): group_settings for name, group_settings in settings.groups.items()}
+    return [by_name[name.lower()] for name in group_and_ancestors(group) if name.lower() in by_name]

@@ -27,20 +27,20 @@ def compare_rules(settings: Settings, scheme: Scheme, decide: Decide, *, try_poi
     rules = settings[scheme.rules]
     other_rules = next(choice for choice in scheme.choices if choice != rules)
     other = settings.under(other_rules, scheme=scheme)
-    here, there = decide(settings), decide(other)
-    parted = [step for step in here if here[step] != there[step]]
-    decision = list(here)[-1]
-    differs = decision in parted
+    own_steps, other_steps = decide(settings), decide(other)
+    differing = [step for step in own_steps if own_steps[step] != other_steps[step]]
+    decision = list(own_steps)[-1]
+    differs = decision in differing
     points = None
     if differs and try_points:
         changed = [entry.name for entry in settings if entry.key.point and other[entry.name] != entry.value]
-        alone = {name: decide(settings.under(other_rules, scheme=scheme, only=[name])) for name in changed}
-        points = [name for name, steps in alone.items() if steps[decision] != here[decision]]
+        steps_by_point = {name: decide(settings.under(other_rules, scheme=scheme, only=[name])) for name in changed}
+        points = [name for name, steps in steps_by_point.items() if steps[decision] != own_steps[decision]]
     return {
         "rules": rules,
         "other_rules": other_rules,
         "differs": differs,
-        "differs_at": parted[0] if differs else None,
-        "steps": [{"step": step, "here": value, "there": there[step]} for step, value in here.items()],
+        "differs_at": differing[0] if differs else None,
+        "steps": [{"step": step, "here": value, "there": other_steps[step]} for step, value in own_steps.items()],
         "points": points,
     }

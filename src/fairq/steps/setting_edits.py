@@ -23,41 +23,41 @@ from fairq.steps.settings_history import Recorder, replace_recorded
 
 
 def set_setting(
-    chosen: SettingsFiles, name: str, text: str, *, recorder: Recorder | None = None, dry_run: bool = False
+    files: SettingsFiles, name: str, text: str, *, recorder: Recorder | None = None, dry_run: bool = False
 ) -> tuple[Path, bool]:
-    """Give the setting *name* the value that *text* says, in the file for changes; *dry_run* only tries it.
+    """Set the setting *name* to the value in *text*, in the file for changes; with *dry_run*, only check it.
 
-    Returns that file, and whether its comments and order could be kept. Raises the errors of the settings if
-    the name, the value, or what the settings would become is wrong; the file is then as before.
+    Returns that file, and whether its comments and order were kept. Raises the errors of the settings if the name, the
+    value or the new settings are invalid; the file is then unchanged.
     """
     key, path = resolve(name, "config set")
-    file = chosen.destination_of(".".join(path))
+    file = files.destination_of(".".join(path))
     try:
         value = from_text(key, text)
         check_value(key, value)
     except BadValueError:
         raise bad_value(".".join(path), key, text, file) from None
-    done = _edit(chosen, file, lambda former: set_value(former, path, to_toml(key, value)), recorder, dry_run=dry_run)
-    assert done is not None
-    return file, done.kept
+    edited = _edit(files, file, lambda former: set_value(former, path, to_toml(key, value)), recorder, dry_run=dry_run)
+    assert edited is not None
+    return file, edited.kept
 
 
 class _Done(Struct, frozen=True):
-    """A file was edited: its comments were *kept* or not; *settings* are those in force with it."""
+    """An edited file: whether its comments were *kept*, and the resulting *settings* in force."""
 
     kept: bool
     settings: Settings
 
 
 def _edit(
-    chosen: SettingsFiles,
+    files: SettingsFiles,
     file: Path,
     edit: Callable[[str], tuple[str, bool] | None],
     recorder: Recorder | None,
     *,
     dry_run: bool,
 ) -> _Done | None:
-    """Replace the text of *file* by what *edit* makes of it; None if that is None."""
+    """Replace the text of *file* by the result of *edit*; return None if that is None."""
     with nullcontext() if dry_run else alone(file):
         try:
             former = read_text(file)
@@ -66,14 +66,14 @@ def _edit(
         parse_document(former, file)
         if (edited := edit(former)) is None:
             return None
-        settings = as_if(chosen, file, edited[0])
+        settings = as_if(files, file, edited[0])
         if not dry_run:
             replace_recorded(file, former, edited[0], recorder)
     return _Done(edited[1], settings)
 
 
 class Unset(Struct, frozen=True):
-    """A setting was taken out of *file*, whose comments were *kept* or not; *left* sets it elsewhere."""
+    """A setting removed from *file*: whether its comments were *kept*, and the entry *left* that sets it elsewhere."""
 
     file: Path
     kept: bool
@@ -81,67 +81,67 @@ class Unset(Struct, frozen=True):
 
 
 def unset_setting(
-    chosen: SettingsFiles, name: str, *, recorder: Recorder | None = None, dry_run: bool = False
+    files: SettingsFiles, name: str, *, recorder: Recorder | None = None, dry_run: bool = False
 ) -> Unset | None:
-    """Take the setting *name*, or the group ``groups.NAME``, out of the file for changes; *dry_run* only tries it.
+    """Remove the setting *name* or the group ``groups.NAME`` from the file for changes; with *dry_run*, only check.
 
-    None if the file does not set it. Raises the errors of the settings, as `set_setting` does.
+    Returns None if the file does not set it. Raises the errors of the settings, as `set_setting` does.
     """
-    path = _group(chosen, name) or resolve(name, "config unset")[1]
-    file = chosen.destination_of(".".join(path))
-    done = _edit(chosen, file, lambda former: remove(former, path), recorder, dry_run=dry_run)
-    if done is None:
+    path = _group(files, name) or resolve(name, "config unset")[1]
+    file = files.destination_of(".".join(path))
+    edited = _edit(files, file, lambda former: remove(former, path), recorder, dry_run=dry_run)
+    if edited is None:
         return None
     full_name = ".".join(path).lower()
-    left = (entry for entry in done.settings if entry.name.lower() == full_name and entry.origin.is_given)
-    return Unset(file, done.kept, next(left, None))
+    entries = (entry for entry in edited.settings if entry.name.lower() == full_name and entry.origin.is_given)
+    return Unset(file, edited.kept, next(entries, None))
 
 
-def _group(chosen: SettingsFiles, name: str) -> tuple[str, ...] | None:
-    """Return the path of the group that *name* names, None if it names none.
+def _group(files: SettingsFiles, name: str) -> tuple[str, ...] | None:
+    """Return the path of the group *name*; None if it is not a group.
 
     Raises SettingsGroupError for a group with subgroups, which would lose their parent.
     """
     table, _, group = without_quotes(name, "config unset").partition(".")
-    groups = gather(chosen.layers, chosen.variables, lambda _: None).groups if table.lower() == "groups" else {}
-    if group.lower() not in (known.lower() for known in groups):
+    groups = gather(files.layers, files.variables, lambda _: None).groups if table.lower() == "groups" else {}
+    if group.lower() not in (other.lower() for other in groups):
         return None
-    below = [known for known in groups if known.lower().startswith(f"{group.lower()}.")]
-    if below:
-        problem = f"has subgroups; unset groups.{below[-1]} first"
+    subgroups = [other for other in groups if other.lower().startswith(f"{group.lower()}.")]
+    if subgroups:
+        problem = f"has subgroups; unset groups.{subgroups[-1]} first"
         raise SettingsGroupError(where="config unset", group=group, problem=problem)
     return ("groups", group)
 
 
 def set_group(
-    chosen: SettingsFiles,
+    files: SettingsFiles,
     group: str,
     values: Mapping[str, str | None],
     *,
     recorder: Recorder | None = None,
     dry_run: bool = False,
 ) -> tuple[Path, bool]:
-    """Give a group these values by the names of its settings, as one change; None takes a setting out.
+    """Set these settings of a group by name, as one change; None removes a setting.
 
-    A group that does not exist is created. Returns what `set_setting` does, and raises the same errors.
+    A group that does not exist is created. Returns and raises the same as `set_setting`.
     """
-    file = chosen.destination_of(f"groups.{group}.quota")
+    file = files.destination_of(f"groups.{group}.quota")
 
     def edit(former: str) -> tuple[str, bool]:
-        kept = True
-        # Settings that are taken out come last: a new group has its table then.
+        all_kept = True
+        # Removed settings come last: by then, a new group has its table.
         for name, text in sorted(values.items(), key=lambda pair: pair[1] is None):
             key, path = GROUP_KEYS[name], ("groups", group, name)
             if text is None:
                 former, is_kept = remove(former, path) or (former, True)
             else:
                 former, is_kept = set_value(former, path, to_toml(key, _value(name, text, group, file)))
-            kept = kept and is_kept
-        return former, kept
+            all_kept = all_kept and is_kept
+        return former, all_kept
 
-    done = _edit(chosen, file, edit, recorder, dry_run=dry_run)
-    assert done is not None
-    return file, done.kept
+    edited = _edit(files, file, edit, recorder, dry_run=dry_run)
+    assert edited is not None
+    return file, edited.kept
 
 
 def _value(name: str, text: str, group: str, file: Path) -> Any:
@@ -153,31 +153,31 @@ def _value(name: str, text: str, group: str, file: Path) -> Any:
 
 
 def remove_groups(
-    chosen: SettingsFiles, groups: list[str], *, recorder: Recorder | None = None, dry_run: bool = False
+    files: SettingsFiles, groups: list[str], *, recorder: Recorder | None = None, dry_run: bool = False
 ) -> tuple[Path, bool]:
-    """Take groups with all their settings out of the file for changes, as one change.
+    """Remove groups with all their settings from the file for changes, as one change.
 
-    Returns what `set_setting` does. Raises SettingsGroupError if the file has no such group, and if a subgroup would
-    stay without its parent.
+    Returns the same as `set_setting`. Raises SettingsGroupError if the file has no such group, or if a subgroup would
+    lose its parent.
     """
-    file = chosen.destination_of("groups")
-    named = {group.lower() for group in groups}
-    for known in gather(chosen.layers, chosen.variables, lambda _: None).groups:
-        above = next((group for group in groups if known.lower().startswith(f"{group.lower()}.")), None)
-        if above is not None and known.lower() not in named:
-            problem = f"has the subgroup {known}; name it, too, or remove it first"
-            raise SettingsGroupError(where="quotas remove", group=above, problem=problem)
+    file = files.destination_of("groups")
+    removed = {group.lower() for group in groups}
+    for configured in gather(files.layers, files.variables, lambda _: None).groups:
+        parent = next((group for group in groups if configured.lower().startswith(f"{group.lower()}.")), None)
+        if parent is not None and configured.lower() not in removed:
+            problem = f"has the subgroup {configured}; name it, too, or remove it first"
+            raise SettingsGroupError(where="quotas remove", group=parent, problem=problem)
 
     def edit(former: str) -> tuple[str, bool]:
-        kept = True
+        all_kept = True
         for group in sorted(groups, key=len, reverse=True):  # a subgroup before its parent
-            found = remove(former, ("groups", group))
-            if found is None:
+            edited = remove(former, ("groups", group))
+            if edited is None:
                 raise SettingsGroupError(where=file, group=group, problem="does not exist; 'fairq quotas' lists groups")
-            former, is_kept = found
-            kept = kept and is_kept
-        return former, kept
+            former, is_kept = edited
+            all_kept = all_kept and is_kept
+        return former, all_kept
 
-    done = _edit(chosen, file, edit, recorder, dry_run=dry_run)
-    assert done is not None
-    return file, done.kept
+    result = _edit(files, file, edit, recorder, dry_run=dry_run)
+    assert result is not None
+    return file, result.kept

@@ -1,7 +1,7 @@
-"""The history of settings: who changed them by a fairq command, and what was edited by hand.
+"""The history of settings: changes by fairq commands, and manual edits of the files.
 
-A command stores what it is about to write, replaces the file, and records the change. If it is killed in between, the
-next command finds the file old or new, and drops or records the change.
+A command stores its intent, replaces the file, and records the change. If it is killed in between, the next command
+finds the file old or new, and drops or records the change.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ UNDO_KIND = "settings"
 """The kind of these changes among those that can be undone."""
 
 BY_HAND = "(the file was edited)"
-"""In the place of the command of a change that no fairq command made."""
+"""The command of a change that no fairq command made."""
 
 _SEPARATOR = "\x1f"
 
 
 class Recorder(Struct, frozen=True):
-    """The state at *path*, whose history has the changes of settings that *actor* makes."""
+    """The state at *path* that records changes of settings by *actor* in its history."""
 
     path: Path
     actor: Actor
@@ -59,16 +59,16 @@ def replace_recorded(
 ) -> Path | None:
     """Write *text* to the settings file *file*, which has the text *former*, and record the change.
 
-    The caller has locked the file (`alone`). Returns what `replace` does. Without a *recorder*, or without a state,
+    The caller has locked the file (`alone`). Returns the same as `replace`. Without a *recorder*, or without a state,
     nothing is recorded.
 
     Raises NotAllowedError unless the actor is an administrator, and the errors of `replace`.
     """
     edits = list(_edits(_values(former), _values(text)))
     if recorder is None or not exists(recorder.path) or not edits:
-        kept = replace(file, text, keep_former=keep_former)
+        former_copy = replace(file, text, keep_former=keep_former)
         commit.mark()
-        return kept
+        return former_copy
     actor = recorder.actor
     require_administrator(actor, "change settings of the pool")
     name = str(file.absolute())
@@ -92,7 +92,7 @@ def complete(path: Path) -> None:
         intent = settings_changes.load_intent(state)
     if intent is None:
         return
-    # Whoever holds the lock of the file may be between the intent and the change.
+    # The process that holds the file's lock may be between its intent and the change.
     with alone(Path(intent.file)), writing(path) as state:
         _complete(state)
 
@@ -116,7 +116,7 @@ def _complete(state: State) -> None:
     settings_changes.store_known(state, {**known, intent.file: KnownFile(intent.digest, _values(text))})
     if intent.undoes is None:
         entries = history.record(state, actor, _changes(intent.edits))
-        data = {"file": intent.file, "edits": [[one.name, one.before, one.after] for one in intent.edits]}
+        data = {"file": intent.file, "edits": [[edit.name, edit.before, edit.after] for edit in intent.edits]}
         undo.record(state, actor, entries, UNDO_KIND, data, None)
         return
     undone = undo.of_entry(state, intent.undoes)
@@ -127,32 +127,38 @@ def _complete(state: State) -> None:
 
 
 def note_edits(path: Path, settings: Settings, now: int) -> None:
-    """Record what was edited by hand in the files of *settings* since fairq last saw them, without who.
+    """Record, without a user, the manual edits in the files of *settings* since fairq last read them.
 
-    Of a file that is seen for the first time, nothing is recorded.
+    For a file that is read for the first time, nothing is recorded.
     """
     complete(path)
     with reading(path) as state:
         known = settings_changes.load_known(state)
     names = {str(entry.origin.file.absolute()) for entry in settings if entry.origin.file is not None}
-    found = {}
+    changed_files = {}
     for name in sorted(names | known.keys()):
         text = text_of(Path(name))
         if name not in known or known[name].digest != _digest(text):
-            found[name] = KnownFile(_digest(text), _values(text))
-    if not found:
+            changed_files[name] = KnownFile(_digest(text), _values(text))
+    if not changed_files:
         return
     with writing(path) as state:
         known = settings_changes.load_known(state)
-        edits = [edit for name in found if name in known for edit in _edits(known[name].values, found[name].values)]
+        edits = [
+            edit
+            for name in changed_files
+            if name in known
+            for edit in _edits(known[name].values, changed_files[name].values)
+        ]
         history.record(state, Actor("", BY_HAND, now), _changes(edits))
-        settings_changes.store_known(state, {**known, **found})
+        settings_changes.store_known(state, {**known, **changed_files})
 
 
-def undo_settings(path: Path, actor: Actor, told: str, first: int, data: Mapping[str, Any]) -> None:
-    """Give the settings of a change, which begins with entry *first*, their former values.
+def undo_settings(path: Path, actor: Actor, named_change: str, first: int, data: Mapping[str, Any]) -> None:
+    """Restore the former values of the settings of a change, which begins with entry *first*.
 
-    Raises UndoError, with *told* as the change, if a setting has another value now, or the settings would be invalid.
+    Raises UndoError, with *named_change* as the change, if a setting has another value now, or the settings would be
+    invalid.
     """
     file = Path(data["file"])
     edits = [Edit(*edit) for edit in data["edits"]]
@@ -161,13 +167,13 @@ def undo_settings(path: Path, actor: Actor, told: str, first: int, data: Mapping
         values = _values(former)
         for edit in edits:
             if values.get(edit.name) != edit.after:
-                raise UndoError(change=told, reason=f"{_shown(edit.name)} has another value in {file} now")
+                raise UndoError(change=named_change, reason=f"{_shown(edit.name)} has another value in {file} now")
             text = _with(text, edit.name, edit.before)
-        wanted = {name: value for name, value in values.items() if name not in {edit.name for edit in edits}}
-        wanted |= {edit.name: edit.before for edit in edits if edit.before is not None}
+        expected = {name: value for name, value in values.items() if name not in {edit.name for edit in edits}}
+        expected |= {edit.name: edit.before for edit in edits if edit.before is not None}
         for name, value in _values(text).items():
             # A table without values declares a group.
-            if value == {} and name not in wanted:
+            if value == {} and name not in expected:
                 text = _with(text, name, None)
         try:
             collection = Collection(_raise)
@@ -175,7 +181,7 @@ def undo_settings(path: Path, actor: Actor, told: str, first: int, data: Mapping
             collection.check_parents()
             settle(collection)
         except FairqError as error:
-            raise UndoError(change=told, reason=f"the settings would be invalid: {error}") from None
+            raise UndoError(change=named_change, reason=f"the settings would be invalid: {error}") from None
         replace_recorded(file, former, text, Recorder(path, actor), undoes=first)
 
 
@@ -183,8 +189,8 @@ def _with(text: str, name: str, value: Any) -> str:
     keys = tuple(name.split(_SEPARATOR))
     if value is not None:
         return set_value(text, keys, value)[0]
-    found = remove(text, keys)
-    return text if found is None else found[0]
+    edited = remove(text, keys)
+    return text if edited is None else edited[0]
 
 
 def _raise(error: FairqError) -> None:
@@ -208,20 +214,20 @@ def _edits(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Edit
 
 
 def _values(text: str) -> dict[str, Any]:
-    """Return the values of a settings file by path; of an empty table, an empty object. A wrong file has none."""
+    """Return the values of a settings file by path, for an empty table an empty object; none for an invalid file."""
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         return {}
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     pending: list[tuple[tuple[str, ...], Any]] = [((), document)]
     while pending:
         path, value = pending.pop()
         if isinstance(value, dict) and (value or not path):
             pending += [((*path, key), inner) for key, inner in value.items()]
         else:
-            found[_SEPARATOR.join(path)] = value if isinstance(value, str | int | float | list | dict) else str(value)
-    return found
+            values[_SEPARATOR.join(path)] = value if isinstance(value, str | int | float | list | dict) else str(value)
+    return values
 
 
 def text_of(file: Path) -> str:

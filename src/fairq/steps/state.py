@@ -49,7 +49,7 @@ def check_state(path: Path) -> list[str]:
 
 
 def shrink(path: Path) -> tuple[int, int]:
-    """Give unused space of the state file back; return its size in bytes before and after.
+    """Release unused space of the state file; return its size in bytes before and after.
 
     Raises StateError if there is no file, and the errors of a file that cannot be written.
     """
@@ -64,7 +64,7 @@ def back_up(path: Path, target: Path) -> Path:
     Raises:
         BackupError: there is no state, *target* exists already or cannot be written.
     """
-    with suppress(OSError):  # the backup itself says what is wrong with the place
+    with suppress(OSError):  # the backup itself reports errors of the target
         if target.is_dir():
             raise BackupError(target=target, reason="it is a directory; give the name of the file too")
     backup(path, target)
@@ -78,7 +78,7 @@ def recent_cycles(path: Path, limit: int | None = None) -> list[CycleSummary]:
 
 
 def stored_cycle(path: Path, number: int | None = None) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return the decision of a cycle (None: the last one), in the form of `negotiate`, and its matches.
+    """Return the decision of a cycle (None: the last one) in the form of `negotiate`, and its matches.
 
     Raises:
         UnknownCycleError: there was no such cycle.
@@ -87,8 +87,8 @@ def stored_cycle(path: Path, number: int | None = None) -> tuple[dict[str, Any],
         cycle = cycles.latest(state) if number is None else cycles.load(state, number)
         if cycle is None:
             last = cycles.next_number(state) - 1
-            known = f"the last one is {last}, 'fairq state cycles' lists them" if last else "there was none yet"
-            raise UnknownCycleError(number="" if number is None else f" {number}", known=known)
+            hint = f"the last one is {last}, 'fairq state cycles' lists them" if last else "there was none yet"
+            raise UnknownCycleError(number="" if number is None else f" {number}", known=hint)
     document = {"cycle": cycle.number, "time": cycle.time, "rules": cycle.rules, **cycle.decision}
     return document, [stored_match_document(match) for match in cycle.matches]
 
@@ -101,6 +101,6 @@ def changes(
     user: str | None = None,
     since: int | None = None,
 ) -> list[Entry]:
-    """Return the last *limit* changes (None: all), of a subject, by a user and since a time if given, newest last."""
+    """Return the last *limit* changes (None: all) of *subject*, by *user* and from *since* on, newest last."""
     with reading(path) as state:
         return history.load(state, limit, subject=subject, user=user, since=since)

@@ -58,7 +58,7 @@ def check_quotas(path: Path, chosen: SettingsFiles, file: str | None, now: int) 
 
 def never_starting(path: Path, chosen: SettingsFiles, file: str | None, now: int) -> list[Oddity]:
     """Return the groups, as in `check_quotas`, whose quota is too small for any slot."""
-    return [one for one in check_quotas(path, chosen, file, now).oddities if one.kind == NEVER_STARTS]
+    return [oddity for oddity in check_quotas(path, chosen, file, now).oddities if oddity.kind == NEVER_STARTS]
 
 
 def never_starting_in(path: Path, settings: Settings, now: int) -> list[Oddity]:
@@ -67,7 +67,7 @@ def never_starting_in(path: Path, settings: Settings, now: int) -> list[Oddity]:
         return []
     with reading(path) as state:
         oddities = quota_oddities(_in_pool(state, settings, now, is_htcondor=False))
-        return [one for one in oddities if one.kind == NEVER_STARTS]
+        return [oddity for oddity in oddities if oddity.kind == NEVER_STARTS]
 
 
 def _in_pool(state: State, settings: Settings, now: int, *, is_htcondor: bool) -> Configured:
@@ -81,18 +81,18 @@ def _in_pool(state: State, settings: Settings, now: int, *, is_htcondor: bool) -
 
 def _not_taken(entries: Iterable[NotTaken]) -> Iterator[Oddity]:
     """Yield problems in the lines of HTCondor's configuration about groups that were not imported."""
-    left_out = set()
+    reported = set()
     for entry in entries:
         name = entry.name.removeprefix("group ")
         if name == entry.name:
             continue
-        left_out.add(name.lower())
+        reported.add(name.lower())
         is_orphan = "parent" in entry.why
         cure = f"add {name.rpartition('.')[0]} there, or remove it" if is_orphan else "correct GROUP_NAMES"
         problem = f"GROUP_NAMES ({entry.where}): {entry.why}"
         yield Oddity(name, "orphan" if is_orphan else "name", problem, cure)
     for entry in entries:
-        found = GROUP_MACRO.fullmatch(entry.name)
-        if found and "GROUP_NAMES" in entry.why and found.group(1).lower() not in left_out:
+        macro = GROUP_MACRO.fullmatch(entry.name)
+        if macro and "GROUP_NAMES" in entry.why and macro.group(1).lower() not in reported:
             problem = f"{entry.name} is set ({entry.where}), but GROUP_NAMES does not list the group"
-            yield Oddity(found.group(1), "not named", problem, "add it to GROUP_NAMES, or remove the line")
+            yield Oddity(macro.group(1), "not named", problem, "add it to GROUP_NAMES, or remove the line")

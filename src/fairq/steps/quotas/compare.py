@@ -59,22 +59,22 @@ def compare(
         size_now = forecaster.size(settings)
     records: dict[str, Ad] = {}
     for suffix, figures in (("then", then), ("now", today)):
-        for of in figures:
-            record = records.setdefault(of.group.lower(), {"group": of.group})
-            record.update({f"{name}_{suffix}": value for name, value in _members(of).items()})
+        for group_figures in figures:
+            record = records.setdefault(group_figures.group.lower(), {"group": group_figures.group})
+            record.update({f"{name}_{suffix}": value for name, value in _members(group_figures).items()})
     groups = sorted(records.values(), key=_tree_order)
     return Comparison(groups, size_now, size_then, (*forecaster.overruns, *later.overruns))
 
 
-def _members(of: GroupFigures) -> Ad:
+def _members(group_figures: GroupFigures) -> Ad:
     return {
-        "configured": of.config_quota,
-        "static": of.static,
-        "quota": of.quota if of.group == ROOT_GROUP else of.subtree_quota,
-        "own": of.quota,
-        "surplus_policy": of.surplus_policy,
-        "requested": of.requested,
-        "allocated": of.allocated,
+        "configured": group_figures.config_quota,
+        "static": group_figures.static,
+        "quota": group_figures.quota if group_figures.group == ROOT_GROUP else group_figures.subtree_quota,
+        "own": group_figures.quota,
+        "surplus_policy": group_figures.surplus_policy,
+        "requested": group_figures.requested,
+        "allocated": group_figures.allocated,
     }
 
 

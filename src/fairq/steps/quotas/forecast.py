@@ -160,7 +160,7 @@ def _enrol(
 
 def _submitter_ads(queue: SubmitterQueue, policy: NegotiationPolicy) -> int:
     """Return the number of ads that the negotiator has for a submitter (see `ads_per_job_priority`)."""
-    most = policy.global_job_prios
-    if most is None or not policy.ads_per_job_priority:
+    maximum = policy.global_job_prios
+    if maximum is None or not policy.ads_per_job_priority:
         return 1
-    return min(len({jobs.priority for jobs in queue.idle}), max(1, most))
+    return min(len({jobs.priority for jobs in queue.idle}), max(1, maximum))

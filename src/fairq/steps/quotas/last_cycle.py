@@ -25,8 +25,8 @@ class LastFigures(Struct, frozen=True):
 
 def dominant_resources(state: State) -> dict[str, str]:
     """Return the dominant resource of each submitter in the last cycle; none if weights were not dominant."""
-    found: dict[str, str] = (cycles.latest_decision(state) or {}).get("dominant", {})
-    return found
+    resources: dict[str, str] = (cycles.latest_decision(state) or {}).get("dominant", {})
+    return resources
 
 
 def last_figures(state: State) -> LastFigures:
@@ -37,8 +37,8 @@ def last_figures(state: State) -> LastFigures:
     names = GroupFigures.__struct_fields__
     groups: tuple[GroupFigures, ...]
     try:
-        groups = tuple(GroupFigures(**{name: of[name] for name in names}) for of in decision["quotas"])
+        groups = tuple(GroupFigures(**{name: members[name] for name in names}) for members in decision["quotas"])
     except (KeyError, TypeError):
         groups = ()
-    overruns = tuple(of for of in decision.get("overruns", ()) if of["job"] is None)
+    overruns = tuple(exceeded for exceeded in decision.get("overruns", ()) if exceeded["job"] is None)
     return LastFigures(decision["cycle"], decision["time"], groups, overruns)

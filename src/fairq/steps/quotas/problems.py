@@ -90,7 +90,7 @@ class Configured(Struct, frozen=True):
 
 def quota_oddities(configured: Configured) -> Iterator[Oddity]:
     """Yield all problems of the quotas, by group in tree order."""
-    for find in (_left_out, _both_kinds, _sums, _double_counting, _regroup_and_surplus, _eaten, _never_starts):
+    for find in (_left_out, _both_kinds, _sums, _double_counting, _regroup_and_surplus, _truncated, _never_starts):
         yield from find(configured)
 
 
@@ -102,7 +102,7 @@ _CURES = {
 
 
 def _left_out(configured: Configured) -> Iterator[Oddity]:
-    """Groups that the tree cannot use as configured."""
+    """Yield the groups that the tree cannot use as configured."""
     for problem in configured.tree.problems:
         if problem.kind not in _CURES:
             continue  # the settings reject it
@@ -112,13 +112,13 @@ def _left_out(configured: Configured) -> Iterator[Oddity]:
             text = "it has no quota; the group is ignored, and its users negotiate outside of groups"
         elif problem.kind is ProblemKind.NO_QUOTA:
             group = configured.tree.find(problem.group)
-            below = ", and its subgroups get nothing" if group and group.children else ""
-            text = f"it has no quota, which counts as 0{below}"
+            consequence = ", and its subgroups get nothing" if group and group.children else ""
+            text = f"it has no quota, which counts as 0{consequence}"
         yield Oddity(problem.group, kind, text, cure)
 
 
 def _both_kinds(configured: Configured) -> Iterator[Oddity]:
-    """A group with both a static and a dynamic quota."""
+    """Yield the groups with both a static and a dynamic quota, and those that accept surplus in the flat model."""
     for group in configured.settings.groups.values():
         if group.quota is not None and group.quota_dynamic is not None:
             static, dynamic = (configured.word_of(group.name, name) for name in ("quota", "quota_dynamic"))
@@ -131,7 +131,7 @@ def _both_kinds(configured: Configured) -> Iterator[Oddity]:
 
 
 def _sums(configured: Configured) -> Iterator[Oddity]:
-    """Quotas of siblings whose sum is above the quota of the parent."""
+    """Yield the groups whose children's quotas add up to more than the group's."""
     for group in configured.tree.groups:
         statics = [child for child in group.children if child.static]
         dynamics = [child for child in group.children if not child.static and child.config_quota > 0]
@@ -153,8 +153,8 @@ def _sums(configured: Configured) -> Iterator[Oddity]:
 def _above(
     configured: Configured, group: QuotaGroup, statics: Sequence[QuotaGroup], static: float, available: float
 ) -> Oddity:
-    whose = "the pool has" if group.is_root else "it has"
-    problem = f"the static quotas of {_names(statics)} sum to {_number(static)}, {whose} {_number(available)}"
+    owner = "the pool has" if group.is_root else "it has"
+    problem = f"the static quotas of {_names(statics)} sum to {_number(static)}, {owner} {_number(available)}"
     if configured.oversubscribed or configured.is_flat:
         problem += ": the groups that negotiate first take all"
     else:
@@ -162,12 +162,12 @@ def _above(
     excess = _number(static - available)
     if group.is_root:
         return Oddity(group.name, "above the pool", problem, f"lower them by {excess} in total, or make them dynamic")
-    own = configured.word_of(group.name, "quota" if group.static else "quota_dynamic")
-    return Oddity(group.name, "children above parent", problem, f"lower them by {excess} in total, or raise {own}")
+    setting = configured.word_of(group.name, "quota" if group.static else "quota_dynamic")
+    return Oddity(group.name, "children above parent", problem, f"lower them by {excess} in total, or raise {setting}")
 
 
 def _double_counting(configured: Configured) -> Iterator[Oddity]:
-    """Nested groups that offer the same quota twice as surplus (docs/htcondor.md 4.4)."""
+    """Yield nested groups that offer the same quota twice as surplus (docs/htcondor.md 4.4)."""
     accepting = [group for group in configured.tree.groups[1:] if group.accept_surplus]
     if configured.is_flat or not configured.oversubscribed or not accepting:
         return
@@ -181,7 +181,7 @@ def _double_counting(configured: Configured) -> Iterator[Oddity]:
 
 
 def _regroup_and_surplus(configured: Configured) -> Iterator[Oddity]:
-    """Autoregroup with surplus: ``<none>`` then divides surplus with the pool as its quota (docs/htcondor.md 4.8)."""
+    """Yield autoregroup with surplus: ``<none>`` then has the pool as quota for surplus (docs/htcondor.md 4.8)."""
     if configured.is_flat or configured.settings["negotiator.regroup_keeps_quota"]:
         return
     regrouping = [group for group in configured.tree.groups[1:] if group.autoregroup]
@@ -192,22 +192,22 @@ def _regroup_and_surplus(configured: Configured) -> Iterator[Oddity]:
         yield Oddity(ROOT_GROUP, "regroup and surplus", problem, "use one of them, or set regroup_keeps_quota = true")
 
 
-def _eaten(configured: Configured) -> Iterator[Oddity]:
-    """Quotas that lose a part because limits are truncated to whole numbers (docs/htcondor.md 4.5 and 4.7)."""
+def _truncated(configured: Configured) -> Iterator[Oddity]:
+    """Yield quotas that lose a part because limits are truncated to whole numbers (docs/htcondor.md 4.5 and 4.7)."""
     integer_limits = configured.settings["negotiator.integer_group_limits"] and not configured.is_flat
     unweighted = not configured.settings["negotiator.negotiator_use_slot_weights"] and not configured.is_flat
     if not (integer_limits or unweighted or configured.is_flat):
         return
     for group in configured.tree.groups[1:]:
         quota = _own_quota(configured, group)
-        # Whole slots are assigned in turn to groups that accept surplus; there, no share is lost permanently.
+        # Groups that accept surplus get whole slots in turn; they lose no share permanently.
         if quota is None or quota == int(quota) or (unweighted and group.accept_surplus and not integer_limits):
             continue
         problem = f"its quota of {_number(quota)} counts as {int(quota)}"
         if quota < 1:
             problem += ", so the group never gets a slot for it"
-        own = configured.word_of(group.name, "quota" if group.static else "quota_dynamic")
-        cure = f"set {own} so that it makes a whole number"
+        setting = configured.word_of(group.name, "quota" if group.static else "quota_dynamic")
+        cure = f"set {setting} so that it makes a whole number"
         yield Oddity(group.name, "cut", problem, f"{cure}, or integer_group_limits = false" if integer_limits else cure)
 
 
@@ -215,30 +215,30 @@ NEVER_STARTS = "below half a slot"
 
 
 def _never_starts(configured: Configured) -> Iterator[Oddity]:
-    """Hard caps that are too small for any slot, rounded to the nearest whole one (docs/htcondor.md 4.6)."""
+    """Yield hard caps that are too small for any slot, rounded to the nearest whole one (docs/htcondor.md 4.6)."""
     if not configured.settings["negotiator.hard_group_caps"]:
         return
-    least = configured.least
+    smallest = configured.least
     for group in configured.tree.groups[1:]:
         is_known = configured.total is not None or (group.static and group.parent is configured.tree.root)
         quota = group.config_quota if configured.total is None else group.subtree_quota
-        if group.accept_surplus or not is_known or not 0 < quota < least - rounding(least):
+        if group.accept_surplus or not is_known or not 0 < quota < smallest - rounding(smallest):
             continue
-        problem = f"its quota of {_number(quota)} is too small for a slot of weight {_number(least)}, the smallest: "
+        problem = f"its quota of {_number(quota)} is too small for a slot of weight {_number(smallest)}, the smallest: "
         problem += "its jobs never start"
-        own, surplus = (
+        setting, surplus = (
             configured.word_of(group.name, name)
             for name in ("quota" if group.static else "quota_dynamic", "accept_surplus")
         )
-        cure = f"raise {own} so that it makes {_number(least - rounding(least))} or more, or set {surplus}"
+        cure = f"raise {setting} so that it makes {_number(smallest - rounding(smallest))} or more, or set {surplus}"
         yield Oddity(group.name, NEVER_STARTS, problem, cure)
 
 
 def _own_quota(configured: Configured, group: QuotaGroup) -> float | None:
     """Return the quota of the group itself before truncation, None if it depends on the unknown pool."""
     if configured.is_flat:
-        known = configured.total is not None and not group.static
-        return group.config_quota * (configured.total or 0.0) if known else None
+        is_fraction = configured.total is not None and not group.static
+        return group.config_quota * (configured.total or 0.0) if is_fraction else None
     if configured.total is None:
         return group.config_quota if group.static and not group.children else None
     return group.quota

@@ -95,7 +95,7 @@ def quota_report(path: Path, settings: Settings, now: int) -> QuotaReport:
         last: LastFigures | None = last_figures(state) if settings.groups else LastFigures()
         assert last is not None
         figures, overruns = last.groups, last.overruns
-        if settings.groups and not _are_of(figures, settings):
+        if settings.groups and not _still_match(figures, settings):
             from fairq.steps.quotas.forecast import Forecaster
 
             forecaster = Forecaster(state, settings, now)
@@ -110,32 +110,32 @@ def _ads(state: State, settings: Settings, figures: Sequence[GroupFigures], now:
     """Return all accounting ads, with *figures* for the groups; *counted*: the figures include the groups' use."""
     records = records_at(state, now)
     ads = accounting_ads(records, accounting_policy(settings), last_update(state), quota_attributes(figures))
-    of_group = {of.group: of for of in figures}
-    known = []
+    by_group = {group_figures.group: group_figures for group_figures in figures}
+    configured = []
     for ad in ads:
-        of = of_group.get(ad["Name"]) if ad["IsAccountingGroup"] else None
-        if ad["IsAccountingGroup"] and of is None and figures:
+        group_figures = by_group.get(ad["Name"]) if ad["IsAccountingGroup"] else None
+        if ad["IsAccountingGroup"] and group_figures is None and figures:
             continue  # no longer configured
-        if of is not None:
-            ad.update(_further_attributes(of))
+        if group_figures is not None:
+            ad.update(_additional_attributes(group_figures))
             if counted:
-                ad["WeightedResourcesUsed"] = of.used_after
-                is_root = of.group == ROOT_GROUP
-                ad["HierWeightedResourcesUsed"] = of.used_after if is_root else of.subtree_used
-        known.append(ad)
-    return known
+                ad["WeightedResourcesUsed"] = group_figures.used_after
+                is_root = group_figures.group == ROOT_GROUP
+                ad["HierWeightedResourcesUsed"] = group_figures.used_after if is_root else group_figures.subtree_used
+        configured.append(ad)
+    return configured
 
 
-def _further_attributes(of: GroupFigures) -> Ad:
+def _additional_attributes(figures: GroupFigures) -> Ad:
     """Return the attributes in fairq's ad of a group that HTCondor's report does not have."""
     return {
-        "ParentGroup": of.parent,
-        "StaticQuota": of.static,
-        "AcceptSurplus": of.accept_surplus,
-        "Autoregroup": of.autoregroup,
-        "Allocated": of.allocated,
-        "SurplusAllocated": of.surplus,
-        "Submitters": of.submitters,
+        "ParentGroup": figures.parent,
+        "StaticQuota": figures.static,
+        "AcceptSurplus": figures.accept_surplus,
+        "Autoregroup": figures.autoregroup,
+        "Allocated": figures.allocated,
+        "SurplusAllocated": figures.surplus,
+        "Submitters": figures.submitters,
     }
 
 
@@ -157,8 +157,8 @@ def configured_tree(settings: Settings, total: float) -> Tree:
     return tree
 
 
-def _are_of(figures: Sequence[GroupFigures], settings: Settings) -> bool:
-    """Whether *figures* still match *settings* for a pool of that size."""
+def _still_match(figures: Sequence[GroupFigures], settings: Settings) -> bool:
+    """Return whether *figures* still match *settings* for a pool of that size."""
     if not figures:
         return False
     tree = configured_tree(settings, figures[0].subtree_quota)
@@ -166,9 +166,18 @@ def _are_of(figures: Sequence[GroupFigures], settings: Settings) -> bool:
         (group.name, group.config_quota, group.static, group.accept_surplus, group.autoregroup, group.subtree_quota)
         for group in tree.groups[1:]
     ]
-    found = [
-        (of.group, of.config_quota, of.static, of.accept_surplus, of.autoregroup, of.subtree_quota)
-        for of in figures[1:]
+    stored = [
+        (
+            group_figures.group,
+            group_figures.config_quota,
+            group_figures.static,
+            group_figures.accept_surplus,
+            group_figures.autoregroup,
+            group_figures.subtree_quota,
+        )
+        for group_figures in figures[1:]
     ]
-    own = {group.name: group.quota for group in tree.groups[1:]}
-    return configured == found and all(own[of.group] == of.quota for of in figures[1:])
+    quotas = {group.name: group.quota for group in tree.groups[1:]}
+    return configured == stored and all(
+        quotas[group_figures.group] == group_figures.quota for group_figures in figures[1:]
+    )

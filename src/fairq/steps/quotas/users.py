@@ -46,11 +46,11 @@ def _unused(users: Users, names: tuple[str, ...]) -> Iterator[Oddity]:
 
 
 def _named_like_users(users: Users, names: tuple[str, ...]) -> Iterator[Oddity]:
-    """Users with a group's name, or with a dotted name that begins with it: their own jobs count for the group."""
-    plain = {submitter.rpartition("@")[0] for submitter in users.submitters} | {owner for _, owner in users.owners}
-    called = {user.lower(): user for user in sorted(plain, reverse=True)}
+    """Yield groups with the name of a user, or its beginning before a dot: jobs of the user may count for them."""
+    user_names = {submitter.rpartition("@")[0] for submitter in users.submitters} | {owner for _, owner in users.owners}
+    by_lower_name = {user.lower(): user for user in sorted(user_names, reverse=True)}
     for name in names:
-        if (user := called.get(name.lower())) is not None and "." not in user:
+        if (user := by_lower_name.get(name.lower())) is not None and "." not in user:
             problem = f"it has the name of user {user}, whose jobs are in it only if they set accounting_group"
             yield Oddity(name, "named like a user", problem, "rename the group")
     for submitter, owner in sorted(users.owners):
@@ -65,15 +65,15 @@ def _named_like_users(users: Users, names: tuple[str, ...]) -> Iterator[Oddity]:
 
 
 def _unknown(users: Users, names: tuple[str, ...]) -> Iterator[Oddity]:
-    """Groups that jobs request but that are not configured."""
-    told: set[str] = set()
+    """Yield groups that jobs request but that are not configured."""
+    reported: set[str] = set()
     for submitter, owner in sorted(users.owners):
         meant = group_meant(submitter, owner)
-        if not meant or is_nice(meant) or meant.lower() in told:
+        if not meant or is_nice(meant) or meant.lower() in reported:
             continue
         assigned = assigned_group(submitter, names)
         if len(assigned if assigned != ROOT_GROUP else "") < len(meant):
-            told.add(meant.lower())
+            reported.add(meant.lower())
             problem = f"jobs of {submitter} ask for it, but it is not configured: they are charged to {assigned}"
             cure = "configure the group, or correct accounting_group in the jobs"
             yield Oddity(meant, "unknown group", problem, cure)

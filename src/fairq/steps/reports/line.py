@@ -76,7 +76,7 @@ _SUMS = tuple(name for name in Line.__struct_fields__ if name not in ("keys", "s
 
 def _quantile(ordered: NDArray[np.int64], share: float) -> float:
     """Return the quantile *share* (0 to 1) of ordered numbers, interpolated linearly."""
-    place = share * (len(ordered) - 1)
-    low = int(place)
-    high = min(low + 1, len(ordered) - 1)
-    return float(ordered[low] + (place - low) * (ordered[high] - ordered[low]))
+    position = share * (len(ordered) - 1)
+    lower = int(position)
+    upper = min(lower + 1, len(ordered) - 1)
+    return float(ordered[lower] + (position - lower) * (ordered[upper] - ordered[lower]))

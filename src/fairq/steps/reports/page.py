@@ -1,6 +1,6 @@
 """The pool on a page: machines, groups, who waits and why, starts, use and waits, as plain data.
 
-It has nothing that `pool.private_jobs` keeps from others: no command, argument, directory or environment of a job.
+It has no data that `pool.private_jobs` hides from other users: no command, argument, directory or environment.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 DAY = 86400
 MONTH = 30 * DAY
 LINES = 8
-"""Number of lines of a chart; the others are one."""
+"""Number of lines of a chart; the others are added up in one."""
 
 WAITING = 500
 """Number of ranges of waiting jobs that are listed, those that are forecast to start first."""
 
 
 class Machine(Struct):
-    """A machine with its slots: cores, memory (MB) and GPUs, those in use too, and cores by user."""
+    """A machine with its slots: cores, memory (MB) and GPUs in total and in use, and the cores in use by user."""
 
     name: str
     slots: int = 0
@@ -55,9 +55,9 @@ class Machine(Struct):
 
 
 class Waiting(Struct, frozen=True):
-    """Idle jobs *first* to *last* of a cluster, alike: what each requests (MB of memory), since when they wait.
+    """Similar idle jobs *first* to *last* of a cluster: the requests of each (memory in MB), and the submission time.
 
-    They are forecast to start from *start*; *place* is that of the first in line. None: not within the forecast.
+    The first one is forecast to start at *start*; *place* is its place in line. None: not within the forecast.
     """
 
     cluster: int
@@ -74,9 +74,9 @@ class Waiting(Struct, frozen=True):
 
 
 class Page(Struct):
-    """What the page shows of the pool at `Standing.now`.
+    """The data of the page of the pool at `Standing.now`.
 
-    *waiting* has the first ranges of idle jobs, of *ranges* altogether. *assumptions* are those of their starts.
+    *waiting* has the first of the *ranges* of idle jobs. *assumptions* are those of their forecast starts.
     *reservations* are as `reservation_document` has them. *hours* and *days* are the use by accounting group, or by
     submitter in a pool without groups, over 24 hours and 30 days, *users* the sums of 30 days.
     """
@@ -94,7 +94,7 @@ class Page(Struct):
 
 
 def page(path: Path, settings: Settings, now: int) -> Page:
-    """Return what the page shows of the pool at *now*."""
+    """Return the data of the page of the pool at *now*."""
     standing, shares = share_tree(path, settings, now)
     by = "group" if settings.groups else "submitter"
     hours = series(path, settings, "usage", by, now - DAY, now, columns=24, top=LINES)
@@ -105,7 +105,7 @@ def page(path: Path, settings: Settings, now: int) -> Page:
         idle = jobs.select(state, statuses=[JobStatus.IDLE])
         forecast = Forecaster.of_state(state, settings, now).forecast()
         waiting = _waiting(state, idle, forecast, now)
-        reserved = [reservation_document(state, one, now) for one in reservations.load(state, now)]
+        reserved = [reservation_document(state, reservation, now) for reservation in reservations.load(state, now)]
     return Page(
         standing,
         shares,
@@ -149,8 +149,8 @@ def _number(ad: Ad, name: str) -> float:
 def _waiting(state: State, idle: list[JobRange], forecast: Forecast, now: int) -> list[Waiting]:
     def order(job: JobRange) -> tuple[bool, int, bool, int, int, int]:
         start = forecast.start_of(job.schedd, job.cluster, job.first_proc)
-        likely, place = (None, None) if start is None else (start.likely, start.place)
-        return likely is None, likely or 0, place is None, place or 0, job.cluster, job.first_proc
+        likely, position = (None, None) if start is None else (start.likely, start.place)
+        return likely is None, likely or 0, position is None, position or 0, job.cluster, job.first_proc
 
     first = sorted(idle, key=order)[:WAITING]
     ads = job_ads.ads(state, {job.ad_id for job in first})
@@ -161,7 +161,7 @@ def _range(job: JobRange, shared: Ad, forecast: Forecast, now: int) -> Waiting:
     ad = job.ad_of(shared, job.first_proc)
     cpus, memory, gpus = requests_of(ad, now)
     start = forecast.start_of(job.schedd, job.cluster, job.first_proc)
-    place, likely = (None, None) if start is None else (start.place, start.likely)
+    position, likely = (None, None) if start is None else (start.place, start.likely)
     return Waiting(
         job.cluster,
         job.first_proc,
@@ -172,14 +172,14 @@ def _range(job: JobRange, shared: Ad, forecast: Forecast, now: int) -> Waiting:
         memory,
         gpus,
         ad.get("QDate", now),
-        place,
+        position,
         likely,
     )
 
 
-def document(found: Page) -> dict[str, Any]:
-    """Return *found* as ``pool.json`` has it."""
-    standing = found.standing
+def document(data: Page) -> dict[str, Any]:
+    """Return the page's *data* in the form of ``pool.json``."""
+    standing = data.standing
     return {
         "time": standing.now,
         "paused": None if standing.pause is None else pause_document(standing.pause),
@@ -191,16 +191,16 @@ def document(found: Page) -> dict[str, Any]:
         "idle": standing.count("idle"),
         "running": standing.count("running"),
         "held": standing.count("held"),
-        "machines": to_builtins(found.machines),
-        "shares": to_builtins(found.shares),
-        "submitters": [one.document() for one in standing.submitters],
-        "waiting": to_builtins(found.waiting),
-        "waiting_ranges": found.ranges,
-        "assumptions": found.assumptions,
-        "reservations": found.reservations,
-        "use_24_hours": to_builtins(found.hours),
-        "use_30_days": to_builtins(found.days),
-        "users_30_days": [_user(line) for line in found.users],
+        "machines": to_builtins(data.machines),
+        "shares": to_builtins(data.shares),
+        "submitters": [submitter.document() for submitter in standing.submitters],
+        "waiting": to_builtins(data.waiting),
+        "waiting_ranges": data.ranges,
+        "assumptions": data.assumptions,
+        "reservations": data.reservations,
+        "use_24_hours": to_builtins(data.hours),
+        "use_30_days": to_builtins(data.days),
+        "users_30_days": [_user(line) for line in data.users],
     }
 
 

@@ -59,9 +59,9 @@ def report(
     until: int,
     *,
     top: int | None = None,
-    wanted: Callable[[str], bool] = lambda _: True,
+    is_wanted: Callable[[str], bool] = lambda _: True,
 ) -> Report:
-    """Return the use from *since* to *until* by at most two of `DIMENSIONS`, for the *wanted* submitters.
+    """Return the use from *since* to *until* by at most two of `DIMENSIONS`, for the *is_wanted* submitters.
 
     Both ends are moved back to the start of a ledger bucket, except an *until* in an unfinished bucket. Only the *top*
     lines are shown separately.
@@ -74,9 +74,9 @@ def report(
         since, until = _snapped(state, since, until, now, notes)
         kind = next((name for name in by if name in KINDS), None)
         spans = [Period("", since, until)] if kind is None else list(periods(kind, since, until))
-        parts = [_Lines(span, by, groups, wanted) for span in spans]
-        for (place, submitter, slot), ran in _ran(state, spans, now, of_slots).items():
-            parts[place].add_runs(submitter, slot, ran)
+        parts = [_Lines(span, by, groups, is_wanted) for span in spans]
+        for (period_index, submitter, slot), run_sums in _ran(state, spans, now, of_slots).items():
+            parts[period_index].add_runs(submitter, slot, run_sums)
         if not of_slots:
             for part in parts:
                 part.add_ended(state)
@@ -92,11 +92,11 @@ def report(
 
 
 def _by_key(name: str, dominant: dict[str, str], groups: tuple[str, ...]) -> dict[str, str]:
-    """Return the dominant resources of all of each person."""
-    found: dict[str, set[str]] = defaultdict(set)
+    """Return the dominant resources of each person's submitters."""
+    by_person: dict[str, set[str]] = defaultdict(set)
     for submitter, resource in dominant.items():
-        found[_key(name, submitter, "", groups)].add(resource)
-    return {key: ", ".join(sorted(resources)) for key, resources in found.items()}
+        by_person[_key(name, submitter, "", groups)].add(resource)
+    return {key: ", ".join(sorted(resources)) for key, resources in by_person.items()}
 
 
 def _snapped(state: State, since: int, until: int, now: int, notes: list[str]) -> tuple[int, int]:
@@ -122,35 +122,37 @@ class _Ran(Struct):
 
 def _ran(state: State, spans: Sequence[Period], now: int, of_slots: bool) -> dict[tuple[int, str, str], _Ran]:
     """Return the runs, cut to the spans, by index of the span, submitter, and (if *of_slots*) slot."""
-    found: dict[tuple[int, str, str], _Ran] = defaultdict(_Ran)
+    sums: dict[tuple[int, str, str], _Ran] = defaultdict(_Ran)
     starts = [span.start for span in spans]
     # Runs shorter than a span are summed up by SQLite, which reads them at most twice.
     longest = max(span.end - span.start for span in spans)
-    for place, span in enumerate(spans):
-        for one in report_figures.run_sums(state, span.start, span.end, longest, by_slot=of_slots):
-            found[place, one.submitter, one.slot] = _Ran(one.runs, one.seconds, one.weighted)
+    for index, span in enumerate(spans):
+        for figures in report_figures.run_sums(state, span.start, span.end, longest, by_slot=of_slots):
+            sums[index, figures.submitter, figures.slot] = _Ran(figures.runs, figures.seconds, figures.weighted)
     for submitter, slot, start, end, weight in report_figures.ran(state, starts[0], spans[-1].end, longest, now):
-        place = max(0, bisect_right(starts, start) - 1)
-        while place < len(spans) and (starts[place] < end or starts[place] <= start == end):
-            span = spans[place]
+        index = max(0, bisect_right(starts, start) - 1)
+        while index < len(spans) and (starts[index] < end or starts[index] <= start == end):
+            span = spans[index]
             seconds = min(end, span.end) - max(start, span.start)
-            ran = found[place, submitter, slot if of_slots else ""]
-            ran.runs += 1
-            ran.seconds += seconds
-            ran.weighted += seconds * weight
-            place += 1
-    return found
+            run_sums = sums[index, submitter, slot if of_slots else ""]
+            run_sums.runs += 1
+            run_sums.seconds += seconds
+            run_sums.weighted += seconds * weight
+            index += 1
+    return sums
 
 
 class _Lines:
     """The lines of one period, by their keys."""
 
-    def __init__(self, span: Period, by: Sequence[str], groups: tuple[str, ...], wanted: Callable[[str], bool]) -> None:
+    def __init__(
+        self, span: Period, by: Sequence[str], groups: tuple[str, ...], is_wanted: Callable[[str], bool]
+    ) -> None:
         self.found: dict[tuple[str, ...], Line] = {}
         self._span = span
         self._by = by
         self._groups = groups
-        self._wanted = wanted
+        self._wanted = is_wanted
         self._start = span.start if any(name in KINDS for name in by) else None
         self._bare: set[str] = set()
 
@@ -163,14 +165,14 @@ class _Lines:
         )
         return self.found.setdefault(keys, Line(keys, self._start))
 
-    def add_runs(self, submitter: str, slot: str, ran: _Ran) -> None:
+    def add_runs(self, submitter: str, slot: str, run_sums: _Ran) -> None:
         """Add the runs of one submitter."""
         if is_group_name(submitter):
             self._bare.add(submitter)
         if (line := self.of(submitter, slot)) is not None:
-            line.runs += ran.runs
-            line.slot_seconds += ran.seconds
-            line.weighted_seconds += ran.weighted
+            line.runs += run_sums.runs
+            line.slot_seconds += run_sums.seconds
+            line.weighted_seconds += run_sums.weighted
 
     def add_ended(self, state: State) -> None:
         """Add the jobs that ended."""
@@ -185,7 +187,7 @@ class _Lines:
                 line.waits.extend(figures.waits)
 
     def add_lost(self, state: State) -> None:
-        """Add what preempted runs had taken."""
+        """Add the use of preempted runs."""
         for submitter, seconds in report_figures.lost(state, self._span.start, self._span.end).items():
             if (line := self.of(submitter)) is not None:
                 line.lost_seconds += seconds
@@ -232,8 +234,8 @@ def _rank(line: Line) -> tuple[float, float, tuple[str, ...]]:
 def _cut(lines: list[Line], top: int | None) -> list[Line]:
     if top is None or len(lines) <= top:
         return lines
-    kept = sorted(lines, key=_rank)[:top]
-    chosen = {line.keys for line in kept}
+    largest = sorted(lines, key=_rank)[:top]
+    chosen = {line.keys for line in largest}
     others = Line((OTHERS, *[""] * (len(lines[0].keys) - 1)))
     for line in lines:
         if line.keys not in chosen:

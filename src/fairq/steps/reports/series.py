@@ -96,46 +96,48 @@ class Series(Struct):
 
 
 def series(
-    path: Path, settings: Settings, what: str, by: str, since: int, until: int, *, columns: int, top: int
+    path: Path, settings: Settings, measured: str, by: str, since: int, until: int, *, columns: int, top: int
 ) -> Series:
     """Return at most *columns* values of each of the *top* lines; others are added up, but omitted for priorities."""
     groups = accounting_policy(settings).group_names
     with reading(path) as state:
         thinned = usage.thinned_until(state)
         since = day_start(since) if since < thinned else bucket_start(since)
-        least = DAY if since < thinned else HOUR
+        minimum = DAY if since < thinned else HOUR
         rows = usage.between(state, since, until)
     span = max(until - since, HOUR)
-    step = next((one for one in _STEPS if one >= least and one * columns >= span), _STEPS[-1])
+    step = next((step for step in _STEPS if step >= minimum and step * columns >= span), _STEPS[-1])
     edges = _edges(since, max(until, since + 1), step)
     lengths = [end - start for start, end in pairwise(edges)]
     cells: dict[str, list[list[UsageRow]]] = defaultdict(lambda: [[] for _ in lengths])
     for row in rows:
         if (name := _line_of(row.name, by, groups)) is not None:
             cells[name][bisect_right(edges, row.start, hi=len(lengths)) - 1].append(row)
-    if by == "pool" and what == "queue":
+    if by == "pool" and measured == "queue":
         pool = cells.get("pool", [])
         lines = [Line(word, list(map(partial(_mean, word), pool, lengths))) for word in ("idle", "running")]
         return Series(edges, step, lines)
-    measure = {"usage": "weighted", "priority": "priority", "queue": "idle"}[what]
+    measure = {"usage": "weighted", "priority": "priority", "queue": "idle"}[measured]
     if by == "pool":
         measure = "delivered"
-    lines = [Line(name, list(map(partial(_mean, measure), of, lengths))) for name, of in cells.items()]
+    lines = [
+        Line(name, list(map(partial(_mean, measure), rows_by_step, lengths))) for name, rows_by_step in cells.items()
+    ]
     lines.sort(key=lambda line: (-line.mean, line.name))
-    return Series(edges, step, _joined(lines, top, what))
+    return Series(edges, step, _joined(lines, top, measured))
 
 
 def _edges(since: int, until: int, step: int) -> list[int]:
     """Return the starts of the steps from *since* to *until*, and *until*."""
     edges = [since]
     while edges[-1] < until:
-        at = edges[-1]
+        edge = edges[-1]
         if step < DAY:
-            at += step
+            edge += step
         else:
             for _ in range(step // DAY):
-                at = next_day(at)
-        edges.append(min(at, until))
+                edge = next_day(edge)
+        edges.append(min(edge, until))
     return edges
 
 
@@ -148,18 +150,18 @@ def shares(path: Path, settings: Settings, by: str, since: int, until: int, top:
         for name, row in usage.sums(state, since, until).items():
             line = _line_of(name, by, groups)
             if line is not None:
-                one = sums.setdefault(line, UsageRow(since, line))
-                one.weighted += row.weighted
-                one.entitled += row.entitled
-                one.delivered += row.delivered
+                total = sums.setdefault(line, UsageRow(since, line))
+                total.weighted += row.weighted
+                total.entitled += row.entitled
+                total.delivered += row.delivered
     ranked = sorted(sums.values(), key=lambda row: (-row.weighted, row.name))
     if len(ranked) > top:
-        rest = UsageRow(since, OTHERS)
+        others = UsageRow(since, OTHERS)
         for row in ranked[top:]:
-            rest.weighted += row.weighted
-            rest.entitled += row.entitled
-            rest.delivered += row.delivered
-        ranked = [*ranked[:top], rest]
+            others.weighted += row.weighted
+            others.entitled += row.entitled
+            others.delivered += row.delivered
+        ranked = [*ranked[:top], others]
     used = sum(row.weighted for row in ranked) or 1.0
     entitled = sum(row.entitled for row in ranked) or 1.0
     return [_share(row, used, entitled) for row in ranked]
@@ -184,21 +186,21 @@ def _mean(measure: str, cell: Sequence[UsageRow], length: int) -> float | None:
     if measure == "weighted":
         return sum(row.weighted for row in cell) / length
     if measure == "priority":
-        known = sum(row.known for row in cell)
-        return sum(row.priority for row in cell) / known if known else None
+        known_seconds = sum(row.known for row in cell)
+        return sum(row.priority for row in cell) / known_seconds if known_seconds else None
     # Values of several submitters add up; the known time is the same for all, so it counts once.
     by_start: dict[int, float] = defaultdict(float)
     for row in cell:
         by_start[row.start] = max(by_start[row.start], row.known)
-    known = sum(by_start.values())
-    return sum(getattr(row, measure) for row in cell) / known if known else None
+    known_seconds = sum(by_start.values())
+    return sum(getattr(row, measure) for row in cell) / known_seconds if known_seconds else None
 
 
-def _joined(lines: list[Line], top: int, what: str) -> list[Line]:
+def _joined(lines: list[Line], top: int, measured: str) -> list[Line]:
     """Return the first *top* lines; add up the others into one line, except for priorities."""
     if len(lines) <= top:
         return lines
-    if what == "priority":
+    if measured == "priority":
         return lines[:top]
     columns = zip(*(line.values for line in lines[top:]), strict=True)
     sums = [sum(value for value in column if value is not None) for column in columns]

@@ -39,61 +39,67 @@ class Simulated:
             self._name = source.name
         try:
             self._document = json.loads(text)
-            self.policies: list[str] = [one["policy"] for one in self._document["policies"]]
+            self.policies: list[str] = [policy["policy"] for policy in self._document["policies"]]
             self._weight = float(self._document["weight"])
         except (ValueError, KeyError, TypeError, RecursionError):
             raise self._invalid() from None
 
-    def series(self, what: str) -> Series:
+    def series(self, measured: str) -> Series:
         """Return the slot weight in use or the number of waiting jobs over time, one line for each policy."""
-        measure = {"usage": "utilisation", "queue": "waiting"}[what]
-        factor = self._weight if what == "usage" else 1.0
+        measure = {"usage": "utilisation", "queue": "waiting"}[measured]
+        factor = self._weight if measured == "usage" else 1.0
         try:
             windows = self._document["windows"]
             step = int(self._document["window"])
-            starts = sorted({int(one["start_time"]) for one in windows})
-            found = {(one["policy"], int(one["start_time"])): float(one[measure]) for one in windows}
+            starts = sorted({int(window["start_time"]) for window in windows})
+            values = {(window["policy"], int(window["start_time"])): float(window[measure]) for window in windows}
         except (ValueError, KeyError, TypeError):
             raise self._invalid() from None
         # A policy that ended earlier than another one uses nothing in the windows after that.
         lines = [
-            Line(policy, [factor * found.get((policy, start), 0.0) for start in starts]) for policy in self.policies
+            Line(policy, [factor * values.get((policy, start), 0.0) for start in starts]) for policy in self.policies
         ]
         edges = [*starts, starts[-1] + step] if starts else [0]
         return Series(edges, step, lines if starts else [])
 
     def shares(self, by: str, top: int) -> list[Share]:
-        """Return the *top* users or groups with most work, each under each policy: its parts of delivery and title."""
+        """Return the shares of the *top* users or groups with most work, under each policy."""
         totals = dict.fromkeys(self.policies, (0.0, 0.0))
         records = self._records(by)
         for record in records:
-            for one in record["policies"]:
-                before = totals[one["policy"]]
-                totals[one["policy"]] = before[0] + (one["delivered"] or 0.0), before[1] + (one["entitled"] or 0.0)
+            for figures in record["policies"]:
+                sums = totals[figures["policy"]]
+                totals[figures["policy"]] = (
+                    sums[0] + (figures["delivered"] or 0.0),
+                    sums[1] + (figures["entitled"] or 0.0),
+                )
         return [
-            _share(f"{name}, {one['policy']}", one, *totals[one["policy"]])
-            for name, of in self._top(records, by, top)
-            for one in of
-            if one["entitled"] is not None
+            _share(f"{name}, {figures['policy']}", figures, *totals[figures["policy"]])
+            for name, by_policy in self._top(records, by, top)
+            for figures in by_policy
+            if figures["entitled"] is not None
         ]
 
     def waits(self, by: str, top: int) -> list[Wait]:
         """Return the mean waits of the *top* users or groups with most work under each policy."""
         return [
-            Wait(name, one["policy"], one["mean_wait"])
-            for name, of in self._top(self._records(by), by, top)
-            for one in of
+            Wait(name, figures["policy"], figures["mean_wait"])
+            for name, by_policy in self._top(self._records(by), by, top)
+            for figures in by_policy
         ]
 
     def _records(self, by: str) -> list[dict[str, Any]]:
-        """Return the figures of users or groups, most work first; refuse those that lack a member."""
+        """Return the figures of users or groups, most work first.
+
+        Raises InvalidDumpError if a record lacks a member.
+        """
         try:
             records: list[dict[str, Any]] = self._document[BY[by]]
             for record in records:
                 _ = record[_member(by)]
-                for one in record["policies"]:
-                    numbers = [one["delivered"], one["entitled"], one["mean_wait"]]
-                    if one["policy"] not in self.policies or not all(map(_is_number, numbers)):
+                for figures in record["policies"]:
+                    numbers = [figures["delivered"], figures["entitled"], figures["mean_wait"]]
+                    if figures["policy"] not in self.policies or not all(map(_is_number, numbers)):
                         raise self._invalid()
         except (KeyError, TypeError):
             raise self._invalid() from None
@@ -119,8 +125,8 @@ def _is_number(value: object) -> bool:
     return value is None or isinstance(value, (int, float))
 
 
-def _share(name: str, one: dict[str, Any], delivered: float, entitled: float) -> Share:
-    own_delivered, own_entitled = one["delivered"] or 0.0, one["entitled"] or 0.0
+def _share(name: str, figures: dict[str, Any], delivered: float, entitled: float) -> Share:
+    own_delivered, own_entitled = figures["delivered"] or 0.0, figures["entitled"] or 0.0
     return Share(
         name,
         own_delivered / delivered if delivered else 0.0,

@@ -106,7 +106,7 @@ class Standing(Struct):
 
     def count(self, status: str) -> int:
         """Return the number of jobs of this *status*: idle, running or held."""
-        return sum(getattr(one, status) for one in self.submitters)
+        return sum(getattr(submitter, status) for submitter in self.submitters)
 
 
 def standing(path: Path, settings: Settings, now: int) -> Standing:
@@ -126,7 +126,7 @@ def standing(path: Path, settings: Settings, now: int) -> Standing:
             is_launching(state, settings),
             len(launches.live(state)),
             last_update(state),
-            rejected=Counter(of["reason"] for of in decision.get("rejections", ())),
+            rejected=Counter(rejection["reason"] for rejection in decision.get("rejections", ())),
             groups=list(decision.get("quotas", ())),
             pause=pauses.load(state, now),
         )
@@ -138,7 +138,7 @@ def standing(path: Path, settings: Settings, now: int) -> Standing:
                 factor = record.priority_factor or resolve_factor(record.name, policy)
                 use = GroupUse(record.hier_weighted_resources_used, effective_priority(record, factor))
                 result.used_by_groups[record.name] = use
-    result.weight_in_use = fsum(one.in_use for one in result.submitters)
+    result.weight_in_use = fsum(submitter.in_use for submitter in result.submitters)
     return result
 
 
@@ -156,28 +156,31 @@ def _submitters(
 ) -> list[SubmitterStanding]:
     policy = accounting_policy(settings)
     pool = decision.get("pie", 0.0)
-    found: dict[str, SubmitterStanding] = {}
+    by_name: dict[str, SubmitterStanding] = {}
 
-    def of(name: str) -> SubmitterStanding:
-        return found.setdefault(name, SubmitterStanding(name))
+    def submitter_of(name: str) -> SubmitterStanding:
+        return by_name.setdefault(name, SubmitterStanding(name))
 
     for name, (idle, running, held) in jobs.counts_by_submitter(state).items():
-        one = of(name)
-        one.idle, one.running, one.held = idle, running, held
+        submitter = submitter_of(name)
+        submitter.idle, submitter.running, submitter.held = idle, running, held
     for name, weight in report_figures.weights_in_use(state):
-        of(name).in_use += weight
+        submitter_of(name).in_use += weight
     for turn in decision.get("submitters", ()):
-        if turn["submitter"] in found:
-            one = found[turn["submitter"]]
+        if turn["submitter"] in by_name:
+            submitter = by_name[turn["submitter"]]
             if turn["idle"]:  # the limit of others is 0: they want no more
-                one.entitled = max(turn["limit"], one.entitled or 0.0)
-                one.share = min(one.entitled / pool, 1.0) if pool else 0.0
-            one.stopped, one.quota_group = turn["stopped"], turn.get("quota_group")
+                submitter.entitled = max(turn["limit"], submitter.entitled or 0.0)
+                submitter.share = min(submitter.entitled / pool, 1.0) if pool else 0.0
+            submitter.stopped, submitter.quota_group = turn["stopped"], turn.get("quota_group")
     records = {record.name: record for record in accounts}
-    for one in found.values():
-        record = records.get(one.submitter) or AccountingRecord(one.submitter)
-        one.factor = record.priority_factor or resolve_factor(one.submitter, policy)
-        one.priority = effective_priority(record, one.factor)
-        one.real_priority = real_priority(record)
-        one.usage = record.weighted_accumulated_usage
-    return sorted(found.values(), key=lambda one: (not one.idle, -one.in_use, -one.idle, one.submitter))
+    for submitter in by_name.values():
+        record = records.get(submitter.submitter) or AccountingRecord(submitter.submitter)
+        submitter.factor = record.priority_factor or resolve_factor(submitter.submitter, policy)
+        submitter.priority = effective_priority(record, submitter.factor)
+        submitter.real_priority = real_priority(record)
+        submitter.usage = record.weighted_accumulated_usage
+    return sorted(
+        by_name.values(),
+        key=lambda submitter: (not submitter.idle, -submitter.in_use, -submitter.idle, submitter.submitter),
+    )

@@ -48,13 +48,13 @@ def totals(path: Path, settings: Settings) -> Totals:
     groups = accounting_policy(settings).group_names
     with reading(path) as state:
         seconds = meta.get(state, CYCLE_SECONDS)
-        found = tally.current(state, lambda name: assigned_group(name, groups))
+        counters = tally.current(state, lambda name: assigned_group(name, groups))
         return Totals(
-            found.outcomes,
+            counters.outcomes,
             report_figures.cycle_count(state),
             None if seconds is None else float(seconds),
-            found.waits,
-            found.cycles,
+            counters.waits,
+            counters.cycles,
             cycle_errors.load(resolve(path)).counts,
             int(meta.get(state, JOB_ERRORS) or 0),
         )

@@ -23,10 +23,10 @@ Problem = str | None
 """The reason why a change cannot be undone, without a full stop; None if it can."""
 
 
-def kept_jobs(state: State, found: Sequence[JobRange]) -> dict[str, Any]:
-    """Return plain data to restore the jobs *found* as they are now."""
-    ads = jobs.ads(state, {job.ad_id for job in found})
-    return {"ads": {str(number): ad for number, ad in ads.items()}, "jobs": [asdict(job) for job in found]}
+def kept_jobs(state: State, ranges: Sequence[JobRange]) -> dict[str, Any]:
+    """Return plain data that can restore the current *ranges* of jobs."""
+    ads = jobs.ads(state, {job.ad_id for job in ranges})
+    return {"ads": {str(number): ad for number, ad in ads.items()}, "jobs": [asdict(job) for job in ranges]}
 
 
 def undo_submit(state: State, data: Mapping[str, Any], submitted: int) -> Problem:
@@ -41,27 +41,29 @@ def undo_submit(state: State, data: Mapping[str, Any], submitted: int) -> Proble
 
 
 def undo_rerun(state: State, data: Mapping[str, Any], now: int) -> Problem:
-    """Undo the submission of clusters that run jobs again; those who wait for them wait for the old jobs."""
+    """Undo the submission of clusters that run jobs again; jobs that wait for them wait for the old jobs again."""
     leave(state, data["followers"], now)
     return undo_submit(state, data, 0)
 
 
 def _undo_cluster(state: State, cluster: int, submitted: int, own: Collection[int]) -> Problem:
-    found = jobs.select(state, cluster=cluster, schedd="")
-    if sum(map(len, found)) != submitted:
+    queued = jobs.select(state, cluster=cluster, schedd="")
+    if sum(map(len, queued)) != submitted:
         return f"jobs of cluster {cluster} have left the queue since"
-    if (busy := next((job for job in found if job.status == JobStatus.RUNNING), None)) is not None:
+    if (busy := next((job for job in queued if job.status == JobStatus.RUNNING), None)) is not None:
         return f"job {cluster}.{busy.first_proc} is running"
     if ended := runs.load(state, cluster=cluster):
         return f"job {cluster}.{ended[0].proc} has run since"
     if others := list(
         dict.fromkeys(
-            f"{one.cluster}.{one.first_proc}" for one in waits.followers(state, cluster) if one.cluster not in own
+            f"{follower.cluster}.{follower.first_proc}"
+            for follower in waits.followers(state, cluster)
+            if follower.cluster not in own
         )
     ):
         named = ", ".join(others[:_NAMED]) + (f" and {len(others) - _NAMED} more" if len(others) > _NAMED else "")
         return f"{'job' if len(others) == 1 else 'jobs'} {named} {'waits' if len(others) == 1 else 'wait'} for it"
-    jobs.remove(state, "", cluster, 0, max(job.last_proc for job in found))
+    jobs.remove(state, "", cluster, 0, max(job.last_proc for job in queued))
     waits.remove(state, cluster)
     return None
 
@@ -115,13 +117,13 @@ def _procs(job: JobRange) -> jobs.Procs:
 
 
 def _differs(state: State, kind: str, former: JobRange) -> Problem:
-    """Say how jobs differ since a change of this *kind*; None if they do not."""
-    left = len(former)
+    """Return how jobs differ since a change of this *kind*; None if they do not."""
+    remaining = len(former)
     for job in jobs.select(state, cluster=former.cluster, schedd=former.schedd):
         first, last = max(job.first_proc, former.first_proc), min(job.last_proc, former.last_proc)
         if first > last:
             continue
-        left -= last - first + 1
+        remaining -= last - first + 1
         if kind in _STATUS and job.status not in _STATUS[kind]:
             return f"job {job.cluster}.{first} is {_NAMES.get(job.status, job.status)} now"
-    return f"jobs of cluster {former.cluster} have left the queue since" if left else None
+    return f"jobs of cluster {former.cluster} have left the queue since" if remaining else None

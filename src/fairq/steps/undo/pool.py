@@ -22,11 +22,17 @@ def undo_pause(state: State, data: Mapping[str, Any]) -> Problem:
 
 def undo_reserve(state: State, data: Mapping[str, Any]) -> Problem:
     """End new reservations, and restore those that were ended."""
-    former = [Reservation(**one) for one in data["gone"]]
+    former = [Reservation(**reservation) for reservation in data["gone"]]
     stored = reservations.stored(state)
-    for one in former:
-        taken = (other for other in stored if other.meets(one.begin, one.end) and {*other.slots} & {*one.slots})
-        if (other := next(taken, None)) is not None:
-            return f"slots of reservation {one.number} are in reservation {other.number} since"
-    reservations.store(state, [*(one for one in stored if one.number not in data["new"]), *former])
+    for reservation in former:
+        conflicts = (
+            other
+            for other in stored
+            if other.meets(reservation.begin, reservation.end) and {*other.slots} & {*reservation.slots}
+        )
+        if (other := next(conflicts, None)) is not None:
+            return f"slots of reservation {reservation.number} are in reservation {other.number} since"
+    reservations.store(
+        state, [*(reservation for reservation in stored if reservation.number not in data["new"]), *former]
+    )
     return None

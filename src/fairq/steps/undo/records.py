@@ -38,7 +38,7 @@ def undo_edits(state: State, data: Mapping[str, Any], policy: AccountingPolicy, 
         submitters.store(state, accountant.records.values(), accountant.booked)
         store_times(state, accountant)
         meta.set(state, RECORDED_UNTIL, "0")
-    left = decay(max(0, decayed_until(state) - data["updated"]), policy.priority_halflife)
+    undecayed = decay(max(0, decayed_until(state) - data["updated"]), policy.priority_halflife)
     for name, former in data["before"].items():
         before, after = _record(former), _record(data["after"][name])
         record = submitters.load(state, name)
@@ -55,15 +55,15 @@ def undo_edits(state: State, data: Mapping[str, Any], policy: AccountingPolicy, 
             record = replace(after)
         elif after is None:
             after = AccountingRecord(name, is_group=before.is_group)
-        _take_back(record, before, after, left)
+        _take_back(record, before, after, undecayed)
         expire_leases([record], now)
         submitters.store(state, [record], (), Booking("edit", now, user))
     return None
 
 
-def _take_back(record: AccountingRecord, before: AccountingRecord, after: AccountingRecord, left: float) -> None:
-    """Replace the values of *after* in *record* by those of *before*; *left* is the fraction that has not decayed."""
-    record.priority = max(0.0, record.priority + (before.priority - after.priority) * left)
+def _take_back(record: AccountingRecord, before: AccountingRecord, after: AccountingRecord, undecayed: float) -> None:
+    """Replace the values of *after* in *record* by those of *before*; *undecayed* is a fraction of 1."""
+    record.priority = max(0.0, record.priority + (before.priority - after.priority) * undecayed)
     for name in _SUMS:
         setattr(record, name, max(0.0, getattr(record, name) + getattr(before, name) - getattr(after, name)))
     for name in _TIMES:
@@ -79,8 +79,12 @@ def _is_used(record: AccountingRecord, after: AccountingRecord) -> bool:
     return used or any(getattr(record, name) > getattr(after, name) for name in _SUMS)
 
 
-def _record(found: Mapping[str, Any] | None) -> AccountingRecord | None:
-    if found is None:
+def _record(document: Mapping[str, Any] | None) -> AccountingRecord | None:
+    if document is None:
         return None
-    leases = {name: None if found[name] is None else Lease(**found[name]) for name in found if name.endswith("_lease")}
-    return AccountingRecord(**{**found, **leases})
+    leases = {
+        name: None if document[name] is None else Lease(**document[name])
+        for name in document
+        if name.endswith("_lease")
+    }
+    return AccountingRecord(**{**document, **leases})

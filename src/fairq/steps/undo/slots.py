@@ -13,16 +13,16 @@ from fairq.steps.undo.jobs import Problem
 
 def undo_add(state: State, data: Mapping[str, Any]) -> Problem:
     """Remove added slots from the pool, unless jobs run on them."""
-    found = [slot for name in data["names"] for slot in slots.load(state, name)]
-    held = {claim.slot_id for claim in claims.load_all(state)} | {
+    added = [slot for name in data["names"] for slot in slots.load(state, name)]
+    used_slots = {claim.slot_id for claim in claims.load_all(state)} | {
         dynamic.parent_id for dynamic in dynamic_slots.load_all(state)
     }
-    for slot in found:
-        if slot.id in held:
+    for slot in added:
+        if slot.id in used_slots:
             return f"slot {slot.name} is in use"
-    if len(found) != len(data["names"]):
+    if len(added) != len(data["names"]):
         return "slots were removed since"
-    slots.remove(state, [slot.id for slot in found])
+    slots.remove(state, [slot.id for slot in added])
     reservations.keep_in_pool(state, data["names"])
     return None
 
@@ -33,9 +33,9 @@ def undo_remove(state: State, data: Mapping[str, Any]) -> Problem:
     for slot in former:
         if any(other.address == slot.address for other in slots.load(state, slot.name)):
             return f"there is a slot {slot.name} again"
-    taken = set(slots.load_ids(state))
-    slots.put(state, [slot for slot in former if slot.id not in taken])
-    slots.add(state, [slot for slot in former if slot.id in taken])
+    used_ids = set(slots.load_ids(state))
+    slots.put(state, [slot for slot in former if slot.id not in used_ids])
+    slots.add(state, [slot for slot in former if slot.id in used_ids])
     return None
 
 

@@ -62,29 +62,29 @@ def take_back(path: Path, settings: Settings, actor: Actor, number: int | None, 
     """
     if not dry_run:
         complete(path)
-    way = reading if not exists(path) else trying if dry_run and elsewhere_of(path) else writing
-    with way(path) as state:
+    open_state = reading if not exists(path) else trying if dry_run and elsewhere_of(path) else writing
+    with open_state(path) as state:
         change = undo.last_of(state, actor.user) if number is None else undo.of_entry(state, number)
         # The older ones are deleted by the next change that can be undone.
         if change is None or change.time < actor.time - settings["pool.undo_kept"]:
             raise _unknown(state, actor, number)
-        entries = [one for one in history.load(state, after=change.first - 1) if one.number <= change.last]
-        told = f"change {change.first} ({entries[0].command})"
+        entries = [entry for entry in history.load(state, after=change.first - 1) if entry.number <= change.last]
+        named_change = f"change {change.first} ({entries[0].command})"
         if change.user != actor.user and not actor.administrator:
             who = f"{change.user} and administrators"
-            raise NotAllowedError(user=actor.user, action=f"undo {told} of {change.user}", who=who)
+            raise NotAllowedError(user=actor.user, action=f"undo {named_change} of {change.user}", who=who)
         if change.undone is not None:
-            raise UndoError(change=told, reason=f"it was undone by change {change.undone}")
+            raise UndoError(change=named_change, reason=f"it was undone by change {change.undone}")
         # A change that can never be undone is reported first, even if later changes depend on it.
         if change.kind == undo.NEVER:
             older = "; name an older change by its number in 'fairq state history'" if number is None else ""
-            raise UndoError(change=told, reason=f"{change.data['reason']}{older}")
+            raise UndoError(change=named_change, reason=f"{change.data['reason']}{older}")
         problem = _dependent(state, change, entries)
         is_of_settings = change.kind == UNDO_KIND
         if problem is None and not is_of_settings:
             problem = _undo(state, settings, change, entries, actor)
         if problem is not None:
-            raise UndoError(change=told, reason=problem)
+            raise UndoError(change=named_change, reason=problem)
         if not is_of_settings:
             mark = Change(f"change {change.first}", {"Command": entries[0].command, "User": change.user}, None)
             numbers = history.record(state, actor, [mark], own=change.kind in _OF_JOBS)
@@ -93,7 +93,7 @@ def take_back(path: Path, settings: Settings, actor: Actor, number: int | None, 
             raise _DryRunError(Undone(entries))
     if is_of_settings:
         # A file is written, which no transaction of the state can take back.
-        undo_settings(path, actor, told, change.first, change.data)
+        undo_settings(path, actor, named_change, change.first, change.data)
     return Undone(entries)
 
 
@@ -108,14 +108,14 @@ def try_to_take_back(path: Path, settings: Settings, actor: Actor, number: int |
     """Do the same as `take_back`, but store nothing."""
     try:
         return take_back(path, settings, actor, number, dry_run=True)
-    except _DryRunError as found:
-        return found.undone
+    except _DryRunError as dry_run:
+        return dry_run.undone
 
 
 def _undo(state: State, settings: Settings, change: Undoable, entries: list[Entry], actor: Actor) -> Problem:
     data: dict[str, Any] = change.data
     now = actor.time
-    ways: dict[str, Callable[[], Problem]] = {
+    undo_by_kind: dict[str, Callable[[], Problem]] = {
         "submit": lambda: jobs.undo_submit(state, data, entries[0].after["Jobs"]),
         "rerun": lambda: jobs.undo_rerun(state, data, now),
         "remove": lambda: jobs.undo_remove(state, data, change.time, now),
@@ -127,31 +127,31 @@ def _undo(state: State, settings: Settings, change: Undoable, entries: list[Entr
         "pool pause": lambda: pool.undo_pause(state, data),
         "slots reserve": lambda: pool.undo_reserve(state, data),
     }
-    return ways[change.kind]()
+    return undo_by_kind[change.kind]()
 
 
 def _dependent(state: State, change: Undoable, entries: list[Entry]) -> Problem:
-    """Name a later change of the same jobs, slot or record values that is not undone."""
+    """Return a sentence on a later change of the same jobs, slot or values that is not undone, or None."""
     undone = undo.undone_entries(state)
-    subjects = {one.subject: one for one in entries}
+    subjects = {entry.subject: entry for entry in entries}
     clusters = {_cluster(subject) for subject in subjects} - {None}
     for later in history.load(state, after=change.last):
         if later.number in undone:
             continue
         if change.kind in _REPLACING.get(later.subject, ()):
             return f"change {later.number} ({later.command}) replaced the {later.subject} after it"
-        of_same = subjects.get(later.subject)
-        meets = of_same is not None and (change.kind != "userprio" or _overlap(of_same, later))
-        if meets or _cluster(later.subject) in clusters:
+        same = subjects.get(later.subject)
+        is_dependent = same is not None and (change.kind != "userprio" or _overlap(same, later))
+        if is_dependent or _cluster(later.subject) in clusters:
             return f"change {later.number} of {later.subject} ({later.command}) came after it; undo that one first"
     return None
 
 
-def _overlap(one: Entry, other: Entry) -> bool:
+def _overlap(entry: Entry, later: Entry) -> bool:
     """Return whether two changes of a record affect a common value; a new or deleted record affects all values."""
-    if None in (one.before, one.after, other.before, other.after):
+    if None in (entry.before, entry.after, later.before, later.after):
         return True
-    names = ({*entry.before, *entry.after} for entry in (one, other))
+    names = ({*item.before, *item.after} for item in (entry, later))
     return bool(set.intersection(*names) - _DERIVED)
 
 
@@ -164,8 +164,8 @@ def _unknown(state: State, actor: Actor, number: int | None) -> UndoError:
     if number is None:
         reason = "no change that can be undone is kept; 'fairq state history' lists all changes"
         return UndoError(change=f"the last change of {actor.user}", reason=reason)
-    known = any(one.number == number for one in history.load(state, 1, after=number - 1)) or bool(
+    exists = any(entry.number == number for entry in history.load(state, 1, after=number - 1)) or bool(
         history.load(state, None, after=number - 1)
     )
-    reason = "changes of this kind, or so old, cannot be undone" if known else "the history has no such entry"
+    reason = "changes of this kind, or so old, cannot be undone" if exists else "the history has no such entry"
     return UndoError(change=f"change {number}", reason=reason)

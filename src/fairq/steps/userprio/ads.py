@@ -26,15 +26,15 @@ NO_GROUPS: dict[str, Ad] = {
 def quota_attributes(figures: Iterable[GroupFigures]) -> dict[str, Ad]:
     """Return the quota attributes of the groups' ads, by group; without groups, `NO_GROUPS`."""
     return {
-        of.group: {
-            "ConfigQuota": of.config_quota,
-            "EffectiveQuota": of.quota,
-            "SubtreeQuota": of.subtree_quota,
-            "GroupSortKey": of.sort_key,
-            "SurplusPolicy": of.surplus_policy,
-            "Requested": of.requested,
+        group_figures.group: {
+            "ConfigQuota": group_figures.config_quota,
+            "EffectiveQuota": group_figures.quota,
+            "SubtreeQuota": group_figures.subtree_quota,
+            "GroupSortKey": group_figures.sort_key,
+            "SurplusPolicy": group_figures.surplus_policy,
+            "Requested": group_figures.requested,
         }
-        for of in figures
+        for group_figures in figures
     } or NO_GROUPS
 
 
@@ -53,19 +53,19 @@ def accounting_ads(
     """
     records = list(records)
     if quotas is not NO_GROUPS:
-        known = {record.name for record in records}
-        records += [AccountingRecord(name, is_group=True) for name in quotas if name not in known]
+        names = {record.name for record in records}
+        records += [AccountingRecord(name, is_group=True) for name in quotas if name not in names]
     ads = [accounting_ad(record, policy, last_update) for record in records]
     for ad in ads:
         if ad["IsAccountingGroup"]:
             ad.update(quotas.get(ad["Name"], {}))
-    places = {name: place for place, name in enumerate(quotas)}
-    ordered = {name: place for place, name in enumerate(order)}
+    places = {name: position for position, name in enumerate(quotas)}
+    positions = {name: position for position, name in enumerate(order)}
 
     def report_order(ad: Ad) -> tuple[int, int, int, str]:
         name: str = ad["Name"]
         if not ad["IsAccountingGroup"]:
-            return (2, ordered.get(name, len(ordered)), 0, name)
+            return (2, positions.get(name, len(positions)), 0, name)
         # Groups that are no longer configured come after the configured groups.
         return (1, 0, name.count("."), name) if name not in places else (0, places[name], 0, name)
 
@@ -119,16 +119,16 @@ def rolled_up(ads: Sequence[Ad]) -> list[Ad]:
     """Return *ads* with the use of each group's subtree as the group's use (``-grouprollup``).
 
     Use and accumulated usage are summed; the last use is that of the whole subtree, and the first one as well, if all
-    its groups were used. Priorities have no meaning for a subtree: they are 0 (``Accountant::ReportGroups``).
+    its groups were used. A subtree has no priority: it is 0 (``Accountant::ReportGroups``).
     """
     groups = {ad["Name"]: {**ad, "Priority": 0.0, "RealPriority": 0.0} for ad in ads if ad["IsAccountingGroup"]}
     own = {name: dict(ad) for name, ad in groups.items()}
     for name, ad in own.items():
         if name == ROOT_GROUP:
             continue
-        for above in (*group_and_ancestors(name)[1:], ROOT_GROUP):
-            if above in groups:
-                _add_use(groups[above], ad)
+        for ancestor in (*group_and_ancestors(name)[1:], ROOT_GROUP):
+            if ancestor in groups:
+                _add_use(groups[ancestor], ad)
     return [groups[ad["Name"]] if ad["IsAccountingGroup"] else ad for ad in ads]
 
 

@@ -120,34 +120,36 @@ class Editor:
 
         A permanent value ends a lease of the same value.
         """
-        what = Leasable[bound.upper()]
-        _check_number(f"the {what.value}", value, _LEAST[what])
+        leasable = Leasable[bound.upper()]
+        _check_number(f"the {leasable.value}", value, _LEAST[leasable])
         if seconds is not None and seconds <= 0:
             raise InvalidNumberError(what="the duration", value=seconds, expected="give 1 second or more")
 
         def change(record: AccountingRecord) -> None:
-            if what is Leasable.FACTOR and record.priority_factor is None:
+            if leasable is Leasable.FACTOR and record.priority_factor is None:
                 record.priority_factor = resolve_factor(record.name, self._policy)
             if seconds is None:
-                set_permanently(record, what, value)
+                set_permanently(record, leasable, value)
             else:
-                grant_lease(record, what, value, seconds, self._actor.time)
+                grant_lease(record, leasable, value, seconds, self._actor.time)
 
-        shown = f"{value:f}" if what is Leasable.FACTOR else f"{value:.0f}"
+        shown = f"{value:f}" if leasable is Leasable.FACTOR else f"{value:.0f}"
         if seconds is None:
-            return self._change(name, change, f"The {what.value} of {_NAME} {self._was} set to {shown}", plain=what)
-        kind = _LEASE_NAME[what]
+            return self._change(
+                name, change, f"The {leasable.value} of {_NAME} {self._was} set to {shown}", plain=leasable
+            )
+        kind = _LEASE_NAME[leasable]
         message = f"{self._set} {kind} lease on {_NAME} to {shown} for {shown_duration(seconds)}"
         return self._change(name, change, message)
 
     def cancel(self, name: str, bound: Bound) -> Edited:
         """End a lease; raises NoLeaseError if there is none."""
-        what = Leasable[bound.upper()]
+        leasable = Leasable[bound.upper()]
 
         def change(record: AccountingRecord) -> None:
-            cancel_lease(record, what)
+            cancel_lease(record, leasable)
 
-        return self._change(name, change, f"{self._cancelled} {_LEASE_NAME[what]} lease for {_NAME}", create=False)
+        return self._change(name, change, f"{self._cancelled} {_LEASE_NAME[leasable]} lease for {_NAME}", create=False)
 
     def set_usage(self, name: str, seconds: float) -> Edited:
         """Set the accumulated weighted usage, in weighted seconds; the unweighted usage stays."""
@@ -202,9 +204,9 @@ class Editor:
         with self._open() as state:
             name = self._full_name(state, name)
             record = self._existing(state, name)
-            held = sum(self._is_charged(claim.submitter, name) for claim in claims.load_all(state))
-            if held and not force:
-                raise SubmitterInUseError(name=name, slots=held)
+            slot_count = sum(self._is_charged(claim.submitter, name) for claim in claims.load_all(state))
+            if slot_count and not force:
+                raise SubmitterInUseError(name=name, slots=slot_count)
             changes = [Change(name, self._ad(record), None)]
             self._remember(state, [name])
             self._remove(state, [name], changes)
@@ -221,8 +223,8 @@ class Editor:
             self._remember(state, names)
             self._remove(state, names, changes)
         count = counted(len(names), "accountant record")
-        days, rest = divmod(seconds, 86400)
-        age = counted(seconds, "second") if rest or not days else counted(days, "day")
+        days, remainder = divmod(seconds, 86400)
+        age = counted(seconds, "second") if remainder or not days else counted(days, "day")
         return Edited(f"{count} idle for {age} {self._gone}", changes)
 
     def _change(
@@ -241,17 +243,17 @@ class Editor:
             if account:
                 self._account(state)
             name = self._full_name(state, name)
-            found = self._load(state, name)
-            if found is None and not create:
+            stored_record = self._load(state, name)
+            if stored_record is None and not create:
                 raise self._unknown(state, name)
             edited = Edited(message.replace(_NAME, name))
-            if found is None:
+            if stored_record is None:
                 self._check_new_name(name)
-                known = people(state)
-                if not is_group_name(name) and name not in known:
-                    edited.strangers[name] = like(name, known)
+                known_names = people(state)
+                if not is_group_name(name) and name not in known_names:
+                    edited.strangers[name] = like(name, known_names)
             self._remember(state, [name])
-            record = found or AccountingRecord(name, is_group=is_group_name(name))
+            record = stored_record or AccountingRecord(name, is_group=is_group_name(name))
             before = self._ad(record)
             lease = None if plain is None else lease_of(record, plain)
             if plain is not None and lease is not None:
@@ -259,7 +261,7 @@ class Editor:
                 kind = _LEASE_NAME[plain]
                 edited.notes.append(f"this {self._ended} the {kind} lease of {name}, which ran until {until}")
             change(record)
-            difference = _difference(name, before if found else None, self._ad(record))
+            difference = _difference(name, before if stored_record else None, self._ad(record))
             self._store(state, [record], [difference])
         edited.changes.append(difference)
         return edited
@@ -269,9 +271,9 @@ class Editor:
         return name if name.lower() in groups or self._load(state, name) else full_name(state, name)
 
     def _load(self, state: State, name: str) -> AccountingRecord | None:
-        found = self._pending[name] if name in self._pending else submitters.load(state, name)
-        expire_leases([] if found is None else [found], self._actor.time)
-        return found
+        record = self._pending[name] if name in self._pending else submitters.load(state, name)
+        expire_leases([] if record is None else [record], self._actor.time)
+        return record
 
     def _load_all(self, state: State) -> list[AccountingRecord]:
         stored = {record.name: record for record in records_at(state, self._actor.time)}
@@ -315,8 +317,8 @@ class Editor:
         if not self._dry_run:
             for name in names:
                 if name not in self._former:
-                    found = submitters.load(state, name)
-                    self._former[name] = None if found is None else to_builtins(found)
+                    record = submitters.load(state, name)
+                    self._former[name] = None if record is None else to_builtins(record)
 
     def _record(self, state: State, changes: list[Change]) -> None:
         self._entries += history.record(state, self._actor, changes)
@@ -327,11 +329,11 @@ class Editor:
         """Store the data needed to undo the edits."""
         if self._entries:
             entries = range(self._entries[0], self._entries[-1] + 1)
-            latter = {name: submitters.load(state, name) for name in self._former}
+            current = {name: submitters.load(state, name) for name in self._former}
             data = {
                 "updated": decayed_until(state),
                 "before": self._former,
-                "after": {name: None if one is None else to_builtins(one) for name, one in latter.items()},
+                "after": {name: None if record is None else to_builtins(record) for name, record in current.items()},
             }
             undo.record(state, self._actor, entries, "userprio", data, self._kept)
 
@@ -380,9 +382,9 @@ _LEAST = {Leasable.FACTOR: MINIMUM_FACTOR, Leasable.FLOOR: 0.0, Leasable.CEILING
 _LEASE_NAME = {Leasable.FACTOR: "priority-factor", Leasable.FLOOR: "floor", Leasable.CEILING: "ceiling"}
 
 
-def _check_number(what: str, value: float, least: float) -> None:
-    if not (math.isfinite(value) and value >= least):
-        raise InvalidNumberError(what=what, value=value, expected=f"give at least {least:g}")
+def _check_number(noun: str, value: float, minimum: float) -> None:
+    if not (math.isfinite(value) and value >= minimum):
+        raise InvalidNumberError(what=noun, value=value, expected=f"give at least {minimum:g}")
 
 
 def _difference(name: str, before: Ad | None, after: Ad) -> Change:

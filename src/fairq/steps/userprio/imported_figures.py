@@ -36,8 +36,8 @@ def keep_reported(state: State, reported: Reported) -> None:
 
 def last_reported(state: State) -> Reported:
     """Return the report imported since the last cycle; empty if there is none."""
-    kept = meta.get(state, _REPORTED)
-    found = json.loads(kept) if kept else {}
-    if found.pop("cycle", None) != cycles.next_number(state):
+    stored = meta.get(state, _REPORTED)
+    document = json.loads(stored) if stored else {}
+    if document.pop("cycle", None) != cycles.next_number(state):
         return Reported()
-    return Reported(**found)
+    return Reported(**document)

@@ -18,10 +18,10 @@ def full_name(state: State, word: str) -> str:
     """
     if "@" in word or submitters.load(state, word) is not None:
         return word
-    found = sorted(name for name in people(state) if answers_to(name, word))
-    if len(found) > 1:
-        raise AmbiguousNameError(name=word, found=", ".join(found))
-    return found[0] if found else word
+    matching = sorted(name for name in people(state) if answers_to(name, word))
+    if len(matching) > 1:
+        raise AmbiguousNameError(name=word, found=", ".join(matching))
+    return matching[0] if matching else word
 
 
 def people(state: State) -> set[str]:
@@ -31,15 +31,19 @@ def people(state: State) -> set[str]:
 
 
 def like(name: str, known: set[str]) -> str | None:
-    """Return the *known* name that may have been meant by *name*; None if none is similar.
+    """Return the *known* name that *name* may have been meant for; None if none is similar.
 
-    It is the same user in another domain or group, else one for whose name *name* may be a typing error.
+    It is the same user in another domain or group, else a name of which *name* may be a misspelling.
     """
     user = name.rpartition("@")[0] or name
-    same = (one for one in sorted(known) if answers_to(one, user) or answers_to(name, one.rpartition("@")[0]))
-    if (found := next(same, None)) is not None:
-        return found
+    same_user = (
+        candidate
+        for candidate in sorted(known)
+        if answers_to(candidate, user) or answers_to(name, candidate.rpartition("@")[0])
+    )
+    if (similar := next(same_user, None)) is not None:
+        return similar
     # A shared domain does not make names similar.
-    people = {one.lower().partition("@")[0]: one for one in sorted(known, reverse=True)}
+    people = {candidate.lower().partition("@")[0]: candidate for candidate in sorted(known, reverse=True)}
     close = nearest(name.partition("@")[0], people)
     return None if close is None else people[close]

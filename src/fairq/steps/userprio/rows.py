@@ -155,12 +155,12 @@ def listing(ads: Sequence[Mapping[str, Any]], options: ViewOptions) -> Listing:
     if options.tells_all:
         for row in rows:
             row.last = row.last or NEVER
-    wanted = (options.columns or MOST) - options.without
-    columns = _with_data(wanted, rows, options)
+    requested = (options.columns or MOST) - options.without
+    columns = _with_data(requested, rows, options)
     policy = _pool_surplus_policy(rows)
     hierarchical = options.layout in (None, "hierarchical")
     hide_groups = False
-    if wanted <= PRIORITIES:
+    if requested <= PRIORITIES:
         hierarchical = options.layout == "hierarchical"
         hide_groups = not hierarchical
     grouped = any(row.group_id < 0 and not row.is_group for row in rows)
@@ -193,9 +193,9 @@ def listing(ads: Sequence[Mapping[str, Any]], options: ViewOptions) -> Listing:
     )
 
 
-def _with_data(wanted: frozenset[str], rows: list[Row], options: ViewOptions) -> frozenset[str]:
-    """Return the columns of *wanted* that some ad has data for."""
-    columns = set(wanted)
+def _with_data(requested: frozenset[str], rows: list[Row], options: ViewOptions) -> frozenset[str]:
+    """Return those columns of *requested* for which an ad has data."""
+    columns = set(requested)
     if all(row.usage is None for row in rows):
         columns -= {"in_use", "usage"}
     if all(row.dominant is None for row in rows):
@@ -217,12 +217,12 @@ def _has_quotas(row: Row) -> bool:
 
 
 def _pool_surplus_policy(rows: list[Row]) -> str:
-    """Return the last surplus policy other than ``no``; it counts for the whole pool."""
-    met = ""
+    """Return the last surplus policy other than ``no``; it applies to the whole pool."""
+    policy = ""
     for row in rows:
         if row.surplus in ("Regroup", "ByQuota"):
-            met = row.surplus
-    return met
+            policy = row.surplus
+    return policy
 
 
 def _usage_seconds(row: Row) -> float:

@@ -126,16 +126,16 @@ def plan_targets(
     with reading(path) as state:
         pool = load_pool(state, settings, actor.time)
         accountant = pool.accountant
-        wanted = {_full_name(name, pool): share for name, share in targets.items()}
-        group = _common_group(accountant, wanted)
+        shares_wanted = {_full_name(name, pool): share for name, share in targets.items()}
+        group = _common_group(accountant, shares_wanted)
         pie = _pie(pool, settings, group)
         if group != ROOT_GROUP:
             figures = Forecaster(state, settings, actor.time).groups(settings)
-            pie = next((of.allocated for of in figures if of.group == group), pie)
+            pie = next((group_figures.allocated for group_figures in figures if group_figures.group == group), pie)
     asks = requested_weights(pool, negotiation_policy(settings))
-    others = _others(pool, wanted, group, asks, actor.time)
-    before = {name: accountant.priority_factor(name) for name in (*wanted, *others)}
-    after, scaled = _factors(wanted, {name: before[name] for name in others}, before, pie, scale=all_)
+    others = _others(pool, shares_wanted, group, asks, actor.time)
+    before = {name: accountant.priority_factor(name) for name in (*shares_wanted, *others)}
+    after, scaled = _factors(shares_wanted, {name: before[name] for name in others}, before, pie, scale=all_)
     shares = {key: _shares(values, pie) for key, values in (("before", before), ("after", after))}
     smallest = min(shares["after"].values())
     slots = min(_MOST_SLOTS, max(_FEWEST_SLOTS, math.ceil(_SLOTS_OF_SMALLEST / max(smallest, 1e-6))))
@@ -146,7 +146,7 @@ def plan_targets(
     entries = [
         Entry(
             name=name,
-            is_target=name in wanted,
+            is_target=name in shares_wanted,
             factor_before=before[name],
             factor_after=after[name],
             share_before=shares["before"][name],
@@ -158,21 +158,21 @@ def plan_targets(
         )
         for name in after
     ]
-    complete = abs(sum(wanted.values()) - 1) <= _TOLERANCE
+    complete = abs(sum(shares_wanted.values()) - 1) <= _TOLERANCE
     return Plan(entries, group, pie, accountant.policy.priority_halflife, scaled, apply, complete)
 
 
 def _full_name(name: str, pool: LoadedPool) -> str:
-    """The submitter that *name* means: a full name, or a name without its domain if it is unique."""
-    known = {record for record in pool.accountant.records if not is_group_name(record)}
-    known |= {queue.name for queue in pool.jobs.queues}
-    if name in known:
+    """Return the submitter of a full name, or of a name without its domain if it is unique."""
+    known_names = {record for record in pool.accountant.records if not is_group_name(record)}
+    known_names |= {queue.name for queue in pool.jobs.queues}
+    if name in known_names:
         return name
-    found = sorted(one for one in known if one.rpartition("@")[0] == name)
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise InvalidNameError(what="the submitter", value=name, expected=f"give one of {', '.join(found)}")
+    matching = sorted(submitter for submitter in known_names if submitter.rpartition("@")[0] == name)
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        raise InvalidNameError(what="the submitter", value=name, expected=f"give one of {', '.join(matching)}")
     if "@" in name and name.isprintable() and " " not in name:
         return name
     raise InvalidNameError(what="the submitter", value=name, expected="give a submitter with jobs, or user@domain")
@@ -192,9 +192,9 @@ def _pie(pool: LoadedPool, settings: Settings, group: str) -> float:
 
 
 def _others(
-    pool: LoadedPool, wanted: Mapping[str, float], group: str, asks: Mapping[str, float], now: int
+    pool: LoadedPool, shares_wanted: Mapping[str, float], group: str, asks: Mapping[str, float], now: int
 ) -> list[str]:
-    """The other submitters that compete in the pie: they have jobs, or used slots within `_ACTIVE` half-lives."""
+    """Return the other competitors in the pie: submitters with jobs, or with use within `_ACTIVE` half-lives."""
     accountant = pool.accountant
     since = now - _ACTIVE * accountant.policy.priority_halflife
     recent = {
@@ -203,57 +203,65 @@ def _others(
         if not is_group_name(record.name) and (record.last_usage_time >= since or record.resources_used)
     }
     names = {name for name in recent | asks.keys() if accountant.group_of(name) == group}
-    return sorted(names - wanted.keys())
+    return sorted(names - shares_wanted.keys())
 
 
 def _factors(
-    wanted: Mapping[str, float], others: Mapping[str, float], before: Mapping[str, float], pie: float, *, scale: bool
+    shares_wanted: Mapping[str, float],
+    others: Mapping[str, float],
+    before: Mapping[str, float],
+    pie: float,
+    *,
+    scale: bool,
 ) -> tuple[dict[str, float], bool]:
-    """The factors of all submitters that give *wanted*, and whether the factors of the others had to change."""
-    total = sum(wanted.values())
+    """Return the factors of all submitters that give *shares_wanted*, and whether those of the others had to change."""
+    total = sum(shares_wanted.values())
     if total > 1 + _TOLERANCE or (others and total > 1 - _TOLERANCE):
-        name = max(wanted, key=lambda one: wanted[one])
+        name = max(shares_wanted, key=lambda target: shares_wanted[target])
         reason = "the shares add up to more than 100 %"
         if total <= 1 + _TOLERANCE:
             reason = f"nothing would be left for {counted(len(others), 'other submitter')}"
         raise UnreachableShareError(
-            name=name, share=_percent(wanted[name]), reason=reason, reachable=_percent(_most(name, wanted, others, pie))
+            name=name,
+            share=_percent(shares_wanted[name]),
+            reason=reason,
+            reachable=_percent(_most(name, shares_wanted, others, pie)),
         )
-    found = dict(zip(wanted, factors_for(list(wanted.values()), list(others.values())), strict=True))
+    needed = dict(zip(shares_wanted, factors_for(list(shares_wanted.values()), list(others.values())), strict=True))
     if others and pie > 0:
         level = _level(others, (1 - total) * pie)
-        found = {name: _factor_at(level, share * pie) for name, share in wanted.items()}
+        needed = {name: _factor_at(level, share * pie) for name, share in shares_wanted.items()}
     if not others:
-        largest = max(wanted, key=lambda one: wanted[one])
-        found = {name: factor * before[largest] for name, factor in found.items()}
-    least = min(found.values())
-    if least >= MINIMUM_FACTOR * (1 - _TOLERANCE):
-        return {**{name: max(MINIMUM_FACTOR, factor) for name, factor in found.items()}, **others}, False
+        largest = max(shares_wanted, key=lambda target: shares_wanted[target])
+        needed = {name: factor * before[largest] for name, factor in needed.items()}
+    minimum = min(needed.values())
+    if minimum >= MINIMUM_FACTOR * (1 - _TOLERANCE):
+        return {**{name: max(MINIMUM_FACTOR, factor) for name, factor in needed.items()}, **others}, False
     if scale or not others:
-        return {name: factor / least for name, factor in {**found, **others}.items()}, bool(others)
-    name = min(found, key=lambda one: found[one])
+        return {name: factor / minimum for name, factor in {**needed, **others}.items()}, bool(others)
+    name = min(needed, key=lambda target: needed[target])
     raise UnreachableShareError(
         name=name,
-        share=_percent(wanted[name]),
-        reason=f"it needs a factor of {found[name]:.3g}, and factors begin at 1; with --scale-all the others' rise",
-        reachable=_percent(_most(name, wanted, others, pie)),
+        share=_percent(shares_wanted[name]),
+        reason=f"it needs a factor of {needed[name]:.3g}, and factors begin at 1; with --scale-all the others' rise",
+        reachable=_percent(_most(name, shares_wanted, others, pie)),
     )
 
 
 def _level(others: Mapping[str, float], total: float) -> float:
-    """The product of use and the square root of the factor, equal for all *others* when they share *total*."""
+    """Return the product of use and square root of the factor, equal for all *others* when they share *total*."""
     uses = long_run_use(total, list(others.values()), [math.inf] * len(others))
     use, factor = max(zip(uses.tolist(), others.values(), strict=True))
     return math.sqrt(max(use, MINIMUM_PRIORITY) * use * factor)
 
 
 def _factor_at(level: float, use: float) -> float:
-    """The factor that gives this *use*; below half a slot, the priority does not fall with the use."""
+    """Return the factor that gives this *use*; below half a slot, the priority does not fall with the use."""
     return level**2 / (max(use, MINIMUM_PRIORITY) * use)
 
 
-def _most(name: str, wanted: Mapping[str, float], others: Mapping[str, float], pie: float) -> float:
-    """The largest share that *name* can reach: with a factor of 1 and unchanged factors of the others."""
+def _most(name: str, shares_wanted: Mapping[str, float], others: Mapping[str, float], pie: float) -> float:
+    """Return the largest share that *name* can reach: with a factor of 1 and unchanged factors of the others."""
     if not others:
         return 1.0
     factors = {name: MINIMUM_FACTOR, **others}

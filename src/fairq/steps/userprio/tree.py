@@ -20,8 +20,8 @@ class Share(Struct, frozen=True):
     """A group or submitter in the tree, *depth* levels below the top; weights are slot weights.
 
     A group is *entitled* to its quota with all subgroups, a submitter to its share of the pie in the last cycle; None
-    if that cycle did not include it. *over* is *in_use* without that, negative below it. *idle* counts jobs, those of a
-    group's members too. *usage* is the accumulated usage in weighted slot-seconds; None for a group.
+    if that cycle did not include it. *over* is *in_use* minus *entitled*. *idle* counts jobs, for a group those of all
+    its members. *usage* is the accumulated usage in weighted slot-seconds; None for a group.
     """
 
     name: str
@@ -43,21 +43,24 @@ def share_tree(path: Path, settings: Settings, now: int) -> tuple[Standing, list
     Submitters of one group are ordered by effective priority, the best first. Those of no group come last, below
     ``<none>`` if there are groups.
     """
-    found = standing(path, settings, now)
-    is_root = {of["group"]: of["group"] == ROOT_GROUP for of in found.groups}
+    pool = standing(path, settings, now)
+    is_root = {group_figures["group"]: group_figures["group"] == ROOT_GROUP for group_figures in pool.groups}
     groups = tuple(name for name, root in is_root.items() if not root)
     members: dict[str, list[SubmitterStanding]] = {}
-    for one in sorted(found.submitters, key=lambda one: (one.priority, one.submitter)):
-        members.setdefault(assigned_group(one.submitter, groups), []).append(one)
+    for submitter in sorted(pool.submitters, key=lambda submitter: (submitter.priority, submitter.submitter)):
+        members.setdefault(assigned_group(submitter.submitter, groups), []).append(submitter)
     if not groups:
-        return found, [_submitter(one, ROOT_GROUP, 0) for one in members.get(ROOT_GROUP, ())]
+        return pool, [_submitter(submitter, ROOT_GROUP, 0) for submitter in members.get(ROOT_GROUP, ())]
     shares: list[Share] = []
-    for figures in sorted(found.groups, key=lambda of: (is_root[of["group"]], of["group"].lower().split("."))):
+    for figures in sorted(
+        pool.groups,
+        key=lambda group_figures: (is_root[group_figures["group"]], group_figures["group"].lower().split(".")),
+    ):
         name = figures["group"]
-        share = _group(figures, members, found.used_by_groups)
+        share = _group(figures, members, pool.used_by_groups)
         shares.append(share)
-        shares += (_submitter(one, name, share.depth + 1) for one in members.get(name, ()))
-    return found, shares
+        shares += (_submitter(submitter, name, share.depth + 1) for submitter in members.get(name, ()))
+    return pool, shares
 
 
 def _group(
@@ -65,12 +68,14 @@ def _group(
 ) -> Share:
     name = figures["group"]
     if name == ROOT_GROUP:
-        within, entitled = list(members.get(name, ())), figures["quota"]
+        included, entitled = list(members.get(name, ())), figures["quota"]
     else:
-        within = [one for group, of in members.items() if _is_within(group, name) for one in of]
+        included = [
+            submitter for group, submitters in members.items() if _is_within(group, name) for submitter in submitters
+        ]
         entitled = figures["subtree_quota"]
-    in_use = fsum(one.in_use for one in within)
-    idle = sum(one.idle for one in within)
+    in_use = fsum(submitter.in_use for submitter in included)
+    idle = sum(submitter.idle for submitter in included)
     priority = used[name].priority if name in used else None
     return Share(name, True, figures["parent"], name.count("."), entitled, in_use, in_use - entitled, idle, priority)
 
@@ -79,18 +84,18 @@ def _is_within(group: str, other: str) -> bool:
     return f"{group}.".lower().startswith(f"{other}.".lower())
 
 
-def _submitter(one: SubmitterStanding, group: str, depth: int) -> Share:
-    over = None if one.entitled is None else one.in_use - one.entitled
+def _submitter(submitter: SubmitterStanding, group: str, depth: int) -> Share:
+    over = None if submitter.entitled is None else submitter.in_use - submitter.entitled
     return Share(
-        one.submitter,
+        submitter.submitter,
         False,
         group,
         depth,
-        one.entitled,
-        one.in_use,
+        submitter.entitled,
+        submitter.in_use,
         over,
-        one.idle,
-        one.priority,
-        one.factor,
-        one.usage,
+        submitter.idle,
+        submitter.priority,
+        submitter.factor,
+        submitter.usage,
     )

@@ -63,7 +63,7 @@ def accounting_report(
     one_ad = settings["negotiator.rules"] != DOCUMENTED and version is not None and version < _ONE_AD_UNTIL
     without = frozenset({"floor"} if one_ad and version is not None and version < _FLOOR_SINCE else ())
     if roll_up:
-        # The negotiator answers in one ad, which tells all.
+        # The negotiator answers in one ad, with all attributes.
         ads = rolled_up(ads)
         return Report(ads, ads, tells_all=True, without=without)
     if settings["negotiator.rules"] == DOCUMENTED:
@@ -81,8 +81,9 @@ def resources_of(path: Path, name: str) -> list[Ad]:
     """
     with reading(path) as state:
         name = full_name(state, name)
-        held = [claim for claim in claims.load_all(state) if claim.submitter == name]
-        names = dict(zip(slots.load_ids(state), slots.load_names(state), strict=True)) if held else {}
+        charged = [claim for claim in claims.load_all(state) if claim.submitter == name]
+        names = dict(zip(slots.load_ids(state), slots.load_names(state), strict=True)) if charged else {}
     return [
-        {"Name": names[claim.slot_id], "StartTime": claim.start_time, "SlotWeight": claim.slot_weight} for claim in held
+        {"Name": names[claim.slot_id], "StartTime": claim.start_time, "SlotWeight": claim.slot_weight}
+        for claim in charged
     ]
