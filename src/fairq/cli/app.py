@@ -1,9 +1,9 @@
-"""The console entry; how commands are declared is told in ``fairq.cli.command``.
+"""The console entry; ``fairq.cli.command`` explains how commands are declared.
 
 **Exit**: 0 done; a `FairqError`'s own code; 2 for wrong use; 1 for anything unforeseen; 130 interrupted; 141
 when the reader of stdout closed it, without a message, as shells report for ``yes | head -1``.
 
-**What is stored is never reported as failed.** A command writes to stdout only after its change is stored
+**A stored change is never reported as failed.** A command writes to stdout only after its change is stored
 (``fairq.common.commit``). If the output then fails, the code is that of DoneNotShownError; if its reader closed it, 0.
 """
 
@@ -134,7 +134,9 @@ def _usage_error(error: BaseException) -> tuple[str, int] | None:
     message = message.replace("is not a valid float", "is not a number")
     message = re.sub(r"(?s)^Got unexpected extra argument\(s\) \((.*)\)", r"unexpected argument: \1", message)
     message = re.sub(r"^Invalid value for '\[([A-Z]+)\]'", r"Invalid value for \1", message)
-    message = re.sub(r"is not in the range (.*)", lambda of: f"is out of range; give {ranges_in_words(of[1])}", message)
+    message = re.sub(
+        r"is not in the range (.*)", lambda match: f"is out of range; give {ranges_in_words(match[1])}", message
+    )
     return message[:1].lower() + message[1:] + hint, error.exit_code
 
 

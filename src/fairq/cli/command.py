@@ -81,7 +81,7 @@ Function = TypeVar("Function", bound=Callable[..., None])
 
 
 class Context(typer.Context):
-    """What a command gets from Typer."""
+    """The context that a command gets from Typer."""
 
     obj: Invocation
 
@@ -96,7 +96,7 @@ class App(typer.Typer):
         lazy: Mapping[str, Listing] | None = None,
         **settings: Any,
     ) -> None:
-        """Take the *help* of a group of commands, its *default*, and those of its commands that are loaded later."""
+        """Store the *help* of a group of commands, its *default* command, and its commands that are imported later."""
         kind = type("Group", (Group,), {"default": default, "lazy": lazy or {}})
         super().__init__(
             cls=kind, help=help, no_args_is_help=default is None, add_completion=False, rich_markup_mode=None,
@@ -127,24 +127,24 @@ class App(typer.Typer):
         lines = inspect.cleandoc(examples).splitlines()
         if lines:
             settings["epilog"] = "\n".join(["\b", "Examples:", *laid_out(lines)])
-        # Typer takes a class of commands, and makes the command itself.
-        of_kind = {
+        # Typer expects a class, and makes the command from it.
+        attributes = {
             "examples": lines, "output": output, "selection": selection, "dialect": dialect,
             "rewrite": staticmethod(rewrite), "value_last": value_last, "watch": watch,
         }  # fmt: skip
-        return super().command(name, cls=type("Command", (Command,), of_kind), **settings)
+        return super().command(name, cls=type("Command", (Command,), attributes), **settings)
 
     def report(self, name: str | None = None, **how: Any) -> Callable[[Function], Function]:
-        """Register a command that reports one thing, with output options."""
+        """Register a command that reports one result, with output options."""
         return self.command(name, output=OUTPUT, **how)
 
     def listing(self, name: str | None = None, **how: Any) -> Callable[[Function], Function]:
-        """Register a command that shows many things: with output options, ``--constraint`` among them."""
+        """Register a command that lists records: with output options, including ``--constraint``."""
         return self.command(name, output=(*OUTPUT, OUTPUT_CONSTRAINT), **how)
 
 
 class Listing(Struct, frozen=True):
-    """A command's module, and its line in the help; with *is_one*, the module's ``app_of`` returns it by its name."""
+    """A command's module and its line in the help; with *is_one*, the module's ``app_of`` returns it by its name."""
 
     module: str
     help: str
@@ -166,7 +166,7 @@ def load(listing: Listing, name: str) -> Any:
 
 
 def _store(context: Any, parameter: Any, value: Any) -> None:
-    """Keep the value of a global option; the default after a command does not undo what is given before it."""
+    """Store the value of a global option; the default after a command does not override a value before it."""
     if value or value == "":
         setattr(context.obj, parameter.name, value)
 
@@ -180,11 +180,11 @@ def _version(context: Any, parameter: Any, value: bool) -> None:
 
 
 def _with_global_options(parameters: Sequence[Any]) -> list[Any]:
-    """Return *parameters* and the options that every command accepts, without the spellings that they have."""
-    taken = {word for known in parameters for word in (*known.opts, *known.secondary_opts)}
+    """Return *parameters* and the options that every command accepts, without spellings that are already used."""
+    used_spellings = {word for parameter in parameters for word in (*parameter.opts, *parameter.secondary_opts)}
 
     def option(name: str, *spellings: str, callback: Any = _store, **how: Any) -> Iterator[TyperOption]:
-        if free := [spelling for spelling in spellings if spelling not in taken]:
+        if free := [spelling for spelling in spellings if spelling not in used_spellings]:
             yield TyperOption(param_decls=[name, *free], expose_value=False, callback=callback, **how)
 
     state_help = "State file [default: $FAIRQ_STATE, then the user's]."
@@ -201,7 +201,7 @@ def _with_global_options(parameters: Sequence[Any]) -> list[Any]:
 
 
 class Command(TyperCommand):
-    """A command with the options that all have, and with the one-dash options of HTCondor's tools."""
+    """A command with the global options and the one-dash options of HTCondor's tools."""
 
     context_class = Context
     examples: ClassVar[Sequence[str]]
@@ -217,23 +217,23 @@ class Command(TyperCommand):
         super().__init__(name, params=_with_global_options(own), **settings)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words as Typer takes them, then parse them."""
+        """Rewrite the words for Typer, then parse them."""
         arguments = sum(parameter.param_type_name == "argument" for parameter in self.params)
         read = self.reader(ctx).read(self.rewrite(args), arguments if self.value_last else None)
-        rest = super().parse_args(ctx, read)
+        remaining = super().parse_args(ctx, read)
         if isinstance(limit := ctx.params.get("limit"), int):
             # No pool has more entries: a larger limit means all.
             ctx.params["limit"] = min(limit, LARGEST_INTEGER)
         for parameter in self.params:
             _check_size(parameter, ctx.params.get(parameter.name))
-        return rest
+        return remaining
 
     def reader(self, ctx: Any) -> Reader:
-        """Return what reads the words of this command."""
+        """Return the reader of the words of this command."""
         options = {word: Values() for word in self.get_help_option_names(ctx)}
-        words = [(word, one) for one in self.params for word in (*one.opts, *one.secondary_opts)]
-        options |= {word: _values(one) for word, one in words if one.param_type_name == "option"}
-        hidden = frozenset(word for word, one in words if getattr(one, "hidden", False))
+        words = [(word, option) for option in self.params for word in (*option.opts, *option.secondary_opts)]
+        options |= {word: _values(option) for word, option in words if option.param_type_name == "option"}
+        hidden = frozenset(word for word, option in words if getattr(option, "hidden", False))
         return Reader(ctx.command_path, options, hidden, self.dialect, COMMON)
 
     def invoke(self, ctx: Any) -> Any:
@@ -267,8 +267,8 @@ class Command(TyperCommand):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments and the options, with their ranges in words."""
         for heading, kind in (("Arguments", "argument"), ("Options", "option")):
-            found = (one.get_help_record(ctx) for one in self.get_params(ctx) if one.param_type_name == kind)
-            rows = [(words, ranges_in_words(text)) for words, text in filter(None, found)]
+            records = (option.get_help_record(ctx) for option in self.get_params(ctx) if option.param_type_name == kind)
+            rows = [(words, ranges_in_words(text)) for words, text in filter(None, records)]
             if rows:
                 with formatter.section(heading):
                     formatter.write_dl(rows)
@@ -297,8 +297,8 @@ def _check_size(parameter: Any, value: Any) -> None:
     for number in value if isinstance(value, (list, tuple)) else [value]:
         if isinstance(number, int) and abs(number) > LARGEST_INTEGER:
             is_argument = parameter.param_type_name == "argument"
-            what = bare(parameter.metavar or parameter.name) if is_argument else max(parameter.opts, key=len)
-            raise InvalidNumberError(what=what, value=number, expected=f"give at most {LARGEST_INTEGER}")
+            name = bare(parameter.metavar or parameter.name) if is_argument else max(parameter.opts, key=len)
+            raise InvalidNumberError(what=name, value=number, expected=f"give at most {LARGEST_INTEGER}")
 
 
 class Group(TyperGroup):
@@ -313,16 +313,16 @@ class Group(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Insert the default command if none is named; the history gets the words from the first command on."""
-        own = self._count_own(args)
-        rest = args[own:]
+        global_count = self._count_own(args)
+        remaining = args[global_count:]
         if ctx.parent is None:
-            ctx.obj.arguments = rest
-        if rest and rest[0] in (*ctx.help_option_names, "-help"):
-            args = [*args[:own], "--help"]
-        elif self.default is not None and (not rest or rest[0].startswith("-")):
-            args = [*args[:own], self.default, *rest]
-        elif rest and rest[0].startswith("-") and rest[0] != "-" and "--" not in args[:own]:
-            raise UsageError(message=self._unknown_option(ctx, rest[0]))
+            ctx.obj.arguments = remaining
+        if remaining and remaining[0] in (*ctx.help_option_names, "-help"):
+            args = [*args[:global_count], "--help"]
+        elif self.default is not None and (not remaining or remaining[0].startswith("-")):
+            args = [*args[:global_count], self.default, *remaining]
+        elif remaining and remaining[0].startswith("-") and remaining[0] != "-" and "--" not in args[:global_count]:
+            raise UsageError(message=self._unknown_option(ctx, remaining[0]))
         return super().parse_args(ctx, args)
 
     def _count_own(self, words: Sequence[str]) -> int:
@@ -345,7 +345,7 @@ class Group(TyperGroup):
         return count
 
     def _unknown_option(self, ctx: Any, word: str) -> str:
-        """Return what to say about *word*, which is no option before a command."""
+        """Return the message for *word*, which is not an option before a command."""
         name = word.partition("=")[0]
         names = [spelling[2:] for option in self.params for spelling in option.opts if spelling.startswith("--")]
         close = nearest(name.lstrip("-"), names)
@@ -370,7 +370,7 @@ class Group(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def unknown(self, ctx: Any, word: str) -> str:
-        """Return what to say about *word*, which is no command of this group."""
+        """Return the message for *word*, which is not a command of this group."""
         names = self.list_commands(ctx)
         hint = in_fairq(word) if ctx.parent is None else in_group(word, ctx.command_path, names)
         if not hint and (close := nearest(word, names)):

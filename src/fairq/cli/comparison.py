@@ -29,8 +29,8 @@ def comparison_table(compare: dict[str, Any]) -> Table:
     """Return the steps of the decision under both sets of rules, without steps that are empty or 0 in both."""
     columns = [Column("Step", "step"), *comparison_columns(compare)]
     *steps, decision = compare["steps"]
-    told = [step for step in steps if {_shown(step["here"]), _shown(step["there"])} - {"", "0"}]
-    return Table(columns, [*told, decision], title="Steps of the decision")
+    shown_steps = [step for step in steps if {_shown(step["here"]), _shown(step["there"])} - {"", "0"}]
+    return Table(columns, [*shown_steps, decision], title="Steps of the decision")
 
 
 def comparison_columns(compare: dict[str, Any]) -> list[Column]:

@@ -27,26 +27,26 @@ def complete(words: Sequence[str]) -> None:
 def _names(words: list[str]) -> list[str]:
     invocation = Invocation()
     if "--state" in words:
-        at = words.index("--state")
-        invocation.state = words[at + 1]
-        del words[at : at + 2]
+        index = words.index("--state")
+        invocation.state = words[index + 1]
+        del words[index : index + 2]
     kind, prefix = words[0], words[1] if len(words) > 1 else ""
-    known: Iterable[str]
+    names: Iterable[str]
     if kind in ("setting", "table"):
-        known = _settings(invocation, prefix, tables=kind == "table")
+        names = _settings(invocation, prefix, tables=kind == "table")
     elif kind == "value":
-        known = _values(words[2])
+        names = _values(words[2])
     elif kind == "broker-setting":
         from fairq.steps.broker.config import setting_names
 
-        known = setting_names()
+        names = setting_names()
     elif kind.endswith("-attribute"):
-        known = _attributes(invocation, kind)
+        names = _attributes(invocation, kind)
     elif kind == "group":
-        known = (*invocation.settings.groups, *invocation.settings.share_groups)
+        names = (*invocation.settings.groups, *invocation.settings.share_groups)
     else:
         return _names_of_state(invocation, kind, prefix)
-    return [name for name in dict.fromkeys(known) if name.startswith(prefix)]
+    return [name for name in dict.fromkeys(names) if name.startswith(prefix)]
 
 
 def _settings(invocation: Invocation, prefix: str, *, tables: bool) -> Iterator[str]:
@@ -114,16 +114,16 @@ def _names_of_state(invocation: Invocation, kind: str, prefix: str) -> list[str]
         if kind == "partition":
             return [name for name in slots.partitions(state) if name.startswith(prefix)]
         if kind == "cycle":
-            return [name for one in cycles.summaries(state, 50) if (name := str(one.number)).startswith(prefix)]
+            return [name for cycle in cycles.summaries(state, 50) if (name := str(cycle.number)).startswith(prefix)]
         if kind in ("job", "subject") and prefix[:1].isalpha():
-            found = jobs.owners_starting(state, prefix) + submitters.names_starting(state, prefix)
+            names = jobs.owners_starting(state, prefix) + submitters.names_starting(state, prefix)
             if kind == "subject":
-                found += [name for name in invocation.settings.groups if name.startswith(prefix)]
-            return list(dict.fromkeys(found))
-        of_kind = {
+                names += [name for name in invocation.settings.groups if name.startswith(prefix)]
+            return list(dict.fromkeys(names))
+        readers = {
             "slot": slots.names_starting,
             "submitter": submitters.names_starting,
             "owner": jobs.owners_starting,
             "change": undo.numbers_starting,
         }
-        return of_kind.get(kind, jobs.names_starting)(state, prefix)
+        return readers.get(kind, jobs.names_starting)(state, prefix)

@@ -279,9 +279,9 @@ def _named(invocation: Invocation, text: str, single: bool = False) -> list[Entr
 
     settings = invocation.settings
     if not single:
-        inside = [entry for entry in settings if entry.name.lower().startswith(text.lower() + ".")]
-        if inside or text.lower() in ("groups", "limits"):
-            return inside
+        in_table = [entry for entry in settings if entry.name.lower().startswith(text.lower() + ".")]
+        if in_table or text.lower() in ("groups", "limits"):
+            return in_table
     key, path = resolve(text, "config")
     name = ".".join(path)
     for entry in settings:
@@ -346,6 +346,7 @@ def _difference(entry: Entry) -> dict[str, Any]:
 
 
 def _leaves(value: Any) -> int:
+    """Return the number of single values in a table."""
     return sum(map(_leaves, value.values())) if isinstance(value, dict) else 1
 
 
@@ -358,6 +359,7 @@ def _yes_no(value: bool) -> str:
 
 
 def _summary(imported: ImportedConfig) -> dict[str, Any]:
+    """Return the counts of an import, and its lines that were not taken, as plain data."""
     tables = imported.document
     shares = tables.get("shares", {})
     limits, delays = _leaves(shares.get("RunningLimit", {})), _leaves(shares.get("MatchingDelay", {}))
@@ -380,11 +382,12 @@ def _summary(imported: ImportedConfig) -> dict[str, Any]:
 
 
 def _sentence(imported: ImportedConfig, dry_run: bool) -> str:
+    """Return the sentence on an import; with *dry_run*, the text of the file as well."""
     summary = _summary(imported)
     kinds = ("settings", "groups", "limits", *(["delays"] if summary["delays"] else []))
     counts = ", ".join(counted(summary[name], name.removesuffix("s")) for name in kinds)
-    left = len(imported.not_taken)
-    sentence = f"{counts} from {counted(imported.taken, 'line')}; {left} not imported"
+    not_taken = len(imported.not_taken)
+    sentence = f"{counts} from {counted(imported.taken, 'line')}; {not_taken} not imported"
     if dry_run:
         return f"{imported.text}\n# would write this to {imported.file}: {sentence}"
     kept = f" (the former one is {imported.former})" if imported.former else ""

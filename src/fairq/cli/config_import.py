@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from fairq.steps.config import ImportedConfig
 
 _SCREENFUL = 20
-"""Number of lines that are shown for any subject."""
+"""Maximum number of lines that are all shown, whatever their subject."""
 
 
 def import_notes(invocation: Invocation, imported: ImportedConfig) -> None:
@@ -30,12 +30,12 @@ def import_notes(invocation: Invocation, imported: ImportedConfig) -> None:
         (f"{entry.where}: {entry.name} has no effect in this version: {entry.why}", True)
         for entry in imported.without_effect
     ]
-    tells_all = invocation.verbose or len(lines) <= _SCREENFUL
-    for text, concerns in lines:
-        if concerns or tells_all:
+    is_complete = invocation.verbose or len(lines) <= _SCREENFUL
+    for text, is_concerned in lines:
+        if is_concerned or is_complete:
             invocation.note(text)
-    left = 0 if tells_all else sum(not concerns for _, concerns in lines)
-    if left:
-        lines_do = "1 line that does" if left == 1 else f"{left} lines that do"
-        are = "is" if left == 1 else "are"
-        invocation.note(f"{lines_do} not concern negotiation or accounting {are} not imported; -v tells more")
+    hidden_count = 0 if is_complete else sum(not is_concerned for _, is_concerned in lines)
+    if hidden_count:
+        lines_do = "1 line that does" if hidden_count == 1 else f"{hidden_count} lines that do"
+        verb = "is" if hidden_count == 1 else "are"
+        invocation.note(f"{lines_do} not concern negotiation or accounting {verb} not imported; -v tells more")

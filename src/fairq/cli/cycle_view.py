@@ -16,14 +16,14 @@ def cycle_view(document: Record, matches: Sequence[Record], *, dry_run: bool = F
     If the decision of the cycle has been pruned, only the matches remain. With *dry_run*, the title says "would".
     """
     submitters = document.get("submitters", ())
-    told = any(of["idle"] for of in submitters)
+    has_idle = any(submitter["idle"] for submitter in submitters)
     explained = "explanation" in document
     pie = 0.0 if document.get("quotas") else document.get("pie", 0.0)
 
     def use_colour(submitter: Record) -> str:
         return _use_colour(submitter, pie)
 
-    entitled = Table(
+    submitter_table = Table(
         columns=[
             Column("Submitter", "submitter"),
             Column("Priority", "effective_priority", two_places, level=5),
@@ -37,19 +37,23 @@ def cycle_view(document: Record, matches: Sequence[Record], *, dry_run: bool = F
             *([Column("Refused", "rejected", level=3)] if explained else []),
             Column("Stopped by", "stopped"),
         ],
-        records=list(map(stopped_by, submitters)) if told else [],
+        records=list(map(stopped_by, submitters)) if has_idle else [],
         title=_title(document, len(matches), dry_run),
     )
-    # A stored match does not tell the slot that was carved for it.
+    # A stored match does not name the slot that was carved for it.
     carved = bool(matches) and "dynamic_slot" in matches[0] and any(match["dynamic_slot"] for match in matches)
-    named = bool(matches) and "dominant" in matches[0]
-    made = Table(
+    has_dominant = bool(matches) and "dominant" in matches[0]
+    match_table = Table(
         columns=[
             Column("Job", "assigned"),
             Column("Submitter", "submitter"),
             Column("Slot", "slot"),
             *([Column("Dynamic", "dynamic_slot", level=2)] if carved else []),
-            *([Column("Dominant", "dominant", level=1), Column("Weight", "weight", short, level=4)] if named else []),
+            *(
+                [Column("Dominant", "dominant", level=1), Column("Weight", "weight", short, level=4)]
+                if has_dominant
+                else []
+            ),
             Column("Reason", "reason", level=3),
             Column("Preempted", "preempted", _victim, level=1),
         ],
@@ -57,10 +61,10 @@ def cycle_view(document: Record, matches: Sequence[Record], *, dry_run: bool = F
         title="Matches",
         key="matches",
     )
-    tables = [entitled, made]
-    if told and document["quotas"]:
+    tables = [submitter_table, match_table]
+    if has_idle and document["quotas"]:
         tables.insert(0, _groups(document, explained))
-    if told and document["limits"]:
+    if has_idle and document["limits"]:
         tables.insert(-1, _limits(document))
     main = len(tables) - 1
     if document.get("overruns"):
@@ -73,11 +77,11 @@ def cycle_view(document: Record, matches: Sequence[Record], *, dry_run: bool = F
 
 def _title(document: Record, matches: int, dry_run: bool) -> str:
     name = f"Dry run: cycle {document['cycle']} would make" if dry_run else f"Cycle {document['cycle']}:"
-    made = f"{name} {counted(matches, 'match', 'matches')}"
+    sentence = f"{name} {counted(matches, 'match', 'matches')}"
     if "spins" not in document:
-        return made
+        return sentence
     spins, slots = counted(document["spins"], "spin"), counted(document["slots"], "slot")
-    return f"{made} in {spins} over {slots}, rules {document['rules']}"
+    return f"{sentence} in {spins} over {slots}, rules {document['rules']}"
 
 
 _LOST = {
@@ -106,8 +110,8 @@ def _lost(document: Record, matches: Sequence[Record]) -> Table:
             Column("Rejected", "job"),
             Column("Submitter", "submitter"),
             *(
-                Column(heading, "lost", shown(test), align="right", level=place)
-                for place, (heading, test) in enumerate(_LOST.items(), 1)
+                Column(heading, "lost", shown(test), align="right", level=level)
+                for level, (heading, test) in enumerate(_LOST.items(), 1)
             ),
             Column("Reason", "reason"),
         ],
@@ -118,10 +122,10 @@ def _lost(document: Record, matches: Sequence[Record]) -> Table:
 
 
 def _last_of_each(explanation: Sequence[Record], matches: Sequence[Record]) -> list[Record]:
-    """Return the last rejection of each job that the cycle did not match later: that is its reason."""
-    last = {(of["submitter"], of["job"]): of for of in explanation}
-    matched = {match["assigned"] for match in matches} if last else set()
-    return [of for of in last.values() if of["job"] not in matched]
+    """Return the last rejection of each job that the cycle did not match later."""
+    by_job = {(rejection["submitter"], rejection["job"]): rejection for rejection in explanation}
+    matched = {match["assigned"] for match in matches} if by_job else set()
+    return [rejection for rejection in by_job.values() if rejection["job"] not in matched]
 
 
 def overruns(records: Sequence[Record]) -> Table:

@@ -41,12 +41,12 @@ _COMMANDS = {
     "rank": "Rank",
     "concurrency_limits": "ConcurrencyLimits",
 }
-"""The submit commands behind the options, with the attribute that each one sets."""
+"""The submit commands of the options, with the attribute that each one sets."""
 
 _PAIR = 2
 
 _ASSIGNMENT = re.compile(r"\w+\s*=(?!=|\?=|!=)")
-"""How ATTRIBUTE=VALUE begins, which no job and no expression does."""
+"""The beginning of ATTRIBUTE=VALUE; no job and no expression begins like this."""
 
 
 def _option(spelling: str, text: str, metavar: str) -> object:
@@ -151,7 +151,7 @@ def edit(
 
 
 def _attributes(commands: Mapping[str, str], pairs: list[tuple[str, str]], now: int) -> Ad:
-    """Return the attributes that submit *commands* set, and those of *pairs* of MY.NAME and expression."""
+    """Return the attributes that the submit *commands* and the *pairs* of MY.NAME and expression set."""
     from fairq.common.hardware import architecture, operating_system
     from fairq.formats.submitfile import Context as JobContext
     from fairq.formats.submitfile import Program, submission
@@ -160,6 +160,6 @@ def _attributes(commands: Mapping[str, str], pairs: list[tuple[str, str]], now: 
     user = JobContext(operating_system_user(), Path.cwd(), architecture(), operating_system(), now=now)
     names = [name.removeprefix("MY.") for name, _ in pairs]
     check_names(names)
-    # The rules of a submit make the values; of the job that they make, nothing else is used.
-    made = submission(Program(["/bin/sh"], {**commands, **dict(pairs)}), 1, user).groups[0].ad(0)
-    return {name: made[name] for name in [*(_COMMANDS[name] for name in commands), *names]}
+    # The rules of a submission convert the values; the other attributes of this job are not used.
+    job_ad = submission(Program(["/bin/sh"], {**commands, **dict(pairs)}), 1, user).groups[0].ad(0)
+    return {name: job_ad[name] for name in [*(_COMMANDS[name] for name in commands), *names]}

@@ -12,13 +12,13 @@ _WORD = re.compile(r"""\s*(?:'[^']*'|"[^"]*"|[^\s'"])+""")
 
 
 def laid_out(lines: Iterable[str]) -> Iterator[str]:
-    """Yield *lines*; of a line that is too long, the meaning goes above the command, and the command is continued."""
+    """Yield *lines*; in a line that is too long, the meaning goes above the command, and the command is continued."""
     for line in lines:
         if len(line) <= _ROOM:
             yield line
             continue
-        command, mark, meaning = re.fullmatch(r"(.*?)(\s+#\s+|$)(.*)", line).groups()  # type: ignore[union-attr]
-        if mark:
+        command, separator, meaning = re.fullmatch(r"(.*?)(\s+#\s+|$)(.*)", line).groups()  # type: ignore[union-attr]
+        if separator:
             yield f"# {meaning}"
         yield from _continued(command)
 

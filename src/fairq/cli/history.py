@@ -117,21 +117,21 @@ def _exit_code(text: str | None) -> int | None:
         raise InvalidNumberError(what="--exit", value=text, expected=expected) from None
 
 
-def _view(invocation: Invocation, found: Past, output: Output, limit: int | None, *, procs: bool, long: bool) -> View:
+def _view(invocation: Invocation, past: Past, output: Output, limit: int | None, *, procs: bool, long: bool) -> View:
     if output.format != "table" or long:
-        ads = islice(_matching(found.ads(), output), limit)
+        ads = islice(_matching(past.ads(), output), limit)
         if output.format == "table":
             return View(text=long_texts(ads))
         return View(tables=[Table(columns=_COLUMNS, records=ads, constrained=True)], fields=_FIELDS)
     # One ad may represent many jobs only if no constraint can distinguish them.
-    lines = _matching(found.each() if procs or output.constraint else found.rows(), output)
+    lines = _matching(past.each() if procs or output.constraint else past.rows(), output)
     records = list(islice(lines, limit or _LINES))
     if limit is None and len(records) == _LINES and next(lines, None) is not None:
         invocation.note(f"only the last {_LINES} lines are shown; give --limit or --since")
     columns = [*_COLUMNS, _REASON] if any(ad["Reason"] for ad in records) else _COLUMNS
     tables = [Table(columns=columns, records=records, constrained=True)]
     if output.constraint is None and records:
-        total = counted(len(found), "job")
+        total = counted(len(past), "job")
         tables.append(Table(columns=[], records=[{}], plain=lambda _: total + "\n", constrained=True))
     return View(tables=tables)
 

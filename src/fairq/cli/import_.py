@@ -198,7 +198,7 @@ def _take_over(invocation: Invocation, output: Output, bundle: Bundle, now: int 
     from fairq.steps.pool.bundle import import_bundle
 
     time = bundle.time if now is None and bundle.time is not None else invocation.now(now)
-    taken = import_bundle(
+    result = import_bundle(
         invocation.settings_files,
         invocation.state_path,
         bundle,
@@ -210,15 +210,15 @@ def _take_over(invocation: Invocation, output: Output, bundle: Bundle, now: int 
     for problem in bundle.missing:
         invocation.note(f"not imported: {problem}")
     summary: dict[str, Any] = {}
-    if taken.config is not None:
-        import_notes(invocation, taken.config)
-        settings = f"{'would write' if dry_run else 'wrote'} {taken.config.file}"
-        if taken.config.former is not None:
-            settings += f" (the former one is {taken.config.former})"
+    if result.config is not None:
+        import_notes(invocation, result.config)
+        settings = f"{'would write' if dry_run else 'wrote'} {result.config.file}"
+        if result.config.former is not None:
+            settings += f" (the former one is {result.config.former})"
         invocation.note(settings)
-        summary["settings"] = str(taken.config.file)
-    _tell(invocation, taken.imported)
-    summary |= _summary(taken.imported) | ({"missing": bundle.missing} if bundle.missing else {})
+        summary["settings"] = str(result.config.file)
+    _tell(invocation, result.imported)
+    summary |= _summary(result.imported) | ({"missing": bundle.missing} if bundle.missing else {})
     emit(View(document=summary, text=_sentence(summary, dry_run)), output)
 
 
@@ -266,7 +266,7 @@ _WORDS = {
     "ended_claims": ("claim ended", "claims ended"),
     "ended_jobs": ("ended job",),
 }
-"""One of each, and several where these do not just have an s."""
+"""The singular of each, and the plural where it is not the singular with an s."""
 
 
 def _sentence(summary: dict[str, Any], dry_run: bool) -> str:

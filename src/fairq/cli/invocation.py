@@ -30,7 +30,7 @@ _LONGEST_COMMAND = 120
 """Maximum number of characters quoted from another process's command line."""
 
 _LONGEST_TYPED = 2_000
-"""Maximum number of characters kept of the command as typed: each change that it makes stores them."""
+"""Maximum number of characters of the typed command in the history: each of its changes stores them."""
 
 
 def operating_system_user() -> str:
@@ -75,12 +75,12 @@ class Invocation(Struct, dict=True):
 
         if self.state is not None and not self.state:
             raise UsageError(message="--state is empty; give the path of a state file")
-        named = self.state or self.environ_state
-        found = pool_in_use(Path(named) if named else None, self.state_named_by, self.environment)
-        host = found.host
+        state_named = self.state or self.environ_state
+        in_use = pool_in_use(Path(state_named) if state_named else None, self.state_named_by, self.environment)
+        host = in_use.host
         if host is not None:
             private = bool(host.settings["pool.private_jobs"])
-            if not found.is_direct:
+            if not in_use.is_direct:
                 from fairq.host.client.copy import read_a_copy
 
                 read_a_copy(host.state, host.site, self.door(host), self._refusal, private=private)
@@ -88,7 +88,7 @@ class Invocation(Struct, dict=True):
                 from fairq.host.client.share import withdraw
 
                 withdraw(host.state)
-        return found
+        return in_use
 
     @property
     def environ_state(self) -> str | None:
@@ -101,13 +101,13 @@ class Invocation(Struct, dict=True):
         return self.pool.state
 
     def door(self, host: HostPool, reason: str | None = None) -> Door:
-        """Return the way to the program of the *host*'s pool; *reason* is that of a change."""
+        """Return the connection to the program of the *host*'s pool; *reason* is the reason for a change."""
         from fairq.host.client.ask import Door
 
         return Door(host.program, host.account, host.socket, self.command_line, reason)
 
     def by_program(self, actor: Actor, now: int | None = None) -> Door | None:
-        """Return the way to the program that makes the changes of *actor*; None: this process makes them.
+        """Return the connection to the program that makes the changes of *actor*; None if this process makes them.
 
         Raises UsageError if there is such a program and ``--now`` is given: it has its own clock.
         """
@@ -200,7 +200,7 @@ class Invocation(Struct, dict=True):
 
         try:
             pool = self.pool
-        except FairqError:  # what is wrong with the settings is about to be shown or corrected
+        except FairqError:  # the command is about to show or correct the settings
             return SettingsFiles(self.config_path, None, self.environment)
         state = pool.state if self.state_is_explicit else None
         return SettingsFiles(self.config_path, state, self.environment, host=pool.host is not None)
@@ -225,9 +225,9 @@ class Invocation(Struct, dict=True):
         return int(time.time())
 
     def actor(self, now: int, reason: str | None = None) -> Actor:
-        """Return who acts, by which command, when and for what *reason*, for the history, with the user's rights.
+        """Return the actor for the history: user, rights, command, time and *reason*.
 
-        Under sudo, this is the person who called sudo.
+        Under sudo, the user is the person who called sudo.
         """
         from fairq.common.people import behind
         from fairq.common.records import Actor
@@ -248,9 +248,9 @@ class Invocation(Struct, dict=True):
         )
 
     def recorder(self, reason: str | None) -> Recorder | None:
-        """Return what records changes of settings in the history of the pool in use, made for this *reason*.
+        """Return the recorder of changes of settings for the history of the pool in use, with this *reason*.
 
-        None where the state is not this process's to change: then the settings are a user's own.
+        None if this process may not change the state: then the settings are a user's own.
         """
         from fairq.common.records import Actor
         from fairq.steps.settings_history import Recorder
@@ -259,7 +259,7 @@ class Invocation(Struct, dict=True):
             if self.pool.host is not None and not self.pool.is_direct:
                 return None
             return Recorder(self.state_path, self.actor(self.now(), reason))
-        except FairqError:  # what is wrong with the settings is about to be corrected
+        except FairqError:  # the command is about to correct the settings
             actor = Actor(operating_system_user(), self.command_line, self.now(), reason)
             return Recorder(self.state_path, actor) if "pool" in self.__dict__ else None
 
@@ -268,18 +268,19 @@ class Invocation(Struct, dict=True):
         if not self.quiet:
             self._tell(text)
 
-    def note_wait(self, place: Path, holders: Sequence[Holder]) -> None:
-        """Print that this run waits for the lock on *place*, with the processes known to hold it."""
+    def note_wait(self, path: Path, holders: Sequence[Holder]) -> None:
+        """Print that this run waits for the lock on *path*, with the known processes that hold it."""
         from fairq.cli.output.text import escape
 
-        known = [
-            f"process {one.process}" + f" ({one.command[:_LONGEST_COMMAND]})" * bool(one.command) for one in holders
+        processes = [
+            f"process {holder.process}" + f" ({holder.command[:_LONGEST_COMMAND]})" * bool(holder.command)
+            for holder in holders
         ]
-        self.note(escape(f"waiting for {place}, which is locked by {', '.join(known) or 'another process'}"))
+        self.note(escape(f"waiting for {path}, which is locked by {', '.join(processes) or 'another process'}"))
         if (host := self.pool.host) is not None:
             from fairq.host.client.stuck import end_stuck
 
-            for process in end_stuck(host.program, place, holders):
+            for process in end_stuck(host.program, path, holders):
                 self.note(f"killed process {process}, which held the lock for too long")
 
     def detail(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""``fairq remove``, ``hold``, ``release`` and ``finish``: what is done to jobs, in one word."""
+"""``fairq remove``, ``hold``, ``release`` and ``finish``: changes of jobs whose command is one word."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def _change(
     ask: bool,
     dry_run: bool,
 ) -> None:
-    """Do *word* to the jobs of *selection* and report it; if *ask*, ask before it is done to many."""
+    """Do *word* to the jobs of *selection* and report it; with *ask*, ask before changing many jobs."""
     editor, trial = job_editor(invocation, now, reason, dry_run=dry_run)
     if not dry_run:
         confirm_many(invocation, word.capitalize(), not ask, lambda: len(getattr(trial, word)(selection)))

@@ -60,9 +60,9 @@ def log(
     emit(View(tables=[Table(columns=columns, records=records, empty="no events are recorded")]), output)
 
 
-def _procs(cluster: int, first: int, last: int, wanted: int | None) -> str:
-    if wanted is not None:
-        return f"{cluster}.{wanted}"
+def _procs(cluster: int, first: int, last: int, proc: int | None) -> str:
+    if proc is not None:
+        return f"{cluster}.{proc}"
     return f"{cluster}.{first}" + (f"-{last}" if last > first else "")
 
 

@@ -114,23 +114,27 @@ def _number(value: float) -> str:
 
 
 def _histogram(
-    name: str, text: str, labels: Sequence[str], limits: Sequence[float], of: Mapping[tuple[str, ...], Histogram]
+    name: str,
+    text: str,
+    labels: Sequence[str],
+    limits: Sequence[float],
+    histograms: Mapping[tuple[str, ...], Histogram],
 ) -> Metric:
     """Return a histogram with a series for each tuple of label values; its buckets are cumulated."""
     samples: list[tuple[Sequence[str], float]] = []
     suffixes: list[str] = []
-    for values, one in of.items():
+    for values, histogram in histograms.items():
         total = 0
-        for limit, count in zip([*map(_number, limits), "+Inf"], one.counts, strict=True):
+        for limit, count in zip([*map(_number, limits), "+Inf"], histogram.counts, strict=True):
             total += count
             samples.append(((*values, limit), float(total)))
             suffixes.append(_BUCKET)
-        samples += [(values, one.sum), (values, float(total))]
+        samples += [(values, histogram.sum), (values, float(total))]
         suffixes += ["_sum", "_count"]
     return Metric(name, "histogram", text, labels, samples, suffixes)
 
 
-def _metrics(found: Standing, counted: Totals, most: int, rules: str) -> Iterator[Metric]:
+def _metrics(pool: Standing, counters: Totals, named_count: int, rules: str) -> Iterator[Metric]:
     from fairq import __version__
 
     def gauge(name: str, text: str, value: float | None) -> Iterator[Metric]:
@@ -139,111 +143,126 @@ def _metrics(found: Standing, counted: Totals, most: int, rules: str) -> Iterato
 
     build = [((__version__, rules), 1.0)]
     yield Metric("fairq_info", "gauge", "Version of fairq and rules in force.", ("version", "rules"), build)
-    yield from gauge("slots", "Slots, without those carved out of partitionable slots.", float(found.slots))
-    yield from gauge("slots_draining", "Slots that are draining.", float(found.drained))
+    yield from gauge("slots", "Slots, without those carved out of partitionable slots.", float(pool.slots))
+    yield from gauge("slots_draining", "Slots that are draining.", float(pool.drained))
     yield from gauge(
-        "slots_claimed", "Slots in use, those that were carved out of others among them.", float(found.claims)
+        "slots_claimed", "Slots in use, those that were carved out of others among them.", float(pool.claims)
     )
-    yield from gauge("pool_slot_weight", "Weight of all slots in the last cycle.", found.weight)
-    yield from gauge("in_use_slot_weight", "Weight of the slots in use.", found.weight_in_use)
-    states = [((name,), float(found.count(name))) for name in ("idle", "running", "held")]
+    yield from gauge("pool_slot_weight", "Weight of all slots in the last cycle.", pool.weight)
+    yield from gauge("in_use_slot_weight", "Weight of the slots in use.", pool.weight_in_use)
+    states = [((name,), float(pool.count(name))) for name in ("idle", "running", "held")]
     yield Metric("fairq_jobs", "gauge", "Jobs in the queue.", ("state",), states)
-    runs = [((name,), float(number)) for name, number in sorted(counted.runs.items())]
+    runs = [((name,), float(number)) for name, number in sorted(counters.runs.items())]
     yield Metric(
         "fairq_runs_ended_total", "counter", "Runs that ended; finished ones had the exit code 0.", ("outcome",), runs
     )
-    if counted.waits:
+    if counters.waits:
         from fairq.steps.reports.totals import WAIT_LIMITS
 
         text = "Time from submission to the first start of ended jobs."
-        waits: dict[tuple[str, ...], Histogram] = {(group,): one for group, one in sorted(counted.waits.items())}
+        waits: dict[tuple[str, ...], Histogram] = {
+            (group,): histogram for group, histogram in sorted(counters.waits.items())
+        }
         yield _histogram("fairq_job_wait_seconds", text, ("group",), WAIT_LIMITS, waits)
-    yield from _of_submitters(found, most)
-    yield from _of_groups(found)
-    yield from _of_cycles(found, counted, gauge)
-    size = Path(found.state).stat().st_size if Path(found.state).exists() else 0
+    yield from _of_submitters(pool, named_count)
+    yield from _of_groups(pool)
+    yield from _of_cycles(pool, counters, gauge)
+    size = Path(pool.state).stat().st_size if Path(pool.state).exists() else 0
     yield from gauge("state_size_bytes", "Size of the state file.", float(size))
-    yield from gauge("metrics_timestamp_seconds", "Time at which these metrics were written.", float(found.now))
+    yield from gauge("metrics_timestamp_seconds", "Time at which these metrics were written.", float(pool.now))
 
 
-def _of_submitters(found: Standing, most: int) -> Iterator[Metric]:
-    ranked = sorted(found.submitters, key=lambda one: (-one.in_use, -one.idle, one.submitter))
-    told, others = ranked[:most], ranked[most:]
+def _of_submitters(pool: Standing, named_count: int) -> Iterator[Metric]:
+    ranked = sorted(pool.submitters, key=lambda submitter: (-submitter.in_use, -submitter.idle, submitter.submitter))
+    named, others = ranked[:named_count], ranked[named_count:]
 
     def samples(value: Callable[[SubmitterStanding], float | None]) -> list[tuple[Sequence[str], float]]:
-        own = [((one.submitter,), number) for one in told if (number := value(one)) is not None]
-        rest = fsum(number for one in others if (number := value(one)) is not None)
-        return [*own, *([((_OTHERS,), rest)] if others else [])]
+        own = [((submitter.submitter,), number) for submitter in named if (number := value(submitter)) is not None]
+        others_sum = fsum(number for submitter in others if (number := value(submitter)) is not None)
+        return [*own, *([((_OTHERS,), others_sum)] if others else [])]
 
     jobs: list[tuple[Sequence[str], float]] = []
     for name in ("idle", "running", "held"):
-        jobs += [((*labels, name), number) for labels, number in samples(lambda one, of=name: getattr(one, of))]  # type: ignore[misc]
+        counts = samples(lambda submitter, of=name: getattr(submitter, of))  # type: ignore[misc]
+        jobs += [((*labels, name), number) for labels, number in counts]
     yield Metric("fairq_submitter_jobs", "gauge", "Jobs of a submitter.", ("submitter", "state"), jobs)
     summed: tuple[tuple[str, str, str, Callable[[Any], float | None]], ...] = (
-        ("in_use_slot_weight", "gauge", "Weight of the slots in use by a submitter.", lambda one: one.in_use),
+        (
+            "in_use_slot_weight",
+            "gauge",
+            "Weight of the slots in use by a submitter.",
+            lambda submitter: submitter.in_use,
+        ),
         (
             "entitled_slot_weight",
             "gauge",
             "Weight that the last cycle allowed to a submitter.",
-            lambda one: one.entitled,
+            lambda submitter: submitter.entitled,
         ),
-        ("usage_slot_seconds_total", "counter", "Accumulated weighted usage of a submitter.", lambda one: one.usage),
+        (
+            "usage_slot_seconds_total",
+            "counter",
+            "Accumulated weighted usage of a submitter.",
+            lambda submitter: submitter.usage,
+        ),
     )
     for name, kind, text, value in summed:
         yield Metric(f"fairq_submitter_{name}", kind, text, ("submitter",), samples(value))
     single: tuple[tuple[str, str, Callable[[Any], float]], ...] = (
-        ("priority", "Effective priority of a submitter; lower is better.", lambda one: one.priority),
-        ("real_priority", "Real priority of a submitter; lower is better.", lambda one: one.real_priority),
-        ("priority_factor", "Priority factor of a submitter.", lambda one: one.factor),
+        ("priority", "Effective priority of a submitter; lower is better.", lambda submitter: submitter.priority),
+        ("real_priority", "Real priority of a submitter; lower is better.", lambda submitter: submitter.real_priority),
+        ("priority_factor", "Priority factor of a submitter.", lambda submitter: submitter.factor),
     )
     for name, text, value in single:
-        values = [((one.submitter,), float(value(one))) for one in told]
+        values = [((submitter.submitter,), float(value(submitter))) for submitter in named]
         yield Metric(f"fairq_submitter_{name}", "gauge", text, ("submitter",), values)
 
 
-def _of_groups(found: Standing) -> Iterator[Metric]:
-    named = (
+def _of_groups(pool: Standing) -> Iterator[Metric]:
+    figures = (
         ("configured_quota_slot_weight", "Quota of a group as configured.", "config_quota"),
         ("quota_slot_weight", "Quota of a group with all its subgroups in the last cycle.", "subtree_quota"),
         ("requested_slot_weight", "Weight that a group requested in the last cycle.", "requested"),
         ("allocated_slot_weight", "Weight allocated to a group in the last cycle.", "allocated"),
     )
-    for name, text, member in named:
-        values = [((str(one["group"]),), float(one[member])) for one in found.groups if one.get(member) is not None]
+    for name, text, member in figures:
+        values = [
+            ((str(group["group"]),), float(group[member])) for group in pool.groups if group.get(member) is not None
+        ]
         if values:
             yield Metric(f"fairq_group_{name}", "gauge", text, ("group",), values)
-    used = [((name,), one.weight) for name, one in found.used_by_groups.items()]
+    used = [((name,), use.weight) for name, use in pool.used_by_groups.items()]
     yield Metric(
         "fairq_group_in_use_slot_weight", "gauge", "Weight in use of a group and its subgroups.", ("group",), used
     )
-    priorities = [((name,), one.priority) for name, one in found.used_by_groups.items()]
+    priorities = [((name,), use.priority) for name, use in pool.used_by_groups.items()]
     yield Metric("fairq_group_priority", "gauge", "Effective priority of a group.", ("group",), priorities)
 
 
 def _of_cycles(
-    found: Standing, counted: Totals, gauge: Callable[[str, str, float | None], Iterator[Metric]]
+    pool: Standing, counters: Totals, gauge: Callable[[str, str, float | None], Iterator[Metric]]
 ) -> Iterator[Metric]:
     from fairq.steps.reports.totals import CYCLE_LIMITS
 
-    yield Metric("fairq_cycles_total", "counter", "Negotiation cycles held.", (), [((), float(counted.cycles))])
-    failed = [((kind,), float(number)) for kind, number in sorted(counted.errors.items())]
+    yield Metric("fairq_cycles_total", "counter", "Negotiation cycles held.", (), [((), float(counters.cycles))])
+    failed = [((kind,), float(number)) for kind, number in sorted(counters.errors.items())]
     text = "Cycles that failed, by kind of error."
     yield Metric("fairq_cycle_errors_total", "counter", text, ("kind",), failed or [(("none",), 0.0)])
     text = "Jobs held because of an error that nobody foresaw in their part of a cycle."
-    yield Metric("fairq_job_errors_total", "counter", text, (), [((), float(counted.job_errors))])
+    yield Metric("fairq_job_errors_total", "counter", text, (), [((), float(counters.job_errors))])
     text = "How long cycles took."
-    yield _histogram("fairq_cycle_duration_seconds", text, (), CYCLE_LIMITS, {(): counted.durations})
-    if found.cycle is None:
+    yield _histogram("fairq_cycle_duration_seconds", text, (), CYCLE_LIMITS, {(): counters.durations})
+    if pool.cycle is None:
         return
     rejected: Counter[str] = Counter()
-    for reason, number in found.rejected.items():
+    for reason, number in pool.rejected.items():
         # The number of limit names is unbounded.
         rejected[_LIMIT if reason.startswith("concurrency limit") else reason] += number
     reasons = [((reason,), float(number)) for reason, number in sorted(rejected.items())]
     if reasons:
         text = "Requests that the last cycle rejected."
         yield Metric("fairq_rejected_requests", "gauge", text, ("reason",), reasons)
-    yield from gauge("cycle_last_timestamp_seconds", "Time of the last cycle.", float(found.cycle.time))
-    yield from gauge("cycle_last_duration_seconds", "How long the last cycle took.", counted.cycle_seconds)
-    yield from gauge("cycle_last_matches", "Matches of the last cycle.", float(found.cycle.matches))
-    yield from gauge("cycle_last_spins", "Spins of the last cycle.", float(found.cycle.spins))
+    yield from gauge("cycle_last_timestamp_seconds", "Time of the last cycle.", float(pool.cycle.time))
+    yield from gauge("cycle_last_duration_seconds", "How long the last cycle took.", counters.cycle_seconds)
+    yield from gauge("cycle_last_matches", "Matches of the last cycle.", float(pool.cycle.matches))
+    yield from gauge("cycle_last_spins", "Spins of the last cycle.", float(pool.cycle.spins))

@@ -1,4 +1,4 @@
-"""Metrics of what has sites: the limits of DIRAC's sites, and PanDA's queues and tasks."""
+"""Metrics of grids: the limits of DIRAC's sites, and PanDA's queues and tasks."""
 
 from __future__ import annotations
 
@@ -22,35 +22,35 @@ def metrics_of_sites(limits: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:
     labels = ("site", "ce", "attribute", "value")
     for name, text, member in _OF_SITES:
         samples = [
-            (tuple(str(one[label] or "") for label in labels), float(one[member]))
-            for one in limits
-            if one[member] is not None
+            (tuple(str(limit[label] or "") for label in labels), float(limit[member]))
+            for limit in limits
+            if limit[member] is not None
         ]
         if samples:
             yield Metric(f"fairq_taskqueues_{name}", "gauge", text, labels, samples)
 
 
-def metrics_of_grid(found: GridStatus) -> Iterator[Metric]:
+def metrics_of_grid(status: GridStatus) -> Iterator[Metric]:
     """Yield the metrics of PanDA's grid, as ``broker status`` shows it; none without queues and tasks."""
-    if not (found.queues or found.tasks):
+    if not (status.queues or status.tasks):
         return
-    reasons = {one.reason: one.tasks for one in found.reasons}
-    last_run = found.run.counts if found.run else {}
-    counted = (
-        ("queues", "Queues of the grid, by their status in CRIC.", "status", found.queues),
-        ("tasks", "Tasks of the grid.", "state", found.tasks),
-        ("jobs", "Imported jobs of the grid.", "state", found.jobs),
+    reasons = {pending.reason: pending.tasks for pending in status.reasons}
+    last_run = status.run.counts if status.run else {}
+    groups = (
+        ("queues", "Queues of the grid, by their status in CRIC.", "status", status.queues),
+        ("tasks", "Tasks of the grid.", "state", status.tasks),
+        ("jobs", "Imported jobs of the grid.", "state", status.jobs),
         ("pending_tasks", "Tasks that are pending, by the reason of their last run.", "reason", reasons),
         ("last_run_tasks", "Tasks of the last run, by their new state.", "state", last_run),
     )
-    for name, text, label, counts in counted:
+    for name, text, label, counts in groups:
         if counts:
             samples = [((key,), float(number)) for key, number in counts.items()]
             yield Metric(f"fairq_broker_{name}", "gauge", text, (label,), samples)
     single = (
-        ("due_tasks", "Tasks that a run would broker now.", float(found.due)),
-        ("used_queues", "Queues that have an assigned task.", float(found.used_queues)),
-        ("run_last_timestamp_seconds", "Time of the last run.", float(found.run.time) if found.run else None),
+        ("due_tasks", "Tasks that a run would broker now.", float(status.due)),
+        ("used_queues", "Queues that have an assigned task.", float(status.used_queues)),
+        ("run_last_timestamp_seconds", "Time of the last run.", float(status.run.time) if status.run else None),
     )
     for name, text, value in single:
         if value is not None:

@@ -178,18 +178,18 @@ def _try_out(invocation: Invocation, output: Output, alteration: Alteration, now
     from fairq.cli.output import View, emit
     from fairq.steps.simulate.whatif import what_if
 
-    found = what_if(invocation.state_path, invocation.settings, invocation.settings_files, alteration, now)
-    lines = whatif.summary(found)
-    title = f"Cycle {found.cycle} now, and with {found.words}; weights in the long run"
-    tables = [whatif.submitters_table(found, title=title)]
-    if found.now.allocated or found.then.allocated:
-        tables.insert(0, whatif.groups_table(found))
+    result = what_if(invocation.state_path, invocation.settings, invocation.settings_files, alteration, now)
+    lines = whatif.summary(result)
+    title = f"Cycle {result.cycle} now, and with {result.words}; weights in the long run"
+    tables = [whatif.submitters_table(result, title=title)]
+    if result.now.allocated or result.then.allocated:
+        tables.insert(0, whatif.groups_table(result))
     document = {
-        "cycle": found.cycle,
-        "with": found.words,
-        "pie_now": found.now.pie,
-        "pie_then": found.then.pie,
-        "contended": found.contended,
+        "cycle": result.cycle,
+        "with": result.words,
+        "pie_now": result.now.pie,
+        "pie_then": result.then.pie,
+        "contended": result.contended,
         "summary": lines,
     }
     emit(

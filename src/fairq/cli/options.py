@@ -16,48 +16,48 @@ from fairq.common.quantities import LONGEST, OutsideError, duration, moment
 from fairq.errors.base import InvalidNumberError, InvalidTimeError, TimeRangeError, UsageError
 
 
-def parse_time(text: str, what: str = "--now", now: int | None = None) -> int:
-    """Return *text* as seconds since 1970, as `fairq.common.quantities.moment` does; *now*: else the clock's time.
+def parse_time(text: str, option: str = "--now", now: int | None = None) -> int:
+    """Return *text* as seconds since 1970, as `fairq.common.quantities.moment` does, relative to *now* or to the clock.
 
-    Raises InvalidTimeError naming *what*, TimeRangeError for a time before 1970 or after 2200.
+    Raises InvalidTimeError naming *option*, TimeRangeError for a time before 1970 or after 2200.
     """
     try:
         seconds = moment(text, int(time.time()) if now is None else now)
     except OutsideError:
-        raise TimeRangeError(what=what, value=text) from None
+        raise TimeRangeError(what=option, value=text) from None
     if seconds is None:
-        raise InvalidTimeError(what=what, value=text)
+        raise InvalidTimeError(what=option, value=text)
     return seconds
 
 
-def time_of(what: str) -> Callable[[str], int]:
-    """Return a parser of times for the option *what*, for ``Option(parser=...)``."""
+def time_of(option: str) -> Callable[[str], int]:
+    """Return a parser of times for the option *option*, for ``Option(parser=...)``."""
 
     def parse(text: str) -> int:
-        return parse_time(text, what)
+        return parse_time(text, option)
 
     return parse
 
 
-def parse_duration(text: str, what: str = "the duration") -> int:
+def parse_duration(text: str, option: str = "the duration") -> int:
     """Return *text* in seconds: ``3600``, ``30m``, ``1h``, ``90d``, ``2w`` or several in a row as ``1h30m``.
 
-    Raises InvalidNumberError naming *what*.
+    Raises InvalidNumberError naming *option*.
     """
     seconds = duration(text)
     if seconds is None:
         expected = "give seconds, or a duration such as 30m, 1h or 90d"
-        raise InvalidNumberError(what=what, value=text, expected=expected)
+        raise InvalidNumberError(what=option, value=text, expected=expected)
     if seconds > LONGEST:
-        raise InvalidNumberError(what=what, value=text, expected="give less than 8000 years")
+        raise InvalidNumberError(what=option, value=text, expected="give less than 8000 years")
     return int(seconds)
 
 
-def duration_of(what: str) -> Callable[[str], int]:
-    """Return a parser of durations for the option *what*, for ``Option(parser=...)``."""
+def duration_of(option: str) -> Callable[[str], int]:
+    """Return a parser of durations for the option *option*, for ``Option(parser=...)``."""
 
     def parse(text: str) -> int:
-        return parse_duration(text, what)
+        return parse_duration(text, option)
 
     return parse
 
@@ -129,7 +129,7 @@ OUTPUT = (
 OUTPUT_CONSTRAINT = _output_option(
     "--constraint", "Show only matches of this ClassAd expression; repeatable.", multiple=True, metavar="EXPR"
 )
-"""The output option of a command that shows many things."""
+"""The additional output option of a command that lists records."""
 
 WATCH = TyperOption(
     param_decls=["watch_seconds", "--watch"],

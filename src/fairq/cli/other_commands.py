@@ -1,4 +1,4 @@
-"""What to use in fairq for a command of another tool: of HTCondor, Slurm, PBS, LSF, or a shell."""
+"""Hints for commands of other tools: HTCondor, Slurm, PBS, LSF, and shells."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ _BY_OWN = {
 _OWN = {word: own.split(", ") for own, words in _BY_OWN.items() for word in words.split()}
 
 _INSIDE = {"ls": "list", "rm": "remove", "delete": "remove", "cancel": "remove", "show": "list", "list": "show"}
-"""What to use in a group of commands for a word of a shell, if the group has such a command."""
+"""The commands of a group for words of a shell, if the group has such a command."""
 
 
 def in_fairq(word: str) -> str:
-    """Return what to use for *word* in place of a command: another tool's command, or a program; empty if unknown."""
+    """Return a hint for *word* used as a command: another tool's command, or a program; empty if unknown."""
     if word in _OWN:
         return "use " + " or ".join(f"'fairq {own}'" for own in _OWN[word])
     return "'fairq submit -- PROGRAM ARGS...' queues a program" if "/" in word else ""
 
 
 def in_group(word: str, group: str, names: Sequence[str]) -> str:
-    """Return the same for *word* after the *group* of commands with these *names*."""
+    """Return a hint for *word* after the *group* of commands with these *names*; empty if unknown."""
     return f"use '{group} {_INSIDE[word]}'" if _INSIDE.get(word) in names else ""

@@ -8,10 +8,11 @@ from typing import Any
 from fairq.cli.figures import counted
 
 
-def overrun_sentence(of: Mapping[str, Any], what: str = "slot") -> str:
-    """Return which expression took too long, and how to fix it; *what* is the kind of record it was evaluated for."""
+def overrun_sentence(exceeded: Mapping[str, Any], record_kind: str = "slot") -> str:
+    """Return which expression took too long, and the cure; it was evaluated for records of *record_kind*."""
     return (
-        f"{of['name'] or 'An expression'} took too long to evaluate ({of['limit']}, {of['seconds']:.2f} s of CPU) and"
-        f" counts as an error for {counted(of['errors'], what)}; simplify it, or raise"
-        f" negotiator.evaluation_budget: {of['expression']}"
+        f"{exceeded['name'] or 'An expression'} took too long to evaluate"
+        f" ({exceeded['limit']}, {exceeded['seconds']:.2f} s of CPU) and"
+        f" counts as an error for {counted(exceeded['errors'], record_kind)}; simplify it, or raise"
+        f" negotiator.evaluation_budget: {exceeded['expression']}"
     )

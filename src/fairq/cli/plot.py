@@ -125,53 +125,55 @@ def plot(
 
 
 def _of_simulation(
-    name: str, what: str, by: str | None, top: int, out: str | None, plain: bool, output: Output
+    name: str, measured: str, by: str | None, top: int, out: str | None, plain: bool, output: Output
 ) -> None:
     from fairq.cli import plot_file
     from fairq.cli import plot_views as views
     from fairq.steps.reports.simulation_charts import BY, WHAT, Simulated
 
-    over_time = what in ("usage", "queue")
-    if what not in WHAT or (by is not None and (over_time or by not in BY)):
+    over_time = measured in ("usage", "queue")
+    if measured not in WHAT or (by is not None and (over_time or by not in BY)):
         known = f"{', '.join(WHAT)}; shares and wait take --by {' or '.join(BY)}"
-        raise UsageError(message=f"plot {what}{f' --by {by}' if by else ''} is not known of a simulation; give {known}")
-    found = Simulated(name)
-    title, unit = _OF_SIMULATION[what]
+        raise UsageError(
+            message=f"plot {measured}{f' --by {by}' if by else ''} is not known of a simulation; give {known}"
+        )
+    simulated = Simulated(name)
+    title, unit = _OF_SIMULATION[measured]
     if over_time:
-        lines = found.series(what)
+        lines = simulated.series(measured)
         title = f"{title}, by policy, {_day(lines.since)} to {_day(lines.until)}"
         _draw_series(lines, title, unit, out, plain, output)
         return
     by = by or "submitter"
     title = f"{title}, by {'user' if by == 'submitter' else by} and policy"
-    if what == "shares":
-        _draw_shares(found.shares(by, top), title, out, plain, output)
+    if measured == "shares":
+        _draw_shares(simulated.shares(by, top), title, out, plain, output)
     elif out is not None:
-        plot_file.write_waits(out, found.waits(by, top), title)
+        plot_file.write_waits(out, simulated.waits(by, top), title)
     else:
-        emit(views.waits_view(found.waits(by, top), title, plain, output), output)
+        emit(views.waits_view(simulated.waits(by, top), title, plain, output), output)
 
 
 def _draw_series(
-    found: Series, title: str, unit: str, out: str | None, plain: bool, output: Output, log_from: float | None = None
+    series: Series, title: str, unit: str, out: str | None, plain: bool, output: Output, log_from: float | None = None
 ) -> None:
     from fairq.cli import plot_file
     from fairq.cli import plot_views as views
 
     if out is not None:
-        plot_file.write_series(out, found, f"{title}, mean of {shown_duration(found.step)}", unit, log_from)
+        plot_file.write_series(out, series, f"{title}, mean of {shown_duration(series.step)}", unit, log_from)
     else:
-        emit(views.series_view(found, title, unit, plain, output, log_from), output)
+        emit(views.series_view(series, title, unit, plain, output, log_from), output)
 
 
-def _draw_shares(found: Sequence[Share], title: str, out: str | None, plain: bool, output: Output) -> None:
+def _draw_shares(shares: Sequence[Share], title: str, out: str | None, plain: bool, output: Output) -> None:
     from fairq.cli import plot_file
     from fairq.cli import plot_views as views
 
     if out is not None:
-        plot_file.write_shares(out, found, title)
+        plot_file.write_shares(out, shares, title)
     else:
-        emit(views.shares_view(found, title, plain, output), output)
+        emit(views.shares_view(shares, title, plain, output), output)
 
 
 def _day(time: int) -> str:

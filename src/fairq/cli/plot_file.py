@@ -45,13 +45,13 @@ def check(name: str) -> None:
         raise PlotPackageError from error
 
 
-def write_series(name: str, found: Series, title: str, unit: str, log_from: float | None = None) -> None:
+def write_series(name: str, series: Series, title: str, unit: str, log_from: float | None = None) -> None:
     """Draw lines over time as steps: a value holds for its whole step; with *log_from*, on a logarithmic scale."""
     figure, axes = _figure(title)
-    times = list(map(local, found.edges))
-    names = short_names([line.name for line in found.lines])
-    for place, (line, name_of_line) in enumerate(zip(found.lines, names, strict=True)):
-        style = _style(place, is_rest=line.name == OTHERS)
+    times = list(map(local, series.edges))
+    names = short_names([line.name for line in series.lines])
+    for index, (line, name_of_line) in enumerate(zip(series.lines, names, strict=True)):
+        style = _style(index, is_others=line.name == OTHERS)
         values = [float("nan") if value is None else value for value in line.values]
         axes.step(
             times, [*values, values[-1] if values else 0.0], where="post", label=name_of_line, linewidth=1.4, **style
@@ -71,36 +71,36 @@ def write_series(name: str, found: Series, title: str, unit: str, log_from: floa
     _finish(name, figure, axes)
 
 
-def _style(place: int, *, is_rest: bool) -> dict[str, Any]:
-    """Return colour and line style of the line number *place*; the sum of the others is grey."""
-    if is_rest:
+def _style(index: int, *, is_others: bool) -> dict[str, Any]:
+    """Return colour and line style of the line with this *index*; the line of the others is grey."""
+    if is_others:
         return {"color": _GREY, "linestyle": "-"}
-    return {"color": _COLOURS[place % len(_COLOURS)], "linestyle": _STYLES[place % len(_STYLES)]}
+    return {"color": _COLOURS[index % len(_COLOURS)], "linestyle": _STYLES[index % len(_STYLES)]}
 
 
-def write_shares(name: str, found: Sequence[Share], title: str) -> None:
+def write_shares(name: str, shares: Sequence[Share], title: str) -> None:
     """Draw two bars for each share: the usage, and the entitlement."""
     bars = {
-        "used": [100 * one.used for one in found],
-        "entitled": [100 * one.entitled for one in found],
+        "used": [100 * share.used for share in shares],
+        "entitled": [100 * share.entitled for share in shares],
     }
-    figure, axes = _bars([one.name for one in found], bars, title)
+    figure, axes = _bars([share.name for share in shares], bars, title)
     axes.set_xlabel("share (%)")
     axes.set_xlim(left=0)
     _finish(name, figure, axes)
 
 
-def write_waits(name: str, found: Sequence[Wait], title: str) -> None:
+def write_waits(name: str, waits: Sequence[Wait], title: str) -> None:
     """Draw the mean wait of each name, one bar for each policy; the scale is logarithmic from a minute on."""
-    names = list(dict.fromkeys(one.name for one in found))
-    policies = list(dict.fromkeys(one.policy for one in found))
-    seconds = {(one.name, one.policy): one.seconds or 0.0 for one in found}
-    bars = {policy: [seconds.get((one, policy), 0.0) for one in names] for policy in policies}
+    names = list(dict.fromkeys(wait.name for wait in waits))
+    policies = list(dict.fromkeys(wait.policy for wait in waits))
+    seconds = {(wait.name, wait.policy): wait.seconds or 0.0 for wait in waits}
+    bars = {policy: [seconds.get((wait, policy), 0.0) for wait in names] for policy in policies}
     figure, axes = _bars(names, bars, title)
     largest = max(seconds.values(), default=0.0)
     axes.set_xscale("symlog", linthresh=_WAITS[1], linscale=0.5)
-    ticks = [one for one in _WAITS if one <= max(largest, _WAITS[1])]
-    axes.set_xticks(ticks, [shown_duration(one) for one in ticks])
+    ticks = [tick for tick in _WAITS if tick <= max(largest, _WAITS[1])]
+    axes.set_xticks(ticks, [shown_duration(tick) for tick in ticks])
     axes.minorticks_off()
     axes.set_xlim(0, max(largest, _WAITS[1]) * 1.2)
     axes.set_xlabel("mean wait (logarithmic)")
@@ -111,14 +111,14 @@ def _bars(names: Sequence[str], bars: Mapping[str, Sequence[float]], title: str)
     """Draw a horizontal bar for each name and each label of *bars*; the first name is at the top."""
     figure, axes = _figure(title, rows=len(names) * len(bars))
     height = 0.8 / max(1, len(bars))
-    for which, (label, values) in enumerate(bars.items()):
+    for bar_index, (label, values) in enumerate(bars.items()):
         axes.barh(
-            [place + height * which for place in range(len(names))], values, height, label=label,
-            color=_COLOURS[which % len(_COLOURS)], hatch=_HATCHES[which % len(_HATCHES)], edgecolor="black",
+            [row + height * bar_index for row in range(len(names))], values, height, label=label,
+            color=_COLOURS[bar_index % len(_COLOURS)], hatch=_HATCHES[bar_index % len(_HATCHES)], edgecolor="black",
             linewidth=0.5,
         )  # fmt: skip
     middle = height * (len(bars) - 1) / 2
-    axes.set_yticks([place + middle for place in range(len(names))], short_names(names))
+    axes.set_yticks([row + middle for row in range(len(names))], short_names(names))
     axes.invert_yaxis()
     axes.grid(False, axis="y")
     return figure, axes
@@ -126,11 +126,11 @@ def _bars(names: Sequence[str], bars: Mapping[str, Sequence[float]], title: str)
 
 def _figure(title: str, rows: int = 0) -> tuple[Any, Any]:
     """Return a figure with its axes; it is high enough for a number of *rows* of bars."""
-    # Not pyplot: it would choose a backend from the environment.
+    # Do not use pyplot: it would choose a backend from the environment.
     size = _SIZE[0], max(_SIZE[1], 0.8 + _ROW * rows)
     figure = importlib.import_module("matplotlib.figure").Figure(figsize=size, layout="constrained")
     axes = figure.add_subplot()
-    # Above all of the figure: beside the legend, a long title would run into it.
+    # Centre the title above the whole figure: a long one beside the legend would overlap it.
     figure.suptitle(title, fontsize=9)
     axes.grid(True, color="#dddddd", linewidth=0.6)
     axes.set_axisbelow(True)

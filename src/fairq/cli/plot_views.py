@@ -43,64 +43,66 @@ def cells(values: int | None = None) -> int:
 
 
 def series_view(
-    found: Series, title: str, unit: str, plain: bool, output: Output, log_from: float | None = None
+    series: Series, title: str, unit: str, plain: bool, output: Output, log_from: float | None = None
 ) -> View:
     """Show lines over time, one character for each step; with *log_from*, on a logarithmic scale from there."""
-    largest = max((line.largest for line in found.lines), default=0.0)
+    largest = max((line.largest for line in series.lines), default=0.0)
     scale = f"a full one is {largest:.4g}"
     if log_from is not None:
         scale = f"log scale from {log_from:.4g} to {largest:.4g}"
-    rows = [title, f"a character is {shown_duration(found.step)}; {scale} ({unit})", ""]
+    rows = [title, f"a character is {shown_duration(series.step)}; {scale} ({unit})", ""]
     means = _width() >= _NARROW
-    for line, name in zip(found.lines, _labels([line.name for line in found.lines], plain), strict=True):
+    for line, name in zip(series.lines, _labels([line.name for line in series.lines], plain), strict=True):
         mean = f"  mean {line.mean:<9.4g}" if means else " "
         rows.append(
             f"{name} {blocks.spark(line.values, largest, plain=plain, log_from=log_from)}{mean} max {line.largest:.4g}"
         )
-    length = max((len(line.values) for line in found.lines), default=0)
-    rows.append(" " * _label() + _axis(found, length))
+    length = max((len(line.values) for line in series.lines), default=0)
+    rows.append(" " * _label() + _axis(series, length))
     records = [
-        {"name": line.name, "time": found.edges[place], "value": value}
-        for line in found.lines
-        for place, value in enumerate(line.values)
+        {"name": line.name, "time": series.edges[index], "value": value}
+        for line in series.lines
+        for index, value in enumerate(line.values)
     ]
-    document = {"since_time": found.since, "until_time": found.until, "step": found.step, "unit": unit}
+    document = {"since_time": series.since, "until_time": series.until, "step": series.step, "unit": unit}
     columns = [Column("NAME", "name"), Column("TIME", "time"), Column("VALUE", "value")]
-    return _view(rows if found.lines else [_NOTHING], Table(columns, records, key="values"), document, output)
+    return _view(rows if series.lines else [_NOTHING], Table(columns, records, key="values"), document, output)
 
 
-def shares_view(found: Sequence[Share], title: str, plain: bool, output: Output) -> View:
+def shares_view(shares: Sequence[Share], title: str, plain: bool, output: Output) -> View:
     """Show two bars for each share: the use, and the entitlement."""
-    largest = max((max(one.used, one.entitled) for one in found), default=0.0) or 1.0
+    largest = max((max(share.used, share.entitled) for share in shares), default=0.0) or 1.0
     size = cells(len(" 100.0%  met 100.0%"))
     rows = [title, "first bar: used; second bar: entitled to, of what all with demand were", ""]
-    for one, name in zip(found, _labels([one.name for one in found], plain), strict=True):
-        met = "" if one.met is None else f"  met {percent(one.met)}"
-        used = blocks.bar(one.used / largest, size, plain=plain)
-        entitled = blocks.bar(one.entitled / largest, size, plain=plain)
-        rows += (f"{name} {used} {percent(one.used)}", f"{'':{_label()}}{entitled} {percent(one.entitled)}{met}")
-    records = [{"name": one.name, "used": one.used, "entitled": one.entitled, "met": one.met} for one in found]
+    for share, name in zip(shares, _labels([share.name for share in shares], plain), strict=True):
+        met = "" if share.met is None else f"  met {percent(share.met)}"
+        used = blocks.bar(share.used / largest, size, plain=plain)
+        entitled = blocks.bar(share.entitled / largest, size, plain=plain)
+        rows += (f"{name} {used} {percent(share.used)}", f"{'':{_label()}}{entitled} {percent(share.entitled)}{met}")
+    records = [
+        {"name": share.name, "used": share.used, "entitled": share.entitled, "met": share.met} for share in shares
+    ]
     columns = [Column("NAME", "name"), Column("USED", "used"), Column("ENTITLED", "entitled"), Column("MET", "met")]
-    return _view(rows if found else [_NOTHING], Table(columns, records, key="shares"), {}, output)
+    return _view(rows if shares else [_NOTHING], Table(columns, records, key="shares"), {}, output)
 
 
-def waits_view(found: Sequence[Wait], title: str, plain: bool, output: Output) -> View:
+def waits_view(waits: Sequence[Wait], title: str, plain: bool, output: Output) -> View:
     """Show a bar for the mean wait of each name under each policy."""
-    largest = max((one.seconds or 0.0 for one in found), default=0.0) or 1.0
+    largest = max((wait.seconds or 0.0 for wait in waits), default=0.0) or 1.0
     size = cells(len("   100d23h59m59s"))
     rows = [title, f"a full bar is {shown_duration(round(largest))}", ""]
-    names = _labels([one.name for one in found], plain)
-    policies = [escape(one.policy) for one in found]
+    names = _labels([wait.name for wait in waits], plain)
+    policies = [escape(wait.policy) for wait in waits]
     longest = max(map(width, policies), default=0)
-    for place, (one, name, policy) in enumerate(zip(found, names, policies, strict=True)):
-        first = place == 0 or found[place - 1].name != one.name
-        seconds = one.seconds or 0.0
+    for index, (wait, name, policy) in enumerate(zip(waits, names, policies, strict=True)):
+        first = index == 0 or waits[index - 1].name != wait.name
+        seconds = wait.seconds or 0.0
         bar = blocks.bar(seconds / largest, max(_LEAST, size - longest), plain=plain)
-        value = "none ended" if one.seconds is None else shown_duration(round(seconds))
+        value = "none ended" if wait.seconds is None else shown_duration(round(seconds))
         rows.append(f"{name if first else '':{_label() - 1}} {filled(policy, longest)} {bar} {value}")
-    records = [{"name": one.name, "policy": one.policy, "wait": one.seconds} for one in found]
+    records = [{"name": wait.name, "policy": wait.policy, "wait": wait.seconds} for wait in waits]
     columns = [Column("NAME", "name"), Column("POLICY", "policy"), Column("WAIT", "wait")]
-    return _view(rows if found else ["no job has ended"], Table(columns, records, key="waits"), {}, output)
+    return _view(rows if waits else ["no job has ended"], Table(columns, records, key="waits"), {}, output)
 
 
 def _view(rows: list[str], numbers: Table, document: dict[str, Any], output: Output) -> View:
@@ -112,7 +114,7 @@ def _view(rows: list[str], numbers: Table, document: dict[str, Any], output: Out
 
 def short_names(names: Sequence[str]) -> list[str]:
     """Return the names without the domain if all have the same one; a policy may follow, as in ``ann@x, fifo``."""
-    if len({found[0] for name in names if (found := _DOMAIN.search(name))}) != 1:
+    if len({domain[0] for name in names if (domain := _DOMAIN.search(name))}) != 1:
         return list(names)
     return [_DOMAIN.sub("", name) for name in names]
 
@@ -122,12 +124,12 @@ def _labels(names: Sequence[str], plain: bool) -> list[str]:
     return [blocks.label(escape(name), _label() - 1, plain=plain) for name in short_names(names)]
 
 
-def _axis(found: Series, length: int) -> str:
-    """Return the dates below the first, middle and last character, as far as there is room."""
+def _axis(series: Series, length: int) -> str:
+    """Return the dates below the first, middle and last character, if there is enough space."""
     if not length:
         return ""
-    form = "%m-%d %H:%M" if found.step < 86400 else "%Y-%m-%d"
-    texts = [f"{local(found.edges[place]):{form}}" for place in (0, length // 2, length - 1)]
+    form = "%m-%d %H:%M" if series.step < 86400 else "%Y-%m-%d"
+    texts = [f"{local(series.edges[index]):{form}}" for index in (0, length // 2, length - 1)]
     size = len(texts[0])
     if length // 2 < size + 1 or length - length // 2 < 2 * size + 1:
         return texts[0] + texts[2].rjust(length - size) if length >= 2 * size + 1 else texts[0]

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 _LONGEST = 900
 
 
-def _mail(invocation: Invocation, found: list[Finding]) -> bool:
-    """Mail what is new; return whether a way to mail is known. An error of the settings is one of the faults."""
+def _mail(invocation: Invocation, findings: list[Finding]) -> bool:
+    """Mail new findings; return whether a way to mail is known. An error of the settings is one of the faults."""
     from fairq.steps.pool.finding import FAULT
     from fairq.steps.pool.trouble import tell_trouble
 
-    unreadable = any(one.name == "settings" and one.status == FAULT for one in found)
+    unreadable = any(finding.name == "settings" and finding.status == FAULT for finding in findings)
     if not unreadable and not invocation.settings["mail.command"]:
         raise MailSettingError
-    problems = tell_trouble(invocation.state_path, None if unreadable else invocation.settings, found)
+    problems = tell_trouble(invocation.state_path, None if unreadable else invocation.settings, findings)
     for problem in problems or ():
         # Also with -q: cron mails what is printed.
         tell(problem)
@@ -80,18 +80,22 @@ def add_check(app: App) -> None:
 
         invocation, output = context.obj, context.obj.output
         longest = max_age or _LONGEST
-        found = check_pool(invocation.state_path, lambda: invocation.settings, invocation.now(now), longest, check_host)
-        failed = sum(one.status == FAULT for one in found)
-        if mail and _mail(invocation, found):
+        findings = check_pool(
+            invocation.state_path, lambda: invocation.settings, invocation.now(now), longest, check_host
+        )
+        failed = sum(finding.status == FAULT for finding in findings)
+        if mail and _mail(invocation, findings):
             raise SystemExit(PoolFaultError.exit_code if failed else 0)
         records: list[dict[str, Any]] = [
-            {"check": one.name, "status": one.status, "detail": one.detail, "cure": one.cure}
-            for one in found
-            if one.status == FAULT or not invocation.quiet or output.format != "table"
+            {"check": finding.name, "status": finding.status, "detail": finding.detail, "cure": finding.cure}
+            for finding in findings
+            if finding.status == FAULT or not invocation.quiet or output.format != "table"
         ]
         columns = [
             Column("CHECK", "check"),
-            Column("STATUS", "status", align="left", colour=lambda one: "red" if one["status"] == FAULT else ""),
+            Column(
+                "STATUS", "status", align="left", colour=lambda finding: "red" if finding["status"] == FAULT else ""
+            ),
             Column("DETAIL", "detail"),
         ]
         if failed:
@@ -101,4 +105,4 @@ def add_check(app: App) -> None:
             output,
         )
         if failed:
-            raise PoolFaultError(failed=failed, checks=len(found))
+            raise PoolFaultError(failed=failed, checks=len(findings))

@@ -76,7 +76,7 @@ def add_host(app: App) -> None:
         if not dry_run:
             require_root("created")
         steps = planned(Wishes(admin, launch, every))
-        _go(invocation, output, steps, "create", yes=yes, dry_run=dry_run, do=change)
+        _run_plan(invocation, output, steps, "create", yes=yes, dry_run=dry_run, carry_out=change)
 
     @app.report(
         "remove",
@@ -106,15 +106,15 @@ def add_host(app: App) -> None:
         if not dry_run:
             require_root("removed")
         steps = removal(purge=purge, force=force)
-        _go(invocation, output, steps, "remove", yes=yes, dry_run=dry_run, do=change)
+        _run_plan(invocation, output, steps, "remove", yes=yes, dry_run=dry_run, carry_out=change)
 
 
-def _go(
-    invocation: Invocation, output: Output, steps: list[Step], verb: str, *, yes: bool, dry_run: bool, do: Any
+def _run_plan(
+    invocation: Invocation, output: Output, steps: list[Step], verb: str, *, yes: bool, dry_run: bool, carry_out: Any
 ) -> None:
     """Show the plan, ask, and carry it out."""
-    left = [step for step in steps if not step.is_done]
-    if left and not dry_run:
+    needed = [step for step in steps if not step.is_done]
+    if needed and not dry_run:
         for line in _plan(steps, verb, "will").splitlines():
             invocation.note(line)
         if asks(yes):
@@ -122,16 +122,16 @@ def _go(
         elif not yes and not sys.stdin.isatty():
             raise UsageError(message=f"nobody can be asked; add --yes to {verb} the pool, or --dry-run to see the plan")
         _load_output()
-        do(steps)
+        carry_out(steps)
     document: dict[str, Any] = {
         "steps": [{"step": step.what, "needed": not step.is_done} for step in steps],
-        "stored": bool(left) and not dry_run,
+        "stored": bool(needed) and not dry_run,
     }
     emit(View(text=_said(steps, verb, dry_run), document=document), output)
 
 
 def _load_output() -> None:
-    """Import what shows the outcome: the steps may remove the copy of fairq that runs."""
+    """Import the modules that show the outcome: the steps may remove the running copy of fairq."""
     for module in iter_modules(fairq.cli.output.__path__):
         if not module.name.startswith("rich"):
             import_module(f"{fairq.cli.output.__name__}.{module.name}")

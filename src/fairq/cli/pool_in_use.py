@@ -20,7 +20,7 @@ class HostPool(Struct, frozen=True):
 
     The program may also be behind a *socket*.
 
-    *used* says whether commands use it if nothing names another state; *used_by* names what decides that. *settings*
+    *used* tells whether commands use it if nothing names another state, and *used_by* which setting decides. *settings*
     are those of the pool.
     """
 
@@ -46,14 +46,14 @@ class PoolInUse(Struct, frozen=True):
     is_direct: bool = True
 
 
-def pool_in_use(named: Path | None, named_by: str | None, environ: Mapping[str, str]) -> PoolInUse:
-    """Return the pool that this run uses; *named* is the state file that *named_by* names.
+def pool_in_use(state_file: Path | None, named_by: str | None, environ: Mapping[str, str]) -> PoolInUse:
+    """Return the pool that this run uses; *state_file* is the one that *named_by* names, None if nothing does.
 
     Raises the errors of the settings if nothing names a state file.
     """
-    if named is not None:
-        host = _named_host(named, environ)
-        return PoolInUse(named, f"{named_by} names it", host, host is None or _opens_it(host))
+    if state_file is not None:
+        host = _named_host(state_file, environ)
+        return PoolInUse(state_file, f"{named_by} names it", host, host is None or _opens_it(host))
     from fairq.common.files import own_state
 
     neither = "neither --state nor FAIRQ_STATE names another"
@@ -93,13 +93,13 @@ def _host(environ: Mapping[str, str]) -> HostPool | None:
     )
 
 
-def _named_host(named: Path, environ: Mapping[str, str]) -> HostPool | None:
+def _named_host(state_file: Path, environ: Mapping[str, str]) -> HostPool | None:
     try:
         host = _host(environ)
     except FairqError:  # a named state does not need the settings; commands that do will report this
         return None
-    same = host is not None and os.path.realpath(named) == os.path.realpath(host.state)
-    return host if same else None
+    is_same = host is not None and os.path.realpath(state_file) == os.path.realpath(host.state)
+    return host if is_same else None
 
 
 def _opens_it(host: HostPool) -> bool:

@@ -20,11 +20,11 @@ _CHANGE = re.compile(r"[-+]\d+", re.ASCII)
 
 def _by_option(words: list[str]) -> list[str]:
     """Return *words* with the first bare ``+N`` or ``-N`` as ``--by=N``."""
-    for at, word in enumerate(words):
+    for index, word in enumerate(words):
         if word == "--":
             break
-        if _CHANGE.fullmatch(word) and (at == 0 or words[at - 1] not in ("-p", "--priority", "--by")):
-            return [*words[:at], f"--by={word}", *words[at + 1 :]]
+        if _CHANGE.fullmatch(word) and (index == 0 or words[index - 1] not in ("-p", "--priority", "--by")):
+            return [*words[:index], f"--by={word}", *words[index + 1 :]]
     return words
 
 

@@ -145,7 +145,7 @@ def queue(
 
 
 def _view(
-    found: Queue,
+    jobs: Queue,
     output: Output,
     limit: int | None,
     *,
@@ -155,34 +155,34 @@ def _view(
     reasons: bool = False,
 ) -> View:
     if output.format != "table":
-        ads = islice(found.ads(), limit)
+        ads = islice(jobs.ads(), limit)
         return View(tables=[Table(columns=_COLUMNS, records=ads, constrained=True)], fields=FIELDS)
     if long:
-        return View(text=long_texts(islice(found.ads(), limit)))
+        return View(text=long_texts(islice(jobs.ads(), limit)))
     if totals:
-        return View(tables=[_summary(found)])
-    rows = islice(found.each() if procs else found.rows(), limit)
-    columns = queue_columns(found, reasons=reasons)
+        return View(tables=[_summary(jobs)])
+    rows = islice(jobs.each() if procs else jobs.rows(), limit)
+    columns = queue_columns(jobs, reasons=reasons)
     return View(
         tables=[
-            Table(columns=columns, records=shown_rows(rows, waits=found.has_waits()), constrained=True),
-            _summary(found),
+            Table(columns=columns, records=shown_rows(rows, waits=jobs.has_waits()), constrained=True),
+            _summary(jobs),
         ]
     )
 
 
-def _batches_view(found: list[dict[str, Any]], limit: int | None) -> View:
-    waiting = [Column("WAIT", "Waiting")] if any(one["Waiting"] for one in found) else []
+def _batches_view(records: list[dict[str, Any]], limit: int | None) -> View:
+    waiting = [Column("WAIT", "Waiting")] if any(record["Waiting"] for record in records) else []
     columns = [
         Column("OWNER", "Owner"),
         Column("BATCH_NAME", "JobBatchName", narrow="cut"),
         Column("SUBMITTED", "QDate", moment, "right", level=2),
-        *(Column(*one) for one in (("DONE", "Done"), ("RUN", "Running"), ("IDLE", "Idle"))),
+        *(Column(*column) for column in (("DONE", "Done"), ("RUN", "Running"), ("IDLE", "Idle"))),
         *waiting,
-        *(Column(*one) for one in (("HOLD", "Held"), ("TOTAL", "Total"))),
+        *(Column(*column) for column in (("HOLD", "Held"), ("TOTAL", "Total"))),
         Column("JOB_IDS", "JobIds", level=1),
     ]
-    return View(tables=[Table(columns, found[:limit], constrained=True, empty="no jobs")])
+    return View(tables=[Table(columns, records[:limit], constrained=True, empty="no jobs")])
 
 
 def _pages_view(pages: QueuePages, *, procs: bool, reasons: bool) -> View:
@@ -197,7 +197,7 @@ def _pages_view(pages: QueuePages, *, procs: bool, reasons: bool) -> View:
 
 
 def shown_rows(rows: Iterable[Record], *, waits: bool) -> Iterator[Record]:
-    """Yield *rows* with what the table shows of their status; with *waits*, what they wait for."""
+    """Yield *rows* with their status in the table; with *waits*, also with the reason for which they wait."""
     if waits:
         return ({**ad, "Shown": _status(ad), "Waiting": _wait(ad)} for ad in rows)
     return ({**ad, "Shown": _MATCHED if ad.get("Matched") else ad.get("JobStatus")} for ad in rows)
@@ -210,29 +210,29 @@ def _status(ad: Record) -> Any:
 
 
 def _wait(ad: Record) -> Any:
-    """Return what a job waits for: what it names itself, an engine, its user, or the cycle."""
-    found = ad.get("WaitsFor") or ad.get("EngineReason")
-    return found or {_IDLE: "the cycle", _HELD_STATUS: "a release"}.get(ad.get("JobStatus", 0))
+    """Return the reason for which a job waits: its own, an engine's, its user's, or the next cycle."""
+    reason = ad.get("WaitsFor") or ad.get("EngineReason")
+    return reason or {_IDLE: "the cycle", _HELD_STATUS: "a release"}.get(ad.get("JobStatus", 0))
 
 
-def queue_columns(found: Queue | QueuePages, *, reasons: bool = False) -> list[Column]:
+def queue_columns(jobs: Queue | QueuePages, *, reasons: bool = False) -> list[Column]:
     """Return the columns of the table; with *reasons*, those of held jobs."""
     columns = [*_COLUMNS[:-1], *_HELD] if reasons else _COLUMNS
-    return [*columns[:-1], _WAITS_FOR, columns[-1]] if found.has_waits() else columns
+    return [*columns[:-1], _WAITS_FOR, columns[-1]] if jobs.has_waits() else columns
 
 
-def _summary(found: Queue | QueuePages) -> Table:
+def _summary(jobs: Queue | QueuePages) -> Table:
     def line(_: object) -> str:
-        return summary_line(found, is_brief=terminal.style(sys.stdout) is not None) + "\n"
+        return summary_line(jobs, is_brief=terminal.style(sys.stdout) is not None) + "\n"
 
     return Table(columns=[], records=[{}], plain=line, constrained=True)
 
 
-def summary_line(found: Queue | QueuePages, *, is_brief: bool) -> str:
-    """Return the line of condor_q; a brief one leaves out what there is none of."""
-    counts = found.counts()
+def summary_line(jobs: Queue | QueuePages, *, is_brief: bool) -> str:
+    """Return the line of condor_q; a brief one leaves out counts of 0."""
+    counts = jobs.counts()
     named = [(4, "completed"), (3, "removed"), (1, "idle"), (2, "running"), (5, "held"), (7, "suspended")]
-    matched = found.matched()
+    matched = jobs.matched()
     total = counted(sum(counts.values()), "job")
     if counts.get(_WAITING):
         named.append((_WAITING, "waiting"))

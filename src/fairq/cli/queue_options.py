@@ -51,24 +51,24 @@ def job_editor(
     return JobRequests(door, trial), trial
 
 
-def confirm_many(invocation: Invocation, what: str, yes: bool, count: Callable[[], int]) -> None:
-    """On a terminal, ask before a command does *what* to all jobs, or to many; *count* returns their number."""
+def confirm_many(invocation: Invocation, verb: str, yes: bool, count: Callable[[], int]) -> None:
+    """On a terminal, ask before a command does *verb* to all jobs, or to many; *count* returns their number."""
     if not asks(yes):
         return
     jobs = count()
     if invocation.selecting["all"] or jobs > MOST_UNASKED:
-        confirm(invocation, f"{what} {counted(jobs, 'job')}?")
+        confirm(invocation, f"{verb} {counted(jobs, 'job')}?")
 
 
 def report(
     targets: Sequence[tuple[Target, int]], selection: Selection, done: str, dry_run: bool, words: str | None = None
 ) -> View:
-    """Return the view to show after *done* (``removed``; *words* for people) happened to jobs of *targets*."""
-    what = words or done
+    """Return the view after a change: the jobs of *targets* were *done* (e.g. ``removed``; *words* for people)."""
+    participle = words or done
     if not selection.targets:
-        lines = [_sentence(sum(jobs for _, jobs in targets), "", selection, what, dry_run)]
+        lines = [_sentence(sum(jobs for _, jobs in targets), "", selection, participle, dry_run)]
     else:
-        lines = [_line(target, count, selection, what, dry_run) for target, count in targets if count]
+        lines = [_line(target, count, selection, participle, dry_run) for target, count in targets if count]
     document = {
         "action": done,
         "jobs": sum(count for _, count in targets),
@@ -85,14 +85,14 @@ def note_ending(invocation: Invocation, count: int) -> None:
                         f"{what} still ending; until then they keep their slots")  # fmt: skip
 
 
-def _line(target: Target, count: int, selection: Selection, what: str, dry_run: bool) -> str:
+def _line(target: Target, count: int, selection: Selection, participle: str, dry_run: bool) -> str:
     if target.is_one_job:
-        return f"Job {target.text} {'would be ' if dry_run else ''}{what}"
-    return _sentence(count, target.place(), selection, what, dry_run)
+        return f"Job {target.text} {'would be ' if dry_run else ''}{participle}"
+    return _sentence(count, target.place(), selection, participle, dry_run)
 
 
-def _sentence(count: int, place: str, selection: Selection, what: str, dry_run: bool) -> str:
+def _sentence(count: int, place: str, selection: Selection, participle: str, dry_run: bool) -> str:
     condition = f" ({selection.filters})" if selection.filters else ""
     condition += "" if selection.constraint is None else f" matching constraint {selection.constraint}"
     have = "would be" if dry_run else "has been" if count == 1 else "have been"
-    return f"{counted(count, 'job')}{place}{condition} {have} {what}"
+    return f"{counted(count, 'job')}{place}{condition} {have} {participle}"

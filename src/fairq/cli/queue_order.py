@@ -12,20 +12,20 @@ if TYPE_CHECKING:
     from fairq.steps.jobs.view import Queue
 
 
-def order_view(invocation: Invocation, found: Queue, limit: int | None) -> View:
-    """Return the idle jobs of *found* in the order of offers, with what decides it."""
+def order_view(invocation: Invocation, jobs: Queue, limit: int | None) -> View:
+    """Return the idle ones of *jobs* in the order of offers, with the data that decides it."""
     from fairq.steps.cycle.order import offer_order
 
-    chosen: dict[tuple[str, int], list[tuple[int, int]]] = {}
-    for job in found.ranges:
-        chosen.setdefault((job.schedd, job.cluster), []).append((job.first_proc, job.last_proc))
-    actor = invocation.actor(found.now)
+    selected: dict[tuple[str, int], list[tuple[int, int]]] = {}
+    for job in jobs.ranges:
+        selected.setdefault((job.schedd, job.cluster), []).append((job.first_proc, job.last_proc))
+    actor = invocation.actor(jobs.now)
     records = [
         record
         for job, record in offer_order(invocation.existing_state, invocation.settings, actor)
         if any(
             first <= job.last_proc and job.first_proc <= last
-            for first, last in chosen.get((job.schedd, job.cluster), ())
+            for first, last in selected.get((job.schedd, job.cluster), ())
         )
     ]
     has_groups = any(record["group_turn"] is not None for record in records)

@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 _FIELDS = ["Jobs", "Submitter", "PlaceInLine", "EarliestStart", "EstimatedStart", "LatestStart"]
 
 
-def starts_view(invocation: Invocation, found: Queue, output: Output, limit: int | None, *, procs: bool) -> View:
-    """Return the idle jobs of *found* with their start times; *procs*: one line per job."""
+def starts_view(invocation: Invocation, jobs: Queue, output: Output, limit: int | None, *, procs: bool) -> View:
+    """Return the idle ones of *jobs* with their start times; with *procs*, one line per job."""
     from fairq.steps.simulate.starts import starts
 
-    forecast = starts(invocation.existing_state, invocation.settings, found.now)
+    forecast = starts(invocation.existing_state, invocation.settings, jobs.now)
     each = procs or output.format != "table"
-    records = list(islice(_records(found, forecast, each=each), limit))
+    records = list(islice(_records(jobs, forecast, each=each), limit))
     columns = [
         Column("ID", "Jobs"),
         Column("SUBMITTER", "Submitter"),
-        *([Column("WAITS_FOR", "WaitsFor")] if any("WaitsFor" in one for one in records) else []),
+        *([Column("WAITS_FOR", "WaitsFor")] if any("WaitsFor" in record for record in records) else []),
         Column("PLACE", "PlaceInLine", level=1),
         Column("EARLIEST", "EarliestStart", moment, "right", level=4),
         Column("START" if each else "FROM", "EstimatedStart", moment, "right"),
@@ -42,26 +42,26 @@ def starts_view(invocation: Invocation, found: Queue, output: Output, limit: int
     return View(tables=[Table(columns, records, constrained=True, empty="no jobs are idle")], fields=_FIELDS)
 
 
-def _records(found: Queue, forecast: Forecast, *, each: bool) -> Iterator[dict[str, Any]]:
-    for job, ad in found.waiting():
+def _records(jobs: Queue, forecast: Forecast, *, each: bool) -> Iterator[dict[str, Any]]:
+    for job, ad in jobs.waiting():
         if not each:
             first, last = (_start(forecast, job, proc) for proc in (job.first_proc, job.last_proc))
             yield {**ad, **first, "LastStart": last.get("EstimatedStart"), "LatestStart": last.get("LatestStart")}
             continue
         for proc in range(job.first_proc, job.last_proc + 1):
-            one: Ad = replace(job, first_proc=proc, last_proc=proc).ad_of(found.shared[job.ad_id], proc)
+            own: Ad = replace(job, first_proc=proc, last_proc=proc).ad_of(jobs.shared[job.ad_id], proc)
             name = f"{job.cluster}.{proc}"
-            yield {**one, "Submitter": job.submitter, "Jobs": name, **_start(forecast, job, proc)}
+            yield {**own, "Submitter": job.submitter, "Jobs": name, **_start(forecast, job, proc)}
 
 
 def _start(forecast: Forecast, job: JobRange, proc: int) -> dict[str, Any]:
     start = forecast.start_of(job.schedd, job.cluster, proc)
     if start is None:
         return {}
-    found = {
+    attributes = {
         "PlaceInLine": start.place,
         "EstimatedStart": start.likely,
         "EarliestStart": start.earliest,
         "LatestStart": start.latest,
     }
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in attributes.items() if value is not None}

@@ -202,14 +202,14 @@ def _compare(invocation: Invocation, output: Output, size: float | None, alterat
 
 
 def _note_overruns(invocation: Invocation, overruns: Sequence[Mapping[str, Any]]) -> None:
-    for of in overruns:
-        is_order = of["name"] == "GROUP_SORT_EXPR"
-        invocation.note(overrun_sentence(of, "group" if is_order else "ad"))
+    for exceeded in overruns:
+        is_order = exceeded["name"] == "GROUP_SORT_EXPR"
+        invocation.note(overrun_sentence(exceeded, "group" if is_order else "ad"))
 
 
 def _title(report: QuotaReport) -> str:
-    of = "before the next cycle" if report.last is None else f"cycle {report.last.cycle}"
-    return f"Groups in a pool of {rounded(report.total)}, {of}"
+    when = "before the next cycle" if report.last is None else f"cycle {report.last.cycle}"
+    return f"Groups in a pool of {rounded(report.total)}, {when}"
 
 
 add_edits(app)

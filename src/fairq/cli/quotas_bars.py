@@ -28,18 +28,18 @@ def bar(part: float, whole: float, *, blocks: bool) -> str:
     If *whole* is 0, there is no percentage: the bar is empty, or ``+`` if something is used anyway.
     """
     ratio = part / whole if whole > 0 else math.inf if part > 0 else 0.0
-    more = "+" if ratio > 1 + 1e-9 else " "
+    mark = "+" if ratio > 1 + 1e-9 else " "
     drawn = _blocks(min(ratio, 1.0)) if blocks else _ascii(min(ratio, 1.0))
     number = f"{min(ratio, 99.99):.0%}" if whole > 0 else "-"
-    return f"{drawn}{more}{number:>4}"
+    return f"{drawn}{mark}{number:>4}"
 
 
 def _blocks(ratio: float) -> str:
     eighths = round(ratio * WIDTH * 8)
     if ratio > 0:
         eighths = max(1, eighths)  # show a small part as one eighth
-    full, rest = divmod(eighths, 8)
-    return (_FULL * full + (_EIGHTHS[rest] if rest else "")).ljust(WIDTH)
+    full, remainder = divmod(eighths, 8)
+    return (_FULL * full + (_EIGHTHS[remainder] if remainder else "")).ljust(WIDTH)
 
 
 def _ascii(ratio: float) -> str:

@@ -52,7 +52,7 @@ def tree_view(report: QuotaReport, constraint: str | None, title: str, *, blocks
     *blocks*: the terminal shows block characters.
     """
     groups = sorted(_chosen(report, constraint), key=_depth_first)
-    there = {group["group"].lower() for group in groups}
+    shown_names = {group["group"].lower() for group in groups}
 
     def share(group: Any) -> str:
         return bar(group["quota"], report.total, blocks=blocks)
@@ -71,7 +71,7 @@ def tree_view(report: QuotaReport, constraint: str | None, title: str, *, blocks
         return Column(heading, "Group", shown, side, colour, level, "keep" if heading in _BARS else "wrap")
 
     columns = [
-        column("Group", lambda group: _indented(group, there), "left"),
+        column("Group", lambda group: _indented(group, shown_names), "left"),
         column("Configured", _configured, level=5),
         column("Quota", lambda group: _short(group["quota"])),
         column("Own", lambda group: _short(group["own"]), level=6),
@@ -96,8 +96,8 @@ def _use_colour(record: Record) -> str:
 def comparison_view(comparison: Comparison, constraint: str | None, what_now: str, what_then: str) -> View:
     """Return two trees side by side; *what_now* and *what_then* name them in words."""
     groups = selected(comparison.groups, (), constraint)
-    there = {group["group"].lower() for group in groups}
-    columns = [Column("Group", "group", lambda name: _indented({"group": name}, there))]
+    shown_names = {group["group"].lower() for group in groups}
+    columns = [Column("Group", "group", lambda name: _indented({"group": name}, shown_names))]
     for heading, level in (("Configured", 3), ("Quota", 0), ("Own", 2), ("Allocated", 1)):
         columns += [
             Column(f"{heading} now", f"{heading.lower()}_now", _short, "right", level=level),
@@ -121,7 +121,8 @@ def comparison_view(comparison: Comparison, constraint: str | None, what_now: st
 def check_view(checked: Checked) -> View:
     """Return the problems, one per line, with their cures."""
     records = [
-        {"group": one.group, "oddity": one.kind, "problem": one.problem, "cure": one.cure} for one in checked.oddities
+        {"group": oddity.group, "oddity": oddity.kind, "problem": oddity.problem, "cure": oddity.cure}
+        for oddity in checked.oddities
     ]
     table = Table(columns=(), records=records, plain=_sentences)
     return View(tables=[table], fields=("group", "oddity", "problem", "cure"))
@@ -139,12 +140,12 @@ def _depth_first(group: Ad) -> tuple[bool, list[str]]:
     return name == ROOT, name.lower().split(".")
 
 
-def _indented(group: Mapping[str, Any], there: set[str]) -> str:
+def _indented(group: Mapping[str, Any], shown_names: set[str]) -> str:
     """Return the name for the tree: below its parent, if that is shown, without the parent's name."""
     name: str = group["group"]
     parts = name.split(".")
-    depth = sum(".".join(parts[:length]).lower() in there for length in range(1, len(parts)))
-    is_below = ".".join(parts[:-1]).lower() in there
+    depth = sum(".".join(parts[:length]).lower() in shown_names for length in range(1, len(parts)))
+    is_below = ".".join(parts[:-1]).lower() in shown_names
     return "  " * depth + (parts[-1] if is_below else name)
 
 

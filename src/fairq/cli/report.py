@@ -85,7 +85,7 @@ def report(
     if fairness and set(dimensions) & {"slot", "machine"}:
         raise UsageError(message="--fairness is told of submitters, not of slots; leave out --by slot and --by machine")
     path, settings, wanted = invocation.existing_state, invocation.settings, _wanted(user, group)
-    found = step(path, settings, dimensions, begin, end, top=top, wanted=wanted)
+    found = step(path, settings, dimensions, begin, end, top=top, is_wanted=wanted)
     for note in found.notes:
         invocation.note(note)
     if fairness:

@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 _NOTHING = "no use is recorded in this period; choose another with --since and --until"
 
 
-def report_view(found: Report) -> View:
+def report_view(report: Report) -> View:
     """Return the lines with all their figures."""
     return View(
-        text=_title(found),
-        tables=[_table(found, _columns(found))],
-        document=_document(found),
-        fields=[*found.by, *_figures(found, found.total)],
+        text=_title(report),
+        tables=[_table(report, _columns(report))],
+        document=_document(report),
+        fields=[*report.by, *_figures(report, report.total)],
     )
 
 
-def fairness_view(found: Report, blocked: Sequence[Blocked]) -> View:
-    """Return what was delivered of what everybody was entitled to, and who is below its share now."""
+def fairness_view(report: Report, blocked: Sequence[Blocked]) -> View:
+    """Return the delivered parts of all entitlements, and the submitters below their share now."""
     columns = [
         Column("BLOCKED", "wanting_seconds", duration, "right", level=1),
         Column("ENTITLED", "entitled_seconds", _hours),
@@ -37,7 +37,7 @@ def fairness_view(found: Report, blocked: Sequence[Blocked]) -> View:
         Column("MET", "met", _share, "right"),
         Column("LOST", "lost_seconds", _hours, level=2),
     ]
-    below = [
+    blocked_columns = [
         Column("BLOCKED NOW", "submitter"),
         Column("SHARE", "share", percent, "right", level=2),
         Column("ENTITLED", "entitled", two_places),
@@ -50,26 +50,29 @@ def fairness_view(found: Report, blocked: Sequence[Blocked]) -> View:
         Column("STOPPED BY", "stopped", level=3),
     ]
     return View(
-        text=_title(found),
-        tables=[_table(found, columns), Table(below, [asdict(one) for one in blocked], key="blocked")],
-        document=_document(found),
-        fields=[*found.by, *_figures(found, found.total)],
+        text=_title(report),
+        tables=[
+            _table(report, columns),
+            Table(blocked_columns, [asdict(submitter) for submitter in blocked], key="blocked"),
+        ],
+        document=_document(report),
+        fields=[*report.by, *_figures(report, report.total)],
     )
 
 
-def _title(found: Report) -> str | None:
-    return f"From {_when(found.since)} to {_when(found.until)}, local time" if found.lines else None
+def _title(report: Report) -> str | None:
+    return f"From {_when(report.since)} to {_when(report.until)}, local time" if report.lines else None
 
 
-def _document(found: Report) -> dict[str, Any]:
-    total = _figures(found, found.total)
-    return {"since_time": found.since, "until_time": found.until, "by": list(found.by), "total": total}
+def _document(report: Report) -> dict[str, Any]:
+    total = _figures(report, report.total)
+    return {"since_time": report.since, "until_time": report.until, "by": list(report.by), "total": total}
 
 
-def _table(found: Report, columns: Sequence[Column]) -> Table:
-    rows = [_row(found, line) for line in found.lines]
-    footer = {**_figures(found, found.total), found.by[0]: counted(len(rows), "line")}
-    keys = (Column(name.upper(), name, align="left") for name in found.by)
+def _table(report: Report, columns: Sequence[Column]) -> Table:
+    rows = [_row(report, line) for line in report.lines]
+    footer = {**_figures(report, report.total), report.by[0]: counted(len(rows), "line")}
+    keys = (Column(name.upper(), name, align="left") for name in report.by)
     return Table([*keys, *columns], rows, key="rows", footer=footer if rows else None, empty=_NOTHING)
 
 
@@ -77,24 +80,24 @@ def _when(time: int) -> str:
     return local(time).astimezone().isoformat(" ", "minutes")
 
 
-def _row(found: Report, line: Line) -> dict[str, Any]:
-    keys: dict[str, Any] = dict(zip(found.by, line.keys, strict=True))
+def _row(report: Report, line: Line) -> dict[str, Any]:
+    keys: dict[str, Any] = dict(zip(report.by, line.keys, strict=True))
     if line.start_time is not None:
         keys["start_time"] = line.start_time
-    named = {"dominant": found.dominant.get(line.keys[0])} if found.dominant else {}
-    return {**keys, **_figures(found, line), **named}
+    dominant = {"dominant": report.dominant.get(line.keys[0])} if report.dominant else {}
+    return {**keys, **_figures(report, line), **dominant}
 
 
-def _figures(found: Report, line: Line) -> dict[str, Any]:
+def _figures(report: Report, line: Line) -> dict[str, Any]:
     figures: dict[str, Any] = {
         "runs": line.runs,
         "slot_seconds": line.slot_seconds,
         "weighted_seconds": line.weighted_seconds,
     }
-    if not found.charged:
+    if not report.charged:
         return figures
     median, high = line.wait_quantiles()
-    share = line.charged_seconds / found.total.charged_seconds if found.total.charged_seconds else None
+    share = line.charged_seconds / report.total.charged_seconds if report.total.charged_seconds else None
     return {
         "jobs": line.jobs,
         "failed": line.failed,
@@ -124,8 +127,8 @@ def _share(value: float) -> str:
     return f"{100 * value:.1f}%"
 
 
-def _columns(found: Report) -> list[Column]:
-    if not found.charged:
+def _columns(report: Report) -> list[Column]:
+    if not report.charged:
         return [
             Column("RUNS", "runs"),
             Column("SLOT_HOURS", "slot_seconds", _hours),
@@ -134,7 +137,7 @@ def _columns(found: Report) -> list[Column]:
     edited = [
         Column(heading, name, _hours)
         for heading, name in (("EDITED", "edited_seconds"), ("IMPORTED", "imported_seconds"))
-        if getattr(found.total, name) or any(getattr(line, name) for line in found.lines)
+        if getattr(report.total, name) or any(getattr(line, name) for line in report.lines)
     ]
     return [
         Column("JOBS", "jobs"),
@@ -148,5 +151,5 @@ def _columns(found: Report) -> list[Column]:
         Column("WAIT", "wait_median", duration, "right", level=2),
         Column("WAIT95", "wait_95_percent", duration, "right", level=6),
         Column("CPU", "cpu_efficiency", _share, "right", level=3),
-        *([Column("DOMINANT", "dominant", align="left", level=1)] if found.dominant else []),
+        *([Column("DOMINANT", "dominant", align="left", level=1)] if report.dominant else []),
     ]

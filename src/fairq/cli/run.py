@@ -67,21 +67,21 @@ def run(
 
     invocation = context.obj
     line = _Progress(invocation)
-    told: set[str] = set()
+    reported: set[str] = set()
     pause: Pause | None = None
 
-    def report(held: Turn, now: Standing) -> None:
+    def report(turn: Turn, now: Standing) -> None:
         nonlocal pause
-        pause = held.pause
+        pause = turn.pause
         line.clear()
-        for note in held.notes:
+        for note in turn.notes:
             # A persistent problem, for example an unwritable log, is reported once.
-            if note not in told:
+            if note not in reported:
                 invocation.note(note)
-        told.clear()
-        told.update(held.notes)
+        reported.clear()
+        reported.update(turn.notes)
         if not invocation.quiet:
-            _write(held)
+            _write(turn)
         line.show(now)
 
     def alert(text: str) -> None:
@@ -104,10 +104,10 @@ def run(
         line.clear()
         if stop:
             stop_all(invocation.state_path, invocation.settings, invocation.actor(invocation.now()))
-        left = standing_of(invocation.state_path, invocation.settings).running
-        if left:
+        running = standing_of(invocation.state_path, invocation.settings).running
+        if running:
             what = "still ending" if stop else "still running"
-            invocation.note(f"{counted(left, 'job')} {what}; the next fairq run or fairq negotiate collects them")
+            invocation.note(f"{counted(running, 'job')} {what}; the next fairq run or fairq negotiate collects them")
         raise SystemExit(INTERRUPTED) from None
     line.clear()
     if standing.idle and pause is not None:
@@ -125,11 +125,11 @@ def _interrupt(_signal: int, _frame: Any) -> None:
     raise KeyboardInterrupt
 
 
-def _write(held: Turn) -> None:
+def _write(turn: Turn) -> None:
     from fairq.cli.output.renderer import write_text
 
-    lines = [_ended(launch, outcome) for launch, outcome in held.ended]
-    lines += [_started(launch) for launch in held.started]
+    lines = [_ended(launch, outcome) for launch, outcome in turn.ended]
+    lines += [_started(launch) for launch in turn.started]
     write_text("\n".join(lines))
     sys.stdout.flush()
 

@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from fairq.steps.launch.turn import Turn
 
 
-def runs_view(held: Turn) -> View:
+def runs_view(turn: Turn) -> View:
     """Show the runs that were recorded in a turn without a cycle."""
-    document = _document(held)
+    document = _document(turn)
     return View(tables=[_ended(document["ended"])], document=document)
 
 
-def with_runs(view: View, held: Turn) -> View:
+def with_runs(view: View, turn: Turn) -> View:
     """Add the recorded runs of a turn to the *view* of its cycle: non-empty tables, and always the members."""
-    document = _document(held)
-    main = view.main + (1 if held.ended else 0)
-    tables = [_ended(document["ended"])] if held.ended else []
+    document = _document(turn)
+    main = view.main + (1 if turn.ended else 0)
+    tables = [_ended(document["ended"])] if turn.ended else []
     tables += [*view.tables]
     matched = {match["job"] for match in (tables[main].records if tables else ())}
     others = [record for record in document["started"] if record["job"] not in matched]
@@ -33,10 +33,10 @@ def with_runs(view: View, held: Turn) -> View:
     return replace(view, tables=tables, main=main, document={**(view.document or {}), **document})
 
 
-def _document(held: Turn) -> Record:
+def _document(turn: Turn) -> Record:
     return {
-        "ended": [ended_record(launch, outcome) for launch, outcome in held.ended],
-        "started": [{"job": launch.job, "slot": launch.slot, "run": launch.name} for launch in held.started],
+        "ended": [ended_record(launch, outcome) for launch, outcome in turn.ended],
+        "started": [{"job": launch.job, "slot": launch.slot, "run": launch.name} for launch in turn.started],
     }
 
 

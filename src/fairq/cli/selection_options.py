@@ -50,10 +50,10 @@ def selection_given(
     constraint: str | None = None,
     mine: str | None = None,
 ) -> Selection:
-    """Return the jobs that *words* and the options of the command select, of those above; without any, all jobs.
+    """Return the jobs that *words* and the selection options of the command select; without any, all jobs.
 
-    *now* is the value of ``--now``, *constraint* that of ``--constraint`` where it is an option of the output, *mine*
-    the user whose jobs ``--mine`` selects.
+    *now* is the value of ``--now``, *constraint* that of ``--constraint`` if it is an output option, *mine* the user
+    whose jobs ``--mine`` selects.
 
     Raises UsageError for both all and single jobs; InvalidJobIdError, ExpressionError, InvalidTimeError.
     """
@@ -77,7 +77,7 @@ def selection_given(
 
 def selected(invocation: Invocation, words: Sequence[str] | None, now: int | None) -> Selection:
     """Return the jobs that *words* and the options of `SELECTION` select; raises UsageError if nothing is selected."""
-    found = selection_given(invocation, words, now)
-    if not (found.targets or found.is_narrowed or invocation.selecting["all"]):
+    selection = selection_given(invocation, words, now)
+    if not (selection.targets or selection.is_narrowed or invocation.selecting["all"]):
         raise UsageError(message="no jobs are selected; name jobs, clusters or owners, or give --constraint or --all")
-    return found
+    return selection

@@ -41,7 +41,7 @@ _FORECAST = 30.0
 """Seconds between two estimates of its start."""
 _NAP = 0.1
 _SOON = 3.0
-"""Seconds after which it is said that the end of the job is not recorded yet."""
+"""Seconds after which a note says that the end of the job is not recorded yet."""
 _PART = 1 << 16
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _VARIABLES = ("TERM", "COLORTERM")
@@ -138,8 +138,8 @@ def _own_shell() -> str:
 
 
 def _end(number: int, _: object) -> None:
-    for one in _ENDING:
-        signal.signal(one, signal.SIG_IGN)
+    for ending in _ENDING:
+        signal.signal(ending, signal.SIG_IGN)
     raise SystemExit(128 + number)
 
 
@@ -176,7 +176,7 @@ class _Session(Struct, dict=True):
             from fairq.errors.base import FairqError
             from fairq.steps.jobs.selection import selection_of
 
-            # A job that is gone is what is wanted, and the next cycle removes one without its terminal.
+            # The job may be gone already; if this fails, the next cycle removes it, because its terminal is closed.
             with suppress(FairqError):
                 editor, _ = job_editor(self.invocation, None, "fairq shell was ended", dry_run=False)
                 editor.remove(selection_of([self.job]), "fairq shell was ended")
@@ -185,10 +185,10 @@ class _Session(Struct, dict=True):
         """Return the master side of the job's terminal, once it runs."""
         from fairq.steps.launch.shell import take
 
-        next_look, next_forecast, told = time.monotonic() + _LOOK, 0.0, ""
+        next_look, next_forecast, last_note = time.monotonic() + _LOOK, 0.0, ""
         while True:
-            left = max(0.0, next_look - time.monotonic())
-            if select.select([self.listener], [], [], left)[0]:
+            timeout = max(0.0, next_look - time.monotonic())
+            if select.select([self.listener], [], [], timeout)[0]:
                 master = take(self.listener, _window_size())
                 if master is not None:
                     return master
@@ -196,9 +196,9 @@ class _Session(Struct, dict=True):
                 continue
             job = self._look()
             if job.status in (JobStatus.IDLE, JobStatus.WAITING) and time.monotonic() >= next_forecast:
-                if (place := self._place()) != told:
-                    self.invocation.note(place)
-                    told = place
+                if (note := self._place()) != last_note:
+                    self.invocation.note(note)
+                    last_note = note
                 next_forecast = time.monotonic() + _FORECAST
             next_look = time.monotonic() + _LOOK
 
@@ -236,12 +236,12 @@ class _Session(Struct, dict=True):
         """Return the exit code of the job, whose terminal is closed; raises ShellEndedError."""
         from fairq.steps.launch.shell import ending_of
 
-        began, is_told = time.monotonic(), False
+        begin, is_told = time.monotonic(), False
         while (job := self._find(collecting=True)) is not None:
             if job.status != JobStatus.RUNNING:
                 self.is_queued = True
                 raise ShellEndedError(job=self.job, reason=job.reason or "its slot was taken")
-            if time.monotonic() > began + _SOON and not is_told:
+            if time.monotonic() > begin + _SOON and not is_told:
                 self.invocation.note(f"waiting until the pool has recorded the end of job {self.job}")
                 is_told = True
             time.sleep(_NAP)

@@ -42,7 +42,7 @@ def _three(value: float) -> str:
 def _spread(name: str, label: str, shown: Callable[[float], str]) -> list[_Metric]:
     parts = (("mean", "mean"), ("median", "median"), ("p95", "95 %"), ("max", "max"))
     return [
-        _Metric(f"{name}_{part}", f"{label}, {words}", lambda of, part=part: of[name][part], shown)  # type: ignore[misc]
+        _Metric(f"{name}_{part}", f"{label}, {words}", lambda policy, part=part: policy[name][part], shown)  # type: ignore[misc]
         for part, words in parts
     ]
 
@@ -64,14 +64,14 @@ _METRICS = (
 )
 
 
-def simulation_view(document: Mapping[str, Any], most: int) -> View:
-    """Show the *document* of a simulation, with at most *most* users and groups."""
+def simulation_view(document: Mapping[str, Any], maximum: int) -> View:
+    """Show the *document* of a simulation, with at most *maximum* users and groups."""
     policies = document["policies"]
     tables = [_metrics(document, policies)]
-    for what, heading in (("user", "User"), ("group", "Group")):
-        records = document[f"{what}s_by_policy"]
-        if most and records:
-            tables.append(_names(records[:most], len(records), what, heading))
+    for kind, heading in (("user", "User"), ("group", "Group")):
+        records = document[f"{kind}s_by_policy"]
+        if maximum and records:
+            tables.append(_names(records[:maximum], len(records), kind, heading))
     tables.append(_windows(document))
     fields = ["metric", "label", *(policy["policy"] for policy in policies)]
     return View(tables=tables, document=document, fields=fields)
@@ -96,9 +96,12 @@ def _metrics(document: Mapping[str, Any], policies: Sequence[Mapping[str, Any]])
                 record[f"shown_{number}"] = _whole(change[name])
             records.append(record)
     columns = [Column("Figure", "label", None, "left")]
-    columns += [Column(policy["policy"], f"shown_{n}", str, "right", level=n) for n, policy in enumerate(policies)]
-    kept = [{name: value for name, value in record.items() if name != "of"} for record in records]
-    return Table(columns, kept, title=_title(document))
+    columns += [
+        Column(policy["policy"], f"shown_{number}", str, "right", level=number)
+        for number, policy in enumerate(policies)
+    ]
+    shown_records = [{name: value for name, value in record.items() if name != "of"} for record in records]
+    return Table(columns, shown_records, title=_title(document))
 
 
 _CHANGES = {"longer": "jobs that wait longer", "shorter": "jobs that wait shorter", "same": "jobs that wait the same"}
@@ -118,7 +121,7 @@ def _cell(metric: _Metric, value: float | None, base: float | None) -> str:
 
 _DAY = 86400
 _MORE = 100
-"""Level of columns that go before any policy does; the last policy goes first."""
+"""Level of columns that are left out before those of any policy; the last policy is left out first."""
 
 
 def _title(document: Mapping[str, Any]) -> str:
@@ -134,16 +137,16 @@ def _title(document: Mapping[str, Any]) -> str:
     return f"{words}, load {load:.2f}{overloaded}; a cycle each {shown_duration(document['every'])}"
 
 
-def _names(records: Sequence[Record], count: int, what: str, heading: str) -> Table:
-    policies = [of["policy"] for of in records[0]["policies"]]
+def _names(records: Sequence[Record], count: int, kind: str, heading: str) -> Table:
+    policies = [policy["policy"] for policy in records[0]["policies"]]
     rows = []
     for record in records:
-        row = {what: record[what], "jobs": record["jobs"], "work": record["work"]}
-        for number, of in enumerate(record["policies"]):
-            row[f"wait_{number}"] = of["mean_wait"]
-            row[f"part_{number}"] = of["delivered"] / of["entitled"] if of["entitled"] else None
+        row = {kind: record[kind], "jobs": record["jobs"], "work": record["work"]}
+        for number, policy in enumerate(record["policies"]):
+            row[f"wait_{number}"] = policy["mean_wait"]
+            row[f"part_{number}"] = policy["delivered"] / policy["entitled"] if policy["entitled"] else None
         rows.append(row)
-    columns = [Column(heading, what), Column("Jobs", "jobs", level=_MORE), Column("Work, h", "work", _whole)]
+    columns = [Column(heading, kind), Column("Jobs", "jobs", level=_MORE), Column("Work, h", "work", _whole)]
     for number, policy in enumerate(policies):
         columns.append(Column(f"Wait {policy}", f"wait_{number}", _seconds, "right", level=number))
         if any(row[f"part_{number}"] is not None for row in rows):
@@ -159,7 +162,7 @@ def _elapsed(zero: int, time: int) -> str:
 
 
 def _windows(document: Mapping[str, Any]) -> Table:
-    policies = [of["policy"] for of in document["policies"]]
+    policies = [policy["policy"] for policy in document["policies"]]
     last = document["last_submit_time"]
     rows: dict[int, dict[str, Any]] = {}
     for window in document["windows"]:

@@ -25,7 +25,7 @@ WATCH_DEFAULT = "5"
 """Seconds between two pictures of ``--watch``."""
 
 _LEAST_OF_OWN = 2
-"""Letters that an option without a dialect needs at least."""
+"""Minimum number of letters of an abbreviated option without a dialect."""
 
 
 class Spelling(Struct, frozen=True):
@@ -65,25 +65,29 @@ class Dialect(Struct, frozen=True, dict=True):
     @cached_property
     def words(self) -> dict[str, list[str]]:
         """The words with one dash of options with an effect, by the option that they stand for."""
-        found: dict[str, list[str]] = {}
-        for one in self.spellings:
-            if one.effect and not one.bare and not one.cure:
-                found.setdefault(one.option, []).append(f"-{one.name}")
-        return found
+        words: dict[str, list[str]] = {}
+        for spelling in self.spellings:
+            if spelling.effect and not spelling.bare and not spelling.cure:
+                words.setdefault(spelling.option, []).append(f"-{spelling.name}")
+        return words
 
     def find(self, word: str) -> Spelling | None:
         """Return the option for *word*, which has no dash and no text after a colon."""
         for spelling in self.spellings:
             if len(word) >= spelling.least and spelling.name.startswith(word):
                 return spelling
-        meant = [spelling for spelling in self.spellings if spelling.name.startswith(word)]
+        possible = [spelling for spelling in self.spellings if spelling.name.startswith(word)]
         # Options with an effect come before options that are only accepted, these before options that fairq lacks.
-        meant = [one for one in meant if one.effect and not one.cure] or [one for one in meant if not one.cure] or meant
-        return meant[0] if len(meant) == 1 else None
+        possible = (
+            [spelling for spelling in possible if spelling.effect and not spelling.cure]
+            or [spelling for spelling in possible if not spelling.cure]
+            or possible
+        )
+        return possible[0] if len(possible) == 1 else None
 
 
 class Values(Struct, frozen=True):
-    """The words that are the values of an option.
+    """The values of an option on the command line.
 
     They are *count* words; *joined* ones become a single one for the parser. In the form ``rest``, they are all words
     up to the next dash, at least one; in the form ``number``, one word that begins with a digit, or none.
@@ -112,84 +116,88 @@ class Reader:
         self._common = common
 
     def read(self, words: Sequence[str], arguments: int | None = None) -> list[str]:
-        """Return *words* as the parser takes them.
+        """Return *words* as the parser expects them.
 
         If the command has a certain number of *arguments*, the last of which is a value, this may begin with a dash.
 
         Raises UsageError for an unknown option, for one that only HTCondor's tool has, and for missing values.
         """
         result: list[str] = []
-        last: list[str] = []
-        waiting = list(reversed(words))
-        named = 0
-        while waiting:
-            word = waiting.pop()
+        value_last: list[str] = []
+        remaining = list(reversed(words))
+        argument_count = 0
+        while remaining:
+            word = remaining.pop()
             if word == "--":
-                return [*result, word, *reversed(waiting), *last]
+                return [*result, word, *reversed(remaining), *value_last]
             if word == "-" or not word.startswith("-"):
-                named += 1
+                argument_count += 1
                 result.append(word)
-            elif arguments is not None and named == arguments - 1 and word.partition("=")[0] not in self._options:
-                named += 1
-                last.append(word)
+            elif (
+                arguments is not None
+                and argument_count == arguments - 1
+                and word.partition("=")[0] not in self._options
+            ):
+                argument_count += 1
+                value_last.append(word)
             else:
-                self._read_option(word, waiting, result)
-        return [*result, "--", *last] if last else result
+                self._read_option(word, remaining, result)
+        return [*result, "--", *value_last] if value_last else result
 
-    def _read_option(self, word: str, waiting: list[str], result: list[str]) -> None:
-        text, equals, given = word.partition("=")
+    def _read_option(self, word: str, remaining: list[str], result: list[str]) -> None:
+        text, equals, value = word.partition("=")
         name, _, modifiers = text.partition(":")
         if (letters := self._letters(name)) is not None:
             if equals and not letters:
                 raise UsageError(message=self._unknown(word))
-            result += [word] if equals else [word, *self._taken(word, letters, waiting)]
+            result += [word] if equals else [word, *self._taken(word, letters, remaining)]
             return
         spelling = self._find(name)
         if spelling is None:
             raise UsageError(message=self._unknown(text if name.strip("-") else word))
         if spelling.cure:
             dashes = "--" if word.startswith("--") else "-"
-            # Whoever writes a part of the name may mean something else: an option of a program to submit.
+            # A part of the name may mean something else: an option of a program to submit.
             hint = "" if name.lstrip("-") == spelling.name else self._dialect.hint
             cure = "; ".join(filter(None, [spelling.cure, hint]))
             raise UsageError(message=f"{self._path} has no {dashes}{spelling.name}: {cure}")
-        option, before = spelling.option, [given] if equals else []
+        option, own_values = spelling.option, [value] if equals else []
         if not spelling.effect or spelling.bare:
-            before += self._taken(word, spelling.values - len(before), waiting)
+            own_values += self._taken(word, spelling.values - len(own_values), remaining)
             if spelling.effect:
-                result += self._arguments(word, before)
+                result += self._arguments(word, own_values)
             return
         if text != name and option != "--af":
             raise UsageError(message=self._unknown(text))
         values = self._options[option]
         if values.form == "rest":
-            rest = before or self._rest(word, option, waiting)
-            result.append(f"{option}={SEPARATOR.join([modifiers, *rest])}")
+            words = own_values or self._rest(word, option, remaining)
+            result.append(f"{option}={SEPARATOR.join([modifiers, *words])}")
         elif values.form == "number":
-            if not before:
-                before = [waiting.pop() if waiting and waiting[-1][:1].isdecimal() else WATCH_DEFAULT]
-            result.append(f"{option}={before[0]}")
+            if not own_values:
+                own_values = [remaining.pop() if remaining and remaining[-1][:1].isdecimal() else WATCH_DEFAULT]
+            result.append(f"{option}={own_values[0]}")
         elif not values.count:
-            result.append("=".join([option, *before]))
+            result.append("=".join([option, *own_values]))
         else:
-            taken = [*before, *self._taken(word, values.count - len(before), waiting)]
-            result += [f"{option}={SEPARATOR.join(taken)}"] if values.joined else [option, *taken]
+            all_values = [*own_values, *self._taken(word, values.count - len(own_values), remaining)]
+            result += [f"{option}={SEPARATOR.join(all_values)}"] if values.joined else [option, *all_values]
 
     def _letters(self, word: str) -> int | None:
-        """Return how many of the next words belong to *word*, one option of a letter or several: ``-n 5``, ``-qv``.
+        """Return how many of the next words belong to *word*, one or more one-letter options: ``-n 5``, ``-qv``.
 
-        None: it is no such word.
+        None if it is no such word.
         """
         if word.startswith("--"):
             return None
         if word not in self._options and (self._dialect.find(word[1:]) or f"-{word}" in self._options):
             return None
-        for at, letter in enumerate(word[1:], 2):
+        for position, letter in enumerate(word[1:], 2):
             values = self._options.get(f"-{letter}")
             if values is None:
                 return None
             if values.count:
-                return values.count if at == len(word) else 0
+                return values.count if position == len(word) else 0
         return 0
 
     def _find(self, word: str) -> Spelling | None:
@@ -197,35 +205,35 @@ class Reader:
         name = word[2:] if word.startswith("--") else word[1:]
         if word in self._options:
             return Spelling(name)
-        if (found := self._dialect.by_name.get(name)) is not None:
-            return found
+        if (spelling := self._dialect.by_name.get(name)) is not None:
+            return spelling
         if not word.startswith("--"):
             if f"--{name}" in self._options:
                 return Spelling(name)
-            if (found := self._dialect.find(name)) is not None:
-                return found
-            own = [one for one in self._names if one.startswith(name)]
-            if len(own) == 1 and len(name) >= _LEAST_OF_OWN:
-                return Spelling(own[0])
-        found = self._common.by_name.get(name)
-        return found if found is not None and (found.cure or found.option in self._options) else None
+            if (spelling := self._dialect.find(name)) is not None:
+                return spelling
+            matching = [name for name in self._names if name.startswith(name)]
+            if len(matching) == 1 and len(name) >= _LEAST_OF_OWN:
+                return Spelling(matching[0])
+        spelling = self._common.by_name.get(name)
+        return spelling if spelling is not None and (spelling.cure or spelling.option in self._options) else None
 
     def _unknown(self, word: str) -> str:
         if re.match(r"-\d", word):
             return f"no such option: {word}; give what begins with a dash after --, as '{self._path} -- {word}'"
         name = word.lstrip("-")
-        of_tool = {one.name for one in self._dialect.spellings if not one.cure}
-        begun = [one for one in self._names if name and one.startswith(name)]
-        near = nearest(name, [*of_tool, *self._names]) if len(name) > 1 else None
-        close = begun[0] if len(begun) == 1 else near
+        tool_names = {spelling.name for spelling in self._dialect.spellings if not spelling.cure}
+        beginning = [option for option in self._names if name and option.startswith(name)]
+        near = nearest(name, [*tool_names, *self._names]) if len(name) > 1 else None
+        close = beginning[0] if len(beginning) == 1 else near
         hint = self._dialect.hint if close is None else f"perhaps {'--' if close in self._names else '-'}{close}"
         return "; ".join(filter(None, [f"no such option: {word}", hint, f"try '{self._path} --help'"]))
 
-    def _taken(self, word: str, count: int, waiting: list[str]) -> list[str]:
-        if len(waiting) < count:
+    def _taken(self, word: str, count: int, remaining: list[str]) -> list[str]:
+        if len(remaining) < count:
             noun = "value" if count == 1 else "values"
             raise UsageError(message=f"{word} needs {count} {noun}; see {self._path} --help")
-        return [waiting.pop() for _ in range(count)]
+        return [remaining.pop() for _ in range(count)]
 
     def _arguments(self, word: str, values: list[str]) -> list[str]:
         """Return the *values* of the option *word* as arguments; raises UsageError for one that is an option."""
@@ -233,10 +241,10 @@ class Reader:
             raise UsageError(message=f"{word} needs {len(values)} value; see {self._path} --help")
         return values
 
-    def _rest(self, word: str, option: str, waiting: list[str]) -> list[str]:
-        taken = []
-        while waiting and not waiting[-1].startswith("-"):
-            taken.append(waiting.pop())
-        if not taken and option == "--af":
+    def _rest(self, word: str, option: str, remaining: list[str]) -> list[str]:
+        words = []
+        while remaining and not remaining[-1].startswith("-"):
+            words.append(remaining.pop())
+        if not words and option == "--af":
             raise UsageError(message=f"{word} needs an attribute; give one or more, such as {word} Name Priority")
-        return taken or self._taken(word, 1, [])
+        return words or self._taken(word, 1, [])

@@ -278,7 +278,7 @@ def list_(
 
 
 def _selected(state: Path, names: list[str], output: Output, time: int, *, available: bool = False) -> list[Ad]:
-    """Return the ads of the named slots (else of all) that match the constraint; only *available* ones if asked."""
+    """Return the ads of the named slots (else of all) that match the constraint; with *available*, only those."""
     from fairq.cli.output.constraint import matching
     from fairq.steps.pool.current_ads import look
     from fairq.steps.pool.machines import is_available

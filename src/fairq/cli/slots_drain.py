@@ -176,11 +176,11 @@ def chosen_slots(
     from fairq.steps.pool.current_ads import look
 
     ads = look(invocation.state_path, names or [], now)
-    found = ads if constraint is None else matching(ads, constraint)
-    return list(dict.fromkeys(str(ad["Name"]) for ad in found if ad.get("DynamicSlot") is not True))
+    matching_ads = ads if constraint is None else matching(ads, constraint)
+    return list(dict.fromkeys(str(ad["Name"]) for ad in matching_ads if ad.get("DynamicSlot") is not True))
 
 
-def _confirm(invocation: Invocation, what: str, chosen: list[str], names: list[str] | None, yes: bool) -> None:
+def _confirm(invocation: Invocation, verb: str, chosen: list[str], names: list[str] | None, yes: bool) -> None:
     """On a terminal, ask before a command changes many slots that are not named."""
     if names is None and len(chosen) > MOST_UNASKED and asks(yes):
-        confirm(invocation, f"{what} {counted(len(chosen), 'slot')}?")
+        confirm(invocation, f"{verb} {counted(len(chosen), 'slot')}?")

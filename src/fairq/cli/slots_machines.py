@@ -17,8 +17,8 @@ def wanted_view(invocation: Invocation, ads: Iterable[Ad], limit: int | None, no
     from fairq.steps.why.answer import wanted
 
     selected = {str(ad.get("Name")) for ad in ads if ad.get("Offline") is True}
-    found = wanted(invocation.existing_state, invocation.settings, now) if selected else []
-    records = [record for record in found if record["slot"] in selected][:limit]
+    needed = wanted(invocation.existing_state, invocation.settings, now) if selected else []
+    records = [record for record in needed if record["slot"] in selected][:limit]
     columns = [Column("Slot", "slot"), Column("Machine", "machine", level=1), Column("Jobs", "jobs")]
     empty = "no idle job would start on a machine that is off"
     return View(tables=[Table(columns=columns, records=records, empty=empty)], fields=("slot", "machine", "jobs"))

@@ -83,7 +83,7 @@ def add_reserve(app: App) -> None:
         chosen = chosen_slots(invocation, names, constraint, every, actor.time)
         if count is not None:
             if names:
-                chosen = [name for one in names for name in _of(invocation.state_path, one)]
+                chosen = [name for one in names for name in _slot_names(invocation.state_path, one)]
             chosen = step.free_names(invocation.state_path, count, begin, end, chosen, actor.time)
         if not chosen:
             raise UsageError(message="no slot is selected; name slots, or give --count, --constraint or --all")
@@ -131,7 +131,8 @@ def add_reservations(app: App) -> None:
         emit(View(tables=[Table(columns, records, empty="no reservations")], fields=fields), output)
 
 
-def _of(path: Any, name: str) -> list[str]:
+def _slot_names(path: Any, name: str) -> list[str]:
+    """Return the names of the slots of a slot or machine *name*."""
     from fairq.steps.pool.current_ads import look
 
     return [str(ad["Name"]) for ad in look(path, [name], 0)]

@@ -51,9 +51,9 @@ def sync(
     invocation, output = context.obj, context.obj.output
     actor = invocation.actor(invocation.now(now), reason)
     done = synchronise(invocation.state_path, invocation.settings, engine, actor, partition=partition, dry_run=dry_run)
-    found = asdict(done)
-    lines = [f"slot {name}: {_SAID[what]}" for what, names in found.items() for name in names]
-    document = {"action": "synchronised", "engine": engine, **found, "stored": not dry_run}
+    changes = asdict(done)
+    lines = [f"slot {name}: {_SAID[kind]}" for kind, names in changes.items() for name in names]
+    document = {"action": "synchronised", "engine": engine, **changes, "stored": not dry_run}
     emit(View(document=document, text="\n".join(lines)), output)
     if not lines:
         invocation.note(f"no changes: the slots are the nodes of {engine}")

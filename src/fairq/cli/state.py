@@ -301,7 +301,7 @@ def _value(value: Any) -> str:
 
 
 def _few_values(value: Any) -> str:
-    """Return the first members of a whole record; a narrow terminal has no room for all."""
+    """Return the first members of a record, for a narrow terminal."""
     if not isinstance(value, dict) or len(value) <= _FEW:
         return _value(value)
     return f"{_value(dict(list(value.items())[:_FEW]))} and {len(value) - _FEW} more"

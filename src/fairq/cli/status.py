@@ -84,47 +84,47 @@ def _view(found: Standing, limit: int | None) -> View:
     return View(text=text, tables=[table], document=_document(found))
 
 
-def _slots(found: Standing) -> str:
-    words = counted(found.slots, "slot")
-    if found.drained:
-        words += f", {found.drained} draining"
-    words += f"; weight {two_places(found.weight_in_use)}"
-    if found.weight is None:
+def _slots(pool: Standing) -> str:
+    words = counted(pool.slots, "slot")
+    if pool.drained:
+        words += f", {pool.drained} draining"
+    words += f"; weight {two_places(pool.weight_in_use)}"
+    if pool.weight is None:
         return f"{words} in use"
-    share = f" ({percent(found.weight_in_use / found.weight)})" if found.weight else ""
-    return f"{words} of {two_places(found.weight)} in use{share}"
+    share = f" ({percent(pool.weight_in_use / pool.weight)})" if pool.weight else ""
+    return f"{words} of {two_places(pool.weight)} in use{share}"
 
 
-def _cycle(found: Standing) -> str:
-    if found.cycle is None:
+def _cycle(pool: Standing) -> str:
+    if pool.cycle is None:
         return "none; 'fairq negotiate' holds one"
-    one = found.cycle
-    age = found.now - one.time
+    cycle = pool.cycle
+    age = pool.now - cycle.time
     when = f"{shown_duration(age)} ago" if age >= 0 else "in the future"
-    words = f"{one.number}, {when} ({moment(one.time)}): {counted(one.matches, 'match', 'matches')}"
-    return words + (f", {one.preempted} by preemption" if one.preempted else "")
+    words = f"{cycle.number}, {when} ({moment(cycle.time)}): {counted(cycle.matches, 'match', 'matches')}"
+    return words + (f", {cycle.preempted} by preemption" if cycle.preempted else "")
 
 
-def _document(found: Standing) -> dict[str, Any]:
-    cycle = found.cycle
+def _document(pool: Standing) -> dict[str, Any]:
+    cycle = pool.cycle
     return {
-        "state": found.state,
-        "time": found.now,
-        "slots": found.slots,
-        "draining": found.drained,
-        "claims": found.claims,
-        "weight": found.weight,
-        "weight_in_use": found.weight_in_use,
-        "idle": found.count("idle"),
-        "running": found.count("running"),
-        "held": found.count("held"),
-        "processes": found.running_here,
-        "paused": None if found.pause is None else pause_document(found.pause),
+        "state": pool.state,
+        "time": pool.now,
+        "slots": pool.slots,
+        "draining": pool.drained,
+        "claims": pool.claims,
+        "weight": pool.weight,
+        "weight_in_use": pool.weight_in_use,
+        "idle": pool.count("idle"),
+        "running": pool.count("running"),
+        "held": pool.count("held"),
+        "processes": pool.running_here,
+        "paused": None if pool.pause is None else pause_document(pool.pause),
         "cycle": cycle and cycle.number,
         "cycle_time": cycle and cycle.time,
         "cycle_matches": cycle and cycle.matches,
         "cycle_preempted": cycle and cycle.preempted,
-        "rejected": dict(found.rejected),
+        "rejected": dict(pool.rejected),
     }
 
 

@@ -1,4 +1,4 @@
-"""stdout and stderr as fairq needs them: unusual names do not break them, and unwritable output is an error."""
+"""stdout and stderr: characters that they cannot encode are escaped, and unwritable output is an error."""
 
 from __future__ import annotations
 
@@ -57,27 +57,29 @@ def close() -> None:
         try:
             stream.flush()
         except (OSError, OutputError):
-            _lead_nowhere(stream)
+            _redirect_to_null(stream)
 
 
 def drop_output() -> None:
     """Drop the unwritten output: its reader may never read it, and the user wants to stop."""
-    _lead_nowhere(sys.stdout)
+    _redirect_to_null(sys.stdout)
 
 
-def _lead_nowhere(stream: Any) -> None:
+def _redirect_to_null(stream: Any) -> None:
+    """Redirect *stream* to the null device."""
     with contextlib.suppress(OSError):  # not a file: replaced by a test
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _occupy(descriptor: int) -> None:
+    """Open the null device at *descriptor* if it is closed."""
     try:
         os.fstat(descriptor)
     except OSError:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        if nowhere != descriptor:
-            os.dup2(nowhere, descriptor)
-            os.close(nowhere)
+        null_device = os.open(os.devnull, os.O_WRONLY)
+        if null_device != descriptor:
+            os.dup2(null_device, descriptor)
+            os.close(null_device)
 
 
 def _reopened(descriptor: int) -> io.TextIOWrapper:

@@ -1,4 +1,4 @@
-"""Who submits jobs here, and how they get into the queue."""
+"""The submitter of this command's jobs, and their way into the queue."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def submitter_here(actor: Actor) -> JobContext:
-    """Return who submits jobs, and where, at the actor's time."""
+    """Return the submitter of jobs here: user, directory and machine, at the actor's time."""
     from fairq.common.hardware import architecture, operating_system
     from fairq.steps.jobs.submit import Context as JobContext
 

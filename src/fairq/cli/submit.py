@@ -319,17 +319,17 @@ def _note(invocation: Invocation, submitted: Submitted) -> None:
 
 
 def _typed(command: str | None, words: Sequence[str]) -> str | None:
-    """Return the option among *words* that gives a submit *command*, or has its name; None for None."""
+    """Return the option among *words* that sets a submit *command*, or else its name; None for None."""
     if command is None:
         return None
     names = ["attribute"] if command.startswith("MY.") else [command, _OPTIONS.get(command, command)]
     options = [f"--{name.replace('_', '-')}" for name in names]
-    return next((one for one in options for word in words if word.partition("=")[0] == one), options[-1])
+    return next((option for option in options for word in words if word.partition("=")[0] == option), options[-1])
 
 
 def _file_and_macros(words: list[str]) -> tuple[str | None, dict[str, str]]:
     """Return the description and the macros among *words*; raises UsageError if there are other words."""
-    macros = {found[1]: found[2] for word in words if (found := _MACRO.fullmatch(word))}
+    macros = {macro[1]: macro[2] for word in words if (macro := _MACRO.fullmatch(word))}
     files = [word for word in words if not _MACRO.fullmatch(word)]
     if len(files) > 1:
         import shlex
@@ -373,21 +373,21 @@ def _description(
 
 
 def _view(submitted: Submitted, output: Output, dry_run: bool, terse: bool) -> View:
-    made = len(submitted.submission)
-    jobs = f"{submitted.cluster}.0 - {submitted.cluster}.{made - 1}"
+    count = len(submitted.submission)
+    jobs = f"{submitted.cluster}.0 - {submitted.cluster}.{count - 1}"
     if dry_run and output.format != "table":
         return View(tables=[Table(columns=[Column("Job", "ProcId")], records=submitted.ads())])
     if dry_run and not terse:
         first = next(submitted.ads())
         records = [{"Name": name, "Value": value} for name, value in sorted(first.items())]
         columns = [Column("Attribute", "Name"), Column("Value", "Value", align="left")]
-        text = f"{made} job(s) would be submitted to cluster {submitted.cluster}. Ad of the first job:"
+        text = f"{count} job(s) would be submitted to cluster {submitted.cluster}. Ad of the first job:"
         return View(tables=[Table(columns=columns, records=records)], text=text)
     document = {
         "cluster_id": submitted.cluster,
-        "jobs": made,
+        "jobs": count,
         "first_proc": 0,
-        "last_proc": made - 1,
+        "last_proc": count - 1,
         "submitters": sorted({job.submitter for job in submitted.ranges}),
     }
-    return View(document=document, text=jobs if terse else f"{made} job(s) submitted to cluster {submitted.cluster}.")
+    return View(document=document, text=jobs if terse else f"{count} job(s) submitted to cluster {submitted.cluster}.")

@@ -28,7 +28,7 @@ def submit_dag(
     dry_run: bool,
     defaults: dict[str, str],
 ) -> View:
-    """Queue the nodes of the DAG in *file* as a batch of this *name*, and return what to show.
+    """Queue the nodes of the DAG in *file* as a batch with this *name*; return the view.
 
     *defaults* are commands for descriptions that do not give them.
     """
@@ -47,27 +47,33 @@ def submit_dag(
     first = next_cluster(path)
     timeout = settings["submit.command_timeout"]
     nodes = list(made_nodes(dag, first, context, name or Path(file).name, time_macros(actor.time), timeout, defaults))
-    whole = check_nodes(nodes, settings)
+    all_nodes = check_nodes(nodes, settings)
     door = None if dry_run else invocation.by_program(actor, now)
     if dry_run or not nodes:
-        done = SubmittedDag(range(first, first + len(nodes)), sum(len(node.made) for node in nodes))
+        queued = SubmittedDag(range(first, first + len(nodes)), sum(len(node.made) for node in nodes))
     elif door is None:
-        done = queue_dag(path, settings, nodes, first, context.owner, actor, host=host_name())
+        queued = queue_dag(path, settings, nodes, first, context.owner, actor, host=host_name())
     else:
         from fairq.host.client.changes import submit_dag as ask
 
-        done = ask(door, nodes, first)
-    inert = [*dag.without_effect, *whole.without_effect]
-    if inert:
-        invocation.note(f"without effect here: {', '.join(inert)}")
-    for warning in dict.fromkeys([*whole.warnings, *done.warnings]):
+        queued = ask(door, nodes, first)
+    without_effect = [*dag.without_effect, *all_nodes.without_effect]
+    if without_effect:
+        invocation.note(f"without effect here: {', '.join(without_effect)}")
+    for warning in dict.fromkeys([*all_nodes.warnings, *queued.warnings]):
         invocation.note(f"WARNING: {warning.removeprefix('WARNING: ')}")
     if not nodes:
         return View(document={"nodes": 0, "jobs": 0}, text="All nodes are done; nothing was submitted.")
-    last = done.clusters[-1]
-    document = {"nodes": len(nodes), "jobs": done.jobs, "first_cluster_id": done.clusters[0], "last_cluster_id": last}
+    last = queued.clusters[-1]
+    document = {
+        "nodes": len(nodes),
+        "jobs": queued.jobs,
+        "first_cluster_id": queued.clusters[0],
+        "last_cluster_id": last,
+    }
     would = "would be " if dry_run else ""
     text = (
-        f"{done.jobs} job(s) of {counted(len(nodes), 'node')} {would}submitted to clusters {done.clusters[0]}-{last}."
+        f"{queued.jobs} job(s) of {counted(len(nodes), 'node')} {would}submitted"
+        f" to clusters {queued.clusters[0]}-{last}."
     )
     return View(document=document, text=text)

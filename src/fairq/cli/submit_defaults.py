@@ -1,4 +1,4 @@
-"""What ``[submit]`` of the settings fills in where a submission says nothing."""
+"""Defaults of a submission, from the table ``[submit]`` of the settings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COMMANDS = {
     "time": "allowed_execute_duration",
     "group": "accounting_group",
 }
-"""The submit commands behind the settings whose values are theirs."""
+"""The submit commands by setting, where the values are the same."""
 
 
 class SubmitDefaults(Struct):
@@ -32,14 +32,14 @@ class SubmitDefaults(Struct):
     variables: tuple[str, ...]
 
     def missing(self, given: Iterable[str]) -> list[str]:
-        """Return the commands that count beside those *given*."""
+        """Return the commands that apply in addition to those *given*."""
         from fairq.formats.submitfile.commands import said_by
 
-        said = set(map(str.lower, given))
-        return [name for name in self.commands if said.isdisjoint(said_by(name))]
+        given_commands = set(map(str.lower, given))
+        return [name for name in self.commands if given_commands.isdisjoint(said_by(name))]
 
     def as_commands(self) -> dict[str, str]:
-        """Return all of it as submit commands, for a description."""
+        """Return the commands and variables as submit commands, for a description."""
         environment = {"environment": environment_of(self.variables)} if self.variables else {}
         return {**self.commands, **environment}
 
@@ -52,17 +52,17 @@ class SubmitDefaults(Struct):
 
 
 def submit_defaults(settings: Settings) -> SubmitDefaults:
-    """Return what the settings fill in for a submission of this user."""
+    """Return the submit commands and variables that the settings define for this user."""
     names = {command: f"submit.{key}" for key, command in _COMMANDS.items()}
     commands = {command: str(value) for command, name in names.items() if (value := settings[name]) is not None}
-    if settings["submit.group"] is None and (found := _group(settings)) is not None:
-        names["accounting_group"], commands["accounting_group"] = found
+    if settings["submit.group"] is None and (group := _group(settings)) is not None:
+        names["accounting_group"], commands["accounting_group"] = group
     if settings["submit.getenv"]:
         names["getenv"], commands["getenv"] = "submit.getenv", "true"
     if settings["submit.mail"] != "none":
-        wanted = mail_commands(settings["submit.mail"])
-        commands |= wanted
-        names |= dict.fromkeys(wanted, "submit.mail")
+        of_mail = mail_commands(settings["submit.mail"])
+        commands |= of_mail
+        names |= dict.fromkeys(of_mail, "submit.mail")
     return SubmitDefaults(commands, {**names, "environment": "submit.env"}, settings["submit.env"])
 
 
@@ -70,6 +70,8 @@ def _group(settings: Settings) -> tuple[str, str] | None:
     """Return the setting and the accounting group for the first Unix group that the user is in."""
     from fairq.common.people import user_of
 
-    listed = settings.submit_groups
-    own = user_of(os.getuid()).groups if listed else ()
-    return next(((f"submit.groups.{name}", group) for name, group in listed.items() if name in own), None)
+    by_unix_group = settings.submit_groups
+    unix_groups = user_of(os.getuid()).groups if by_unix_group else ()
+    return next(
+        ((f"submit.groups.{name}", group) for name, group in by_unix_group.items() if name in unix_groups), None
+    )

@@ -46,19 +46,19 @@ def program_of(
         raise UsageError(message="no program follows --; give -- PROGRAM ARGS...")
     program = words[0]
     if "/" not in program:
-        found = shutil.which(program)
-        if found is None:
+        path = shutil.which(program)
+        if path is None:
             raise InvalidSubmitValueError(
                 where="the command line",
                 command="program",
                 value=program,
                 expected="it is not on PATH; give its path, such as ./" + program,
             )
-        program = str(Path(found).absolute())
+        program = str(Path(path).absolute())
     literals = {"environment": environment_of(variables)} if variables else {}
     if macros_of_script:
-        plain = literals.pop("environment", '""')[:-1].replace("$", "$(DOLLAR)")
-        given["environment"] = f'{plain} {" ".join(macros_of_script)}"'
+        variables_text = literals.pop("environment", '""')[:-1].replace("$", "$(DOLLAR)")
+        given["environment"] = f'{variables_text} {" ".join(macros_of_script)}"'
     return Program([program, *words[1:]], given, count, macros, items=items, literals=literals, verbatim=verbatim)
 
 
@@ -110,9 +110,9 @@ def environment_of(variables: Sequence[str]) -> str:
         if not _VARIABLE.fullmatch(name):
             raise UsageError(message=f"--env {text}: give NAME, or NAME=VALUE")
         if not equals:
-            here = os.environ.get(name)
-            if here is None:
+            current = os.environ.get(name)
+            if current is None:
                 raise UsageError(message=f"--env {name}: there is no such variable here; give {name}=VALUE")
-            value = here
+            value = current
         words.append(f"{name}={value}")
     return quoted(words)

@@ -22,14 +22,14 @@ _FLAGS = frozenset(
 def script_as_options(words: list[str], separator: str) -> list[str]:
     """Return *words* with the first script among them, and all words after it, as a program with options.
 
-    Options of the command line follow those of the script and so win.
+    Options of the command line come after those of the script, so that they win.
     """
-    place = _place(words)
-    if place is None:
+    index = _script_index(words)
+    if index is None:
         return words
     from fairq.formats.batch_script import interpreter, is_script, read_script
 
-    name = words[place]
+    name = words[index]
     try:
         content = read_bytes(name)
     except (OSError, ValueError) as error:
@@ -39,44 +39,44 @@ def script_as_options(words: list[str], separator: str) -> list[str]:
     if not is_script(content):
         raise UsageError(message=f"{shown} is no script; its first line must name an interpreter, as #!/bin/sh")
     script = read_script(content, shown)
-    path = _kept(content) if name == STANDARD_INPUT else Path(name).absolute()
-    arguments = words[place + 1 :]
+    path = _stored_script(content) if name == STANDARD_INPUT else Path(name).absolute()
+    arguments = words[index + 1 :]
     program = [*interpreter(content), str(path), *(arguments[1:] if arguments[:1] == ["--"] else arguments)]
-    own = [word for word in words[:place] if word != "--script"]
-    further = [word for item in script.variables.items() for word in ("--variable", "=".join(item))]
-    noted = [word for option in script.without_effect for word in ("--noted", option)]
-    return [*script.words, *further, *noted, *own, "--program=" + separator.join(program)]
+    own_options = [word for word in words[:index] if word != "--script"]
+    variable_options = [word for item in script.variables.items() for word in ("--variable", "=".join(item))]
+    noted_options = [word for option in script.without_effect for word in ("--noted", option)]
+    return [*script.words, *variable_options, *noted_options, *own_options, "--program=" + separator.join(program)]
 
 
-def _place(words: list[str]) -> int | None:
-    """Return where in *words* a script is; None if there is none."""
+def _script_index(words: list[str]) -> int | None:
+    """Return the index of a script in *words*; None if there is none."""
     from fairq.formats.batch_script import is_script
 
-    before = words[: words.index("--")] if "--" in words else words
-    for place, word in enumerate(before):
-        former = before[place - 1] if place else ""
-        if former.startswith("-") and former != "-" and "=" not in former and former not in _FLAGS:
+    options = words[: words.index("--")] if "--" in words else words
+    for index, word in enumerate(options):
+        previous = options[index - 1] if index else ""
+        if previous.startswith("-") and previous != "-" and "=" not in previous and previous not in _FLAGS:
             continue
-        if word == STANDARD_INPUT and "--script" in before:
-            return place
+        if word == STANDARD_INPUT and "--script" in options:
+            return index
         if not word.startswith("-") and _begins_as_script(word, is_script):
-            return place
+            return index
     return None
 
 
-def _begins_as_script(word: str, test: Any) -> bool:
-    """Return whether an ordinary file begins as a script; a pipe can be read only once, and is a description."""
+def _begins_as_script(word: str, is_script: Any) -> bool:
+    """Return whether an ordinary file begins as a script; a pipe, which can be read only once, is a description."""
     if not Path(word).is_file():
         return False
     try:
         with Path(word).open("rb") as file:
-            return bool(test(file.read(2)))
+            return bool(is_script(file.read(2)))
     except (OSError, ValueError):
         return False
 
 
-def _kept(content: bytes) -> Path:
-    """Keep a script from standard input for its jobs, under a name of its content, and return its path."""
+def _stored_script(content: bytes) -> Path:
+    """Store a script from standard input for its jobs, under a name made from its content; return its path."""
     import platformdirs
 
     folder = Path(platformdirs.user_data_dir("fairq")) / "scripts"

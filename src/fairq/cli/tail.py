@@ -58,16 +58,16 @@ def tail(
     outputs = [_Output(invocation.existing_state, cluster, proc, error) for cluster, proc in chosen]
     writer = _Writer(with_names=len(outputs) > 1)
     with ExitStack() as opened:
-        for one in outputs:
+        for job_output in outputs:
             try:
-                one.open(opened)
-                writer.write(one.job, one.last_lines(lines))
+                job_output.open(opened)
+                writer.write(job_output.job, job_output.last_lines(lines))
             except (NoRunError, NoOutputError) as problem:
                 if len(outputs) == 1 or (isinstance(problem, NoOutputError) and follow):
                     raise
                 invocation.note(str(problem))
         while follow and outputs:
-            outputs = [one for one in outputs if not _is_over(one, opened, writer)]
+            outputs = [job_output for job_output in outputs if not _is_over(job_output, opened, writer)]
             if outputs:
                 time.sleep(_NAP)
 
@@ -88,17 +88,17 @@ def _chosen(words: Sequence[str]) -> list[tuple[int, int]]:
     return list(chosen)
 
 
-def _is_over(one: _Output, opened: ExitStack, writer: _Writer) -> bool:
-    """Write what is new; return whether the job's run has ended."""
-    if one.file is None:
+def _is_over(job_output: _Output, opened: ExitStack, writer: _Writer) -> bool:
+    """Write the new output of a job; return whether its run has ended."""
+    if job_output.file is None:
         with suppress(NoRunError):
-            one.open(opened)
-        if one.file is None:
+            job_output.open(opened)
+        if job_output.file is None:
             return False
-    # Read before the last look at the output: output written before the end is shown.
-    is_over = one.has_ended()
-    while part := one.read():
-        writer.write(one.job, part)
+    # Check this before the last read, so that all output written before the end is shown.
+    is_over = job_output.has_ended()
+    while part := job_output.read():
+        writer.write(job_output.job, part)
     return is_over
 
 
@@ -119,8 +119,8 @@ class _Output(Struct, dict=True):
         """Open the file; raises NoRunError, NoOutputError."""
         from fairq.steps.launch.output import open_output, output_of
 
-        place = output_of(self.state, self.cluster, self.proc, error=self.error)
-        descriptor = open_output(place, self.job, "error output" if self.error else "output")
+        path = output_of(self.state, self.cluster, self.proc, error=self.error)
+        descriptor = open_output(path, self.job, "error output" if self.error else "output")
         self.file = opened.enter_context(os.fdopen(descriptor, "rb"))
 
     def last_lines(self, count: int) -> bytes:
@@ -161,10 +161,10 @@ class _Writer:
 
 
 def _last_lines(content: bytes, count: int) -> bytes:
-    kept = content.split(b"\n")
+    lines = content.split(b"\n")
     # The text after the last line end is a line only if it is not empty.
-    number = count + (1 if kept[-1] == b"" else 0)
-    return b"\n".join(kept[-number:]) if count else b""
+    number = count + (1 if lines[-1] == b"" else 0)
+    return b"\n".join(lines[-number:]) if count else b""
 
 
 def write(content: bytes) -> None:

@@ -1,4 +1,4 @@
-"""A terminal that is as it was before, however a command ends that has changed it."""
+"""Restore a terminal that a command has changed, however the command ends."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ def guarded_terminal(sequences: str = "") -> Iterator[None]:
     """
     keyboard = sys.stdin.fileno()
     former = termios.tcgetattr(keyboard)
-    hear, say = os.pipe()
+    read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
-        _guard(hear, keyboard, former, sequences.encode())
-    os.close(hear)
+        _guard(read_end, keyboard, former, sequences.encode())
+    os.close(read_end)
     try:
         yield
     finally:
         with suppress(termios.error):
             termios.tcsetattr(keyboard, termios.TCSADRAIN, former)
         with suppress(OSError):
-            os.write(say, b".")
-        os.close(say)
+            os.write(write_end, b".")
+        os.close(write_end)
         os.waitpid(child, 0)
 
 
-def _guard(hear: int, keyboard: int, former: Any, sequences: bytes) -> None:
-    """Wait in a child until the parent says that it has ended; else restore the terminal. It keeps no other files."""
+def _guard(read_end: int, keyboard: int, former: Any, sequences: bytes) -> None:
+    """Wait in a child for a byte from the parent; without one, restore the terminal. It keeps no other files open."""
     with suppress(BaseException):
         for number in _IGNORED:
             signal.signal(number, signal.SIG_IGN)
-        os.closerange(3, hear)
-        os.closerange(hear + 1, 1 << 20)
+        os.closerange(3, read_end)
+        os.closerange(read_end + 1, 1 << 20)
         changed = former
-        while changed == former and not select.select([hear], [], [], _LOOK)[0]:
+        while changed == former and not select.select([read_end], [], [], _LOOK)[0]:
             changed = termios.tcgetattr(keyboard)
-        if not os.read(hear, 1):
+        if not os.read(read_end, 1):
             # A shell that has its own modes already keeps them.
             if termios.tcgetattr(keyboard) == changed:
                 termios.tcsetattr(keyboard, termios.TCSADRAIN, former)

@@ -171,7 +171,7 @@ _OF_TOOLS = (
     Spelling("addr", 2, cure=_POOL),
     Spelling("debug", cure=_DEBUG),
 )
-"""What condor_rm and its like have in common."""
+"""The common options of condor_rm, condor_hold and similar tools."""
 
 JOBS = Dialect(
     "condor_rm, condor_hold, condor_release",
@@ -199,7 +199,7 @@ _OF_SBATCH = {
     "mail-type": "use --mail",
     "wrap": "give -- /bin/sh -c COMMAND",
 }
-"""Options of Slurm's sbatch, and what to use for each."""
+"""Options of Slurm's sbatch, and the option to use instead."""
 
 SUBMIT = Dialect(
     "condor_submit",

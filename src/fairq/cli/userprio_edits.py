@@ -62,12 +62,12 @@ class Edits(Struct, frozen=True):
     @property
     def given(self) -> list[str]:
         """The requested kinds of edits, in the order in which they are made."""
-        asked = {name for name, values in (*self.pairs.items(), *self.names.items()) if values}
+        kinds = {name for name, values in (*self.pairs.items(), *self.names.items()) if values}
         if self.reset_all:
-            asked.add("resetall")
+            kinds.add("resetall")
         if self.prune is not None:
-            asked.add("prune")
-        return [name for name in _ORDER if name in asked]
+            kinds.add("prune")
+        return [name for name in _ORDER if name in kinds]
 
     def check_without_edit(self, *, dry_run: bool, reason: str | None) -> None:
         """Refuse options that require an edit; raises UsageError."""
@@ -91,18 +91,18 @@ class Edits(Struct, frozen=True):
 
     def questions(self) -> list[str]:
         """The questions to ask before these edits are made."""
-        asked = [f"delete the record of {name}" for name in self.names["delete"]]
-        asked += ["reset the accumulated usage of all users"] * self.reset_all
-        return asked
+        questions = [f"delete the record of {name}" for name in self.names["delete"]]
+        questions += ["reset the accumulated usage of all users"] * self.reset_all
+        return questions
 
 
 def pairs(**options: list[str] | None) -> dict[str, Sequence[tuple[str, str]]]:
     """Return the names and values of the edit *options*, as the parser returns them."""
-    found: dict[str, Sequence[tuple[str, str]]] = {}
+    by_option: dict[str, Sequence[tuple[str, str]]] = {}
     for option, words in options.items():
-        split = [word.partition(SEPARATOR) for word in words or ()]
-        found[option] = [(name, value) for name, _, value in split]
-    return found
+        parts = [word.partition(SEPARATOR) for word in words or ()]
+        by_option[option] = [(name, value) for name, _, value in parts]
+    return by_option
 
 
 def run_edits(
@@ -123,8 +123,8 @@ def run_edits(
     if not dry_run and asks(yes):
         _ask(invocation, edits, actor)
     door = None if dry_run else invocation.by_program(actor, now)
-    edited = _requested(door, edits, actor) if door else _made(invocation, edits, actor, dry_run=dry_run)
-    changes = [{"name": one.subject, "before": one.before, "after": one.after} for one in edited.changes]
+    edited = _request(door, edits, actor) if door else _make(invocation, edits, actor, dry_run=dry_run)
+    changes = [{"name": change.subject, "before": change.before, "after": change.after} for change in edited.changes]
     document = {"message": edited.message, "stored": not dry_run, "changes": changes}
     emit(View(document=document, text=edited.message), output)
     for note in edited.notes:
@@ -135,10 +135,10 @@ def run_edits(
 
 def _ask(invocation: Invocation, edits: Edits, actor: Actor) -> None:
     """Ask the required questions about *edits*, after a dry run; without a yes, the command ends."""
-    tried = _made(invocation, edits, actor, dry_run=True)
+    tried = _make(invocation, edits, actor, dry_run=True)
     questions = edits.questions()
     if edits.prune is not None and tried.changes:
-        questions.append(f"delete {counted(sum(one.after is None for one in tried.changes), 'record')}")
+        questions.append(f"delete {counted(sum(change.after is None for change in tried.changes), 'record')}")
     for name, meant in tried.strangers.items():
         questions.append(f"new record {name}" + (f", not {meant}" if meant else ""))
     for question in questions:
@@ -149,7 +149,7 @@ def _new_record(name: str, meant: str | None) -> str:
     return f"new record {name}" + (f"; did you mean {meant}?" if meant else "")
 
 
-def _made(invocation: Invocation, edits: Edits, actor: Actor, *, dry_run: bool) -> Edited:
+def _make(invocation: Invocation, edits: Edits, actor: Actor, *, dry_run: bool) -> Edited:
     from fairq.steps.userprio.edit import Edited, Editor
 
     editor = Editor(invocation.state_path, invocation.settings, actor, dry_run=dry_run)
@@ -161,7 +161,7 @@ def _made(invocation: Invocation, edits: Edits, actor: Actor, *, dry_run: bool) 
     return total
 
 
-def _requested(door: Door, edits: Edits, actor: Actor) -> Edited:
+def _request(door: Door, edits: Edits, actor: Actor) -> Edited:
     """Send all edits to the program of the pool."""
     from fairq.host.client.changes import RecordedEdits
 
@@ -191,16 +191,16 @@ def _of_name(editor: Editor | RecordedEdits, kind: str, name: str, *, force: boo
     return editor.reset_usage(name) if kind == "resetusage" else editor.cancel(name, _WHAT[kind])
 
 
-def _set(editor: Editor | RecordedEdits, chosen: str, name: str, text: str, lease: str | None, now: int) -> Edited:
-    if chosen in _LEASABLE:
-        value = (_number if chosen == "setfactor" else _whole)(text, f"the {_WHAT[chosen]}")
+def _set(editor: Editor | RecordedEdits, kind: str, name: str, text: str, lease: str | None, now: int) -> Edited:
+    if kind in _LEASABLE:
+        value = (_number if kind == "setfactor" else _whole)(text, f"the {_WHAT[kind]}")
         seconds = None if lease is None else parse_duration(lease, "--duration")
-        return editor.set_bound(name, _WHAT[chosen], value, seconds)
-    if chosen == "setprio":
+        return editor.set_bound(name, _WHAT[kind], value, seconds)
+    if kind == "setprio":
         return editor.set_priority(name, _number(text, "the priority"))
-    if chosen == "setaccum":
+    if kind == "setaccum":
         return editor.set_usage(name, _usage(text))
-    if chosen == "setbegin":
+    if kind == "setbegin":
         return editor.set_begin(name, parse_time(text, "the begin usage time", now))
     return editor.set_last(name, parse_time(text, "the last usage time", now))
 
@@ -211,15 +211,15 @@ def _usage(text: str) -> float:
     return _number(text, "the accumulated usage") if seconds is None else seconds
 
 
-def _number(text: str, what: str) -> float:
+def _number(text: str, name: str) -> float:
     if not _NUMBER.fullmatch(text):
-        raise InvalidNumberError(what=what, value=text, expected="give a number")
+        raise InvalidNumberError(what=name, value=text, expected="give a number")
     if not isfinite(float(text)):
-        raise InvalidNumberError(what=what, value=text, expected="give one below 1e308")
+        raise InvalidNumberError(what=name, value=text, expected="give one below 1e308")
     return float(text)
 
 
-def _whole(text: str, what: str) -> float:
+def _whole(text: str, name: str) -> float:
     if not _INTEGER.fullmatch(text) or abs(int(text)) > _LARGEST:
-        raise InvalidNumberError(what=what, value=text, expected=f"give a whole number up to {_LARGEST}")
+        raise InvalidNumberError(what=name, value=text, expected=f"give a whole number up to {_LARGEST}")
     return int(text)

@@ -94,8 +94,8 @@ def _notes(plan: Plan) -> list[str]:
             notes.append(f"the simulation gives {entry.name} {percent(entry.share_simulated)}, not its new share")
     if all(entry.is_target for entry in plan.entries) and len(plan.entries) > 1 and not plan.complete:
         notes.append("nobody else has jobs or recent usage: the targets divide everything in this ratio")
-    of = "the pool" if plan.group == "<none>" else f"group {plan.group}"
-    notes.append(f"shares are of {of}, {rounded(plan.pie)} slots, if all in the table have enough jobs")
+    scope = "the pool" if plan.group == "<none>" else f"group {plan.group}"
+    notes.append(f"shares are of {scope}, {rounded(plan.pie)} slots, if all in the table have enough jobs")
     half = shown_duration(round(plan.half_life / 2))
     notes.append(f"shares follow slowly: half of the way takes about {half}, plus the run time of the jobs")
     if not plan.applied:

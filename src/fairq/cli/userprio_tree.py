@@ -16,15 +16,17 @@ if TYPE_CHECKING:
     from fairq.steps.userprio.tree import Share
 
 
-def tree_view(found: Standing, shares: Sequence[Share], names: Sequence[str]) -> View:
-    """Return the tree; of *names*, if any are given, and what is below them."""
+def tree_view(pool: Standing, shares: Sequence[Share], names: Sequence[str]) -> View:
+    """Return the tree; with *names*, only these and the lines below them."""
     from fairq.steps.userprio.rows import named
 
     if names:
         is_named = named(names)
-        groups = tuple(f"{one.name}." for one in shares if one.is_group and is_named(one.name))
-        shares = [one for one in shares if is_named(one.name) or f"{one.group or ''}.{one.name}".startswith(groups)]
-    labels = {one.name: "  " * one.depth + _label(one) for one in shares}
+        groups = tuple(f"{share.name}." for share in shares if share.is_group and is_named(share.name))
+        shares = [
+            share for share in shares if is_named(share.name) or f"{share.group or ''}.{share.name}".startswith(groups)
+        ]
+    labels = {share.name: "  " * share.depth + _label(share) for share in shares}
     columns = [
         Column("Name", "name", labels.__getitem__, "left", narrow="cut"),
         Column("Entitled", "entitled", known),
@@ -35,15 +37,15 @@ def tree_view(found: Standing, shares: Sequence[Share], names: Sequence[str]) ->
         Column("Factor", "priority_factor", known, level=3),
         Column("Usage (h)", "usage", lambda usage: known(None if usage is None else usage / 3600), level=4),
     ]
-    when = "there was no cycle yet" if found.cycle is None else f"last cycle {shown_time(found.cycle.time)}"
-    records = [asdict(one) for one in shares]
+    when = "there was no cycle yet" if pool.cycle is None else f"last cycle {shown_time(pool.cycle.time)}"
+    records = [asdict(share) for share in shares]
     return View(tables=[Table(columns, records, title=when, empty="nobody has jobs or slots")])
 
 
 def _label(share: Share) -> str:
-    """Return a name without the groups above it, which stand above it."""
-    above = f"{share.group}." if share.group else ""
-    return share.name.removeprefix(above)
+    """Return a name without the prefix of the groups above it in the tree."""
+    prefix = f"{share.group}." if share.group else ""
+    return share.name.removeprefix(prefix)
 
 
 def _signed(value: float | None) -> str:
@@ -51,7 +53,7 @@ def _signed(value: float | None) -> str:
 
 
 def _colour(record: Record) -> str:
-    """Return the colour of what is in use beside the entitlement."""
+    """Return the colour of the use compared with the entitlement."""
     entitled: Any = record["entitled"]
     if entitled is None:
         return ""

@@ -82,11 +82,11 @@ def leases(ads: Sequence[Ad], now: int) -> list[str]:
     """Return a line for every lease of the *ads* that is active at *now*; condor_userprio's table shows no leases."""
     lines = []
     for ad in ads:
-        for name, what in (("PriorityFactor", "priority factor"), ("Ceiling", "ceiling"), ("Floor", "floor")):
+        for name, noun in (("PriorityFactor", "priority factor"), ("Ceiling", "ceiling"), ("Floor", "floor")):
             until = ad.get(f"{name}LeaseExpiration")
             if until is not None and until > now:
                 former = ad[f"{name}PreLeaseValue"]
-                lines.append(f"{ad['Name']}: {what} {ad[name]:g} until {shown_time(until)}, then {former:g} again")
+                lines.append(f"{ad['Name']}: {noun} {ad[name]:g} until {shown_time(until)}, then {former:g} again")
     return lines
 
 
@@ -135,17 +135,17 @@ def long_view(ads: Sequence[Ad]) -> View:
 
 def table_view(ads: Sequence[Ad], options: ViewOptions, *, header: bool, plain: bool, classic: bool) -> View:
     """Return the table; *plain*: condor_userprio's text even on a terminal; *classic*: the table of 6.8 to 7.4."""
-    found = listing(ads, options)
-    if not found.records:
+    table = listing(ads, options)
+    if not table.records:
         return View()
     if classic:
         from fairq.cli.userprio_classic import as_listing, lay_out_classic
 
         view = _classic_view(options.columns)
-        lines = list(lay_out_classic(found, view))
-        found = as_listing(found, view)
-        return _with_text(found, lines, header, () if plain else _terminal_columns(found))
-    return _with_text(found, list(lay_out(found)), header, () if plain else _terminal_columns(found))
+        lines = list(lay_out_classic(table, view))
+        table = as_listing(table, view)
+        return _with_text(table, lines, header, () if plain else _terminal_columns(table))
+    return _with_text(table, list(lay_out(table)), header, () if plain else _terminal_columns(table))
 
 
 def _classic_view(columns: frozenset[str]) -> str:
@@ -154,7 +154,7 @@ def _classic_view(columns: frozenset[str]) -> str:
     return "usage" if columns >= USAGE else "default"
 
 
-def _with_text(found: Listing, lines: list[str], header: bool, columns: Sequence[Column]) -> View:
+def _with_text(listing: Listing, lines: list[str], header: bool, columns: Sequence[Column]) -> View:
     if not header:
         lines = lines[_HEADING_LINES:]
     text = "".join(f"{line}\n" for line in lines)
@@ -163,25 +163,25 @@ def _with_text(found: Listing, lines: list[str], header: bool, columns: Sequence
     table = Table(
         columns=columns,
         # The terminal's cells are made from the row when drawn; a pipe does not use them.
-        records=[{"Row": row} for row in found.rows],
-        title=update_line(found),
-        footer={"Row": found},
+        records=[{"Row": row} for row in listing.rows],
+        title=update_line(listing),
+        footer={"Row": listing},
         plain=lambda _: text,
         constrained=True,
     )
     return View(tables=[table])
 
 
-def _terminal_columns(found: Listing) -> list[Column]:
+def _terminal_columns(listing: Listing) -> list[Column]:
     def column(name: str, heading: str, level: int = 0) -> Column:
-        colour = (lambda record: _use_colour(record["Row"], found)) if name == "in_use" else None
-        shown = Form(lambda row: _cell(name, row, found), lambda row: without_year(_cell(name, row, found)))
+        colour = (lambda record: _use_colour(record["Row"], listing)) if name == "in_use" else None
+        shown = Form(lambda row: _cell(name, row, listing), lambda row: without_year(_cell(name, row, listing)))
         return Column(heading, "Row", shown if name in _TIMES else shown.full, _side(name), colour, level)
 
-    return [column("name", "Name"), *(column(name, *title_and_level(name)) for name in found.columns)]
+    return [column("name", "Name"), *(column(name, *title_and_level(name)) for name in listing.columns)]
 
 
-def _use_colour(row: Row, found: Listing) -> str:
+def _use_colour(row: Row, listing: Listing) -> str:
     """Return the colour of use compared with the share in the last cycle; for a group, with its quota.
 
     A share is a fraction of all slots in use. In a hierarchical listing it is a fraction of a group's slots; then only
@@ -192,7 +192,7 @@ def _use_colour(row: Row, found: Listing) -> str:
         return share_colour(row.in_use, row.effective_quota, wants_more=wants_more) if row.effective_quota else ""
     if not row.share:
         return ""
-    entitled = max(row.limit or 0.0, 0.0 if found.hierarchical else row.share * found.weight_in_use)
+    entitled = max(row.limit or 0.0, 0.0 if listing.hierarchical else row.share * listing.weight_in_use)
     return share_colour(row.in_use, entitled, wants_more=True, slack=SLOT)
 
 
@@ -200,11 +200,11 @@ def _side(name: str) -> Literal["left", "right"]:
     return "left" if name in ("name", "surplus", "dominant") else "right"
 
 
-def _cell(name: str, row: Row | Listing, found: Listing) -> str:
+def _cell(name: str, row: Row | Listing, listing: Listing) -> str:
     """Return the text of one cell; of the summary, if *row* is the whole listing."""
     if name == "name":
-        return f"Number of users: {found.users}" if isinstance(row, Listing) else name_of(row, found)
-    return summary_text(name, found) if isinstance(row, Listing) else cell_text(name, row, found)
+        return f"Number of users: {listing.users}" if isinstance(row, Listing) else name_of(row, listing)
+    return summary_text(name, listing) if isinstance(row, Listing) else cell_text(name, row, listing)
 
 
 def resources_view(resources: Sequence[Ad], now: int, *, long: bool) -> View:
@@ -248,5 +248,5 @@ def _resource_line(name: str, start: str, match: str) -> str:
 
 
 def _match_time(seconds: int) -> str:
-    minutes, rest = divmod(max(0, seconds), 60)
-    return f"{minutes // 1440:3d}+{minutes // 60 % 24:02d}:{minutes % 60:02d}:{rest:02d}"
+    minutes, second = divmod(max(0, seconds), 60)
+    return f"{minutes // 1440:3d}+{minutes // 60 % 24:02d}:{minutes % 60:02d}:{second:02d}"

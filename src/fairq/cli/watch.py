@@ -26,7 +26,7 @@ _HOME, _REST_OF_LINE, _REST = "\x1b[H", "\x1b[K", "\x1b[J"
 
 
 class _Frame(io.StringIO):
-    """Captures what a command prints; the command takes it for the terminal."""
+    """Captures the output of a command, which sees a terminal."""
 
     encoding = "utf-8"
 
@@ -71,11 +71,11 @@ def _printed(show: Callable[[], None]) -> list[str]:
 
 
 def _drawn(lines: list[str], head: str) -> str:
-    """Return the screen: the head with the time, then *lines*, without those before the last one that find no room."""
+    """Return the screen: the head with the time, then *lines*, without those before the last one that do not fit."""
     size = shutil.get_terminal_size()
-    left = size.lines - 2
-    if len(lines) > left:
-        lines = [*lines[: left - 2], f"... {counted(len(lines) - left + 1, 'more line')}", lines[-1]]
+    available = size.lines - 2
+    if len(lines) > available:
+        lines = [*lines[: available - 2], f"... {counted(len(lines) - available + 1, 'more line')}", lines[-1]]
     shown = [f"{time.strftime('%H:%M:%S')}  {head}"[: size.columns], "", *lines]
     return _HOME + "\n".join(line + _REST_OF_LINE for line in shown).replace("\n", "\r\n") + _REST
 
@@ -117,11 +117,11 @@ class _Screen:
         termios.tcsetattr(self._keyboard, termios.TCSADRAIN, self._former)
 
     def _write(self, text: str) -> None:
-        # Not by the stream: a signal may have come while it is written to.
+        # Bypass the stream: a signal may have interrupted a write to it.
         os.write(self._stream.fileno(), text.encode(self._stream.encoding, "backslashreplace"))
 
     def _give_way(self, number: int, _: object) -> None:
-        """Let the signal *number* do what it does without a handler; after a stop, take the terminal again."""
+        """Restore the terminal and handle the signal *number* by default; after a stop, take the terminal again."""
         self._give_back()
         signal.signal(number, signal.SIG_DFL)
         signal.raise_signal(number)

@@ -13,21 +13,21 @@ if TYPE_CHECKING:
     from fairq.steps.simulate.whatif import WhatIf
 
 
-def submitters_table(found: WhatIf, *, title: str, key: str | None = "changes", cycle: bool = True) -> Table:
+def submitters_table(comparison: WhatIf, *, title: str, key: str | None = "changes", cycle: bool = True) -> Table:
     """Return the result of each submitter now and after the change; without *cycle*, in the long run only."""
     columns = [Column("Submitter", "submitter")]
-    if any(record["factor_now"] != record["factor_then"] for record in found.submitters):
+    if any(record["factor_now"] != record["factor_then"] for record in comparison.submitters):
         columns += _pair("Factor", "factor", short, level=1)
-    if cycle and found.now.decision is not None:
+    if cycle and comparison.now.decision is not None:
         columns += [*_pair("Limit", "limit", two_places, level=3), *_pair("Matched", "matched", short, level=2)]
     columns += _pair("Long Run", "long_run", two_places)
-    return Table(columns, found.submitters, title=title, key=key)
+    return Table(columns, comparison.submitters, title=title, key=key)
 
 
-def groups_table(found: WhatIf) -> Table:
+def groups_table(comparison: WhatIf) -> Table:
     """Return the allocation of each group now and after the change."""
     columns = [Column("Group", "group"), *_pair("Allocated", "allocated", two_places)]
-    return Table(columns, found.groups, title="Groups", key="groups")
+    return Table(columns, comparison.groups, title="Groups", key="groups")
 
 
 def _pair(heading: str, member: str, shown: Any, level: int = 0) -> list[Column]:
@@ -37,31 +37,31 @@ def _pair(heading: str, member: str, shown: Any, level: int = 0) -> list[Column]
     ]
 
 
-def summary(found: WhatIf) -> Sequence[str]:
+def summary(comparison: WhatIf) -> Sequence[str]:
     """Return who gains and who loses, in plain sentences, for the next cycle and for the long run."""
     lines = []
-    parts = [("matched", "The next cycle")] if found.now.decision is not None else []
+    parts = [("matched", "The next cycle")] if comparison.now.decision is not None else []
     for member, when in [*parts, ("long_run", "In the long run")]:
-        changes = found.changed(member)
+        changes = comparison.changed(member)
         gains = [f"{name} +{rounded(by)}" for name, by in changes if by > 0]
         losses = [f"{name} {rounded(by)}" for name, by in reversed(changes) if by < 0]
         if not changes:
-            lines.append(f"{when}: no changes{_why_none(found, member)}")
+            lines.append(f"{when}: no changes{_why_none(comparison, member)}")
         else:
-            told = [f"more for {_few(gains)}" if gains else "", f"less for {_few(losses)}" if losses else ""]
-            lines.append(f"{when}: {'; '.join(filter(None, told))} (slot weight)")
+            sentences = [f"more for {_few(gains)}" if gains else "", f"less for {_few(losses)}" if losses else ""]
+            lines.append(f"{when}: {'; '.join(filter(None, sentences))} (slot weight)")
     return lines
 
 
-def _few(texts: Sequence[str], most: int = 5) -> str:
-    more = len(texts) - most
-    return ", ".join(texts[:most]) + (f" and {more} more" if more > 0 else "")
+def _few(texts: Sequence[str], maximum: int = 5) -> str:
+    others = len(texts) - maximum
+    return ", ".join(texts[:maximum]) + (f" and {others} more" if others > 0 else "")
 
 
-def _why_none(found: WhatIf, member: str) -> str:
+def _why_none(comparison: WhatIf, member: str) -> str:
     if member == "long_run":
-        return "" if found.contended else ": there are enough slots for all jobs, and factors decide nothing"
-    decision = found.then.decision
+        return "" if comparison.contended else ": there are enough slots for all jobs, and factors decide nothing"
+    decision = comparison.then.decision
     if decision is not None and not decision.matches:
         return ": it makes no matches"
     return ""

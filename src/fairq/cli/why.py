@@ -110,7 +110,7 @@ def _details(document: dict[str, Any]) -> list[str]:
     """Return the parts of the answer that need no table."""
     lines = []
     if "cluster" in document:
-        counts = ", ".join(f"{count} {what}" for what, count in document["cluster"].items())
+        counts = ", ".join(f"{count} {status}" for status, count in document["cluster"].items())
         lines.append(f"The cluster has {counts} in the next cycle.")
     if document.get("skipped_for") and document["reason"] != "skipped with its cluster":
         lines.append(f"It was skipped: the identical job {document['skipped_for']} was rejected before it.")
@@ -143,7 +143,11 @@ def _details(document: dict[str, Any]) -> list[str]:
             f"Its dominant resource is {document['dominant']}: it weighs as much as {weight} cores of the pool."
         )
     lines += map(overrun_sentence, document.get("overruns", ()))
-    lines += [f"Job {of['example']}: {of['would_help']}" for of in document.get("reasons", ()) if of["too_large"]]
+    lines += [
+        f"Job {reason['example']}: {reason['would_help']}"
+        for reason in document.get("reasons", ())
+        if reason["too_large"]
+    ]
     if "compare" in document:
         lines.append(comparison_sentence(document["compare"]))
     if document["kind"] == "pair" and document["place"] is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fairq.cli.manual.walk import Documented, global_options
-from fairq.cli.manual.words import CompletedCommand, places
+from fairq.cli.manual.words import CompletedCommand, completed_commands
 
 _HEAD = """\
 # bash completion for fairq; written by python -m fairq.cli.manual, do not edit
@@ -83,22 +83,22 @@ complete -F _fairq fairq
 
 def bash_script(commands: list[Documented]) -> str:
     """Return the script that bash-completion loads as ``fairq``."""
-    return _HEAD + "".join(map(_case, places(commands, global_options()))) + _TAIL
+    return _HEAD + "".join(map(_case, completed_commands(commands, global_options()))) + _TAIL
 
 
-def _case(place: CompletedCommand) -> str:
-    lines = [f'        "{place.name}")']
-    if place.children:
-        lines.append(f'            children="{" ".join(name for name, _ in place.children)}"')
-    names = [name for option in place.options for name in option.spellings]
+def _case(command: CompletedCommand) -> str:
+    lines = [f'        "{command.name}")']
+    if command.children:
+        lines.append(f'            children="{" ".join(name for name, _ in command.children)}"')
+    names = [name for option in command.options for name in option.spellings]
     lines.append(f'            options="{" ".join(names)}"')
     values = [
-        f"{name}={place.kind(option) or 'none'}"
-        for option in place.options
+        f"{name}={command.kind(option) or 'none'}"
+        for option in command.options
         if option.metavar
         for name in option.spellings
     ]
     lines.append(f'            values="{" ".join(values)}"')
-    if place.arguments:
-        lines.append(f"            arguments=({' '.join(place.arguments)})")
+    if command.arguments:
+        lines.append(f"            arguments=({' '.join(command.arguments)})")
     return "\n".join([*lines, "            ;;", ""])

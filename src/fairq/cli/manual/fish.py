@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fairq.cli.manual.walk import Documented, Parameter, global_options
-from fairq.cli.manual.words import CompletedCommand, places
+from fairq.cli.manual.words import CompletedCommand, completed_commands
 
 _HEAD = r"""# fish completion for fairq; written by python -m fairq.cli.manual, do not edit
 
@@ -75,31 +75,31 @@ complete -c fairq -f
 def fish_script(commands: list[Documented]) -> str:
     """Return the script that fish loads for ``fairq``."""
     shared = global_options()
-    known = {option.spellings for option in shared}
-    all_places = places(commands, shared)
-    lines = [_valued(all_places), *(_option("", option, "file") for option in shared)]
-    for place in all_places:
-        lines += _children(place)
-        if not place.words:
+    shared_spellings = {option.spellings for option in shared}
+    completed = completed_commands(commands, shared)
+    lines = [_valued(completed), *(_option("", option, "file") for option in shared)]
+    for command in completed:
+        lines += _children(command)
+        if not command.words:
             continue
         lines += [
-            _option(_condition("__fairq_at", *place.words), option, place.kind(option))
-            for option in place.options
-            if option.spellings not in known
+            _option(_condition("__fairq_at", *command.words), option, command.kind(option))
+            for option in command.options
+            if option.spellings not in shared_spellings
         ]
-        for number, argument in enumerate(place.arguments):
+        for number, argument in enumerate(command.arguments):
             times = f"{number}+" if argument.endswith("...") else str(number)
             value = _value(argument.removesuffix("...").removeprefix("none"))
             if value:
-                lines.append(f"complete -c fairq {_condition('__fairq_nth', times, *place.words)} {value}")
+                lines.append(f"complete -c fairq {_condition('__fairq_nth', times, *command.words)} {value}")
     return _HEAD + "\n".join(line.replace("  ", " ") for line in lines) + "\n"
 
 
-def _valued(all_places: list[CompletedCommand]) -> str:
-    """Return the list of the options with a value, for every place where they are accepted."""
+def _valued(completed: list[CompletedCommand]) -> str:
+    """Return the list of the options that always have a value, wherever they are accepted."""
     valued: dict[str, bool] = {}
-    for place in all_places:
-        for option in place.options:
+    for command in completed:
+        for option in command.options:
             for name in option.spellings:
                 valued[name] = valued.get(name, True) and bool(option.metavar)
     return f"set -g __fairq_valued {' '.join(sorted(name for name, always in valued.items() if always))}"
@@ -109,9 +109,9 @@ def _condition(*words: str) -> str:
     return "-n " + _quoted(" ".join(words))
 
 
-def _children(place: CompletedCommand) -> Iterator[str]:
-    for name, meaning in place.children:
-        yield f"complete -c fairq {_condition('__fairq_nth', '0', *place.words)} -a {name} -d {_quoted(meaning)}"
+def _children(command: CompletedCommand) -> Iterator[str]:
+    for name, meaning in command.children:
+        yield f"complete -c fairq {_condition('__fairq_nth', '0', *command.words)} -a {name} -d {_quoted(meaning)}"
 
 
 def _option(condition: str, option: Parameter, kind: str) -> str:
@@ -126,17 +126,17 @@ def _option(condition: str, option: Parameter, kind: str) -> str:
     return " ".join([*words, f"-d {_quoted(option.help)}"])
 
 
-def _value(of_kind: str, required: bool = False) -> str:
-    if of_kind == "file":
+def _value(kind: str, required: bool = False) -> str:
+    if kind == "file":
         return "-rF" if required else "-F"
     needed = "-x" if required else ""
-    if not of_kind:
+    if not kind:
         return needed
-    if of_kind.startswith(",:"):
-        return f"{needed} -a '(__fairq_list {of_kind[2:].replace(',', ' ')})'".strip()
-    values = of_kind[1:].replace(",", " ") if of_kind.startswith(":") else f"(__fairq_names {of_kind})"
+    if kind.startswith(",:"):
+        return f"{needed} -a '(__fairq_list {kind[2:].replace(',', ' ')})'".strip()
+    values = kind[1:].replace(",", " ") if kind.startswith(":") else f"(__fairq_names {kind})"
     # What fairq lists has an order of its own: jobs by number, the newest change first.
-    order = "" if of_kind.startswith(":") else "-k"
+    order = "" if kind.startswith(":") else "-k"
     return " ".join(filter(None, [needed, order, f"-a '{values}'"]))
 
 

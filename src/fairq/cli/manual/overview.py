@@ -138,8 +138,8 @@ QUANTITIES = (
 
 def overview_page(commands: list[Documented]) -> str:
     """Return fairq(1)."""
-    names = [(f"\\fBfairq\\-{text(one.name)}\\fR(1)", [one.summary]) for one in commands]
-    others = [f"\\fBfairq\\-{text(one.name)}\\fR(1)" for one in commands]
+    names = [(f"\\fBfairq\\-{text(command.name)}\\fR(1)", [command.summary]) for command in commands]
+    others = [f"\\fBfairq\\-{text(command.name)}\\fR(1)" for command in commands]
     return page(
         header("fairq", 1),
         section("NAME", [text("fairq - fair share for shared computers")]),
@@ -161,11 +161,11 @@ def overview_page(commands: list[Documented]) -> str:
 
 
 def _schedule() -> Iterator[str]:
-    """Yield the texts to paste, each after what it is."""
-    for number, (what, lines) in enumerate(TEXTS):
+    """Yield the texts to paste, each after its description."""
+    for number, (description, lines) in enumerate(TEXTS):
         if number:
             yield ".PP"
-        yield from paragraphs([what])
+        yield from paragraphs([description])
         yield from examples(lines)
 
 
@@ -174,7 +174,7 @@ def exit_codes() -> Iterator[tuple[int, str]]:
     yield 0, "Success."
     yield 1, "An error without a code of its own; the message explains it."
     yield 2, "Wrong use of the command line."
-    classes = {one.exit_code: one for one in error_classes() if one.exit_code > 2}
+    classes = {error.exit_code: error for error in error_classes() if error.exit_code > 2}
     for code in sorted(classes):
         yield code, f"{classes[code].summary} ({classes[code].__name__})."
     yield INTERRUPTED, "Interrupted from the keyboard."

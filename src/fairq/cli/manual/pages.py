@@ -35,8 +35,8 @@ def command_page(command: Documented) -> str:
 
 
 def _see(page_name: str) -> str:
-    name, _, rest = page_name.partition("(")
-    return f"\\fB{name}\\fR({rest}"
+    name, _, section_number = page_name.partition("(")
+    return f"\\fB{name}\\fR({section_number}"
 
 
 def _synopses(command: Documented) -> list[str]:
@@ -62,16 +62,16 @@ def _of_children(command: Documented) -> list[str]:
 
 
 def _within(child: Documented, command: Documented, first: Documented) -> list[str]:
-    """Return a subcommand; *first* is the one on the page that lists its options."""
+    """Return a subcommand; *first* is the subcommand on the page that lists its options."""
     lines = [f".SS {text(' '.join(('fairq', *child.words)))}"]
     lines += paragraphs([child.summary, *child.description])
     if child.name == command.default:
         lines += [".PP", text("This is the default command.")]
-    own = [*child.arguments, *child.options_of("")]
-    if own and first is not child:
+    own_parameters = [*child.arguments, *child.options_of("")]
+    if own_parameters and first is not child:
         return [*lines, ".PP", text(f"Arguments and options: as for {' '.join(('fairq', *first.words))}.")]
-    if own:
-        lines += options(own)
+    if own_parameters:
+        lines += options(own_parameters)
     if child.options_of("output"):
         lines += [".PP", text("It also takes the output options below.")]
     return lines
@@ -79,15 +79,15 @@ def _within(child: Documented, command: Documented, first: Documented) -> list[s
 
 def _distinct_examples(command: Documented) -> list[str]:
     """Return the examples of a page, without those that differ from another only in the command name."""
-    found: dict[str, str] = {}
-    for one in command.leaves:
-        for line in one.examples:
-            found.setdefault(line.replace(one.words[-2], "KIND") if len(one.words) > 2 else line, line)
-    return list(found.values())
+    by_form: dict[str, str] = {}
+    for leaf in command.leaves:
+        for line in leaf.examples:
+            by_form.setdefault(line.replace(leaf.words[-2], "KIND") if len(leaf.words) > 2 else line, line)
+    return list(by_form.values())
 
 
 def _output(command: Documented) -> list[str]:
-    """Return the largest set of output options: some commands have no --constraint."""
-    found: list[list[Parameter]] = [one.options_of("output") for one in (command, *command.leaves)]
-    fullest = max(found, key=len)
+    """Return the largest set of output options of the command and its subcommands: some have no --constraint."""
+    option_sets: list[list[Parameter]] = [subcommand.options_of("output") for subcommand in (command, *command.leaves)]
+    fullest = max(option_sets, key=len)
     return options(fullest)

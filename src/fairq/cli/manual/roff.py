@@ -17,7 +17,7 @@ _ESCAPES = str.maketrans({"\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", "
 def text(plain: str) -> str:
     """Return *plain* escaped, so that it is printed literally."""
     escaped = plain.translate(_ESCAPES)
-    escaped = "".join(one if one.isascii() else f"\\[u{ord(one):04X}]" for one in escaped)
+    escaped = "".join(letter if letter.isascii() else f"\\[u{ord(letter):04X}]" for letter in escaped)
     return "\\&" + escaped if escaped.startswith(".") else escaped
 
 

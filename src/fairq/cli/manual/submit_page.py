@@ -1,4 +1,4 @@
-"""Generates docs/submit.md: what becomes of each submit command, from the table of them."""
+"""Generates docs/submit.md: the treatment of each submit command, from the table of commands."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _part(standing: Standing) -> Iterator[str]:
     yield f"## {_TITLES[standing]}\n"
     yield f"| {_OF[standing]} | commands (other names) |"
     yield "| --- | --- |"
-    for why, commands in groupby((one for one in TABLE if one.standing is standing), attrgetter("why")):
+    for why, commands in groupby((command for command in TABLE if command.standing is standing), attrgetter("why")):
         yield f"| {why} | {', '.join(map(_shown, commands))} |"
 
 

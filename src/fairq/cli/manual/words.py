@@ -97,36 +97,37 @@ class CompletedCommand(Struct, frozen=True):
 def _kind(command: str, parameter: Parameter) -> str:
     """Return the completion for the value of a *parameter* of *command*: a kind, or an empty string."""
     metavar = parameter.metavar.split(" ")[0].removesuffix("...")
-    found = (AT[command, word] for word in (*parameter.spellings, metavar) if (command, word) in AT)
-    return next(found, KINDS.get(metavar, ""))
+    kinds = (AT[command, word] for word in (*parameter.spellings, metavar) if (command, word) in AT)
+    return next(kinds, KINDS.get(metavar, ""))
 
 
-def places(commands: list[Documented], options: list[Parameter]) -> list[CompletedCommand]:
-    """Return every place; the first is ``fairq`` itself (with *options*)."""
-    top = CompletedCommand((), tuple((one.name, one.summary) for one in commands), tuple(options), ())
-    return [top, *(place for command in commands for place in _below(command))]
+def completed_commands(commands: list[Documented], options: list[Parameter]) -> list[CompletedCommand]:
+    """Return every command with its completions; the first is ``fairq`` itself (with *options*)."""
+    top = CompletedCommand((), tuple((command.name, command.summary) for command in commands), tuple(options), ())
+    return [top, *(completed for command in commands for completed in _below(command))]
 
 
 def _below(command: Documented) -> Iterator[CompletedCommand]:
     default = next((child for child in command.children if child.name == command.default), None)
     options = list(command.options)
     if default is not None:
-        known = {option.spellings for option in options}
-        options += [option for option in default.options if option.spellings not in known]
+        spellings = {option.spellings for option in options}
+        options += [option for option in default.options if option.spellings not in spellings]
     name = " ".join(command.words)
     arguments = [
-        (_kind(name, one) or "none") + ("..." if one.metavar.endswith("...") else "") for one in command.arguments
+        (_kind(name, argument) or "none") + ("..." if argument.metavar.endswith("...") else "")
+        for argument in command.arguments
     ]
     while arguments and arguments[-1].startswith("none"):
         del arguments[-1]
     children = tuple((child.name, child.summary) for child in command.children)
-    spelled = (_with_single_dash(option, command.single_dash) for option in options)
-    yield CompletedCommand(command.words, children, tuple(spelled), tuple(arguments))
+    spelled_options = (_with_single_dash(option, command.single_dash) for option in options)
+    yield CompletedCommand(command.words, children, tuple(spelled_options), tuple(arguments))
     for child in command.children:
         yield from _below(child)
 
 
 def _with_single_dash(option: Parameter, single_dash: dict[str, list[str]]) -> Parameter:
     """Return *option* with the spellings of HTCondor's tool added."""
-    more = [word for name in option.spellings for word in single_dash.get(name, ())]
-    return replace(option, spellings=(*option.spellings, *(word for word in more if word not in option.spellings)))
+    words = [word for name in option.spellings for word in single_dash.get(name, ())]
+    return replace(option, spellings=(*option.spellings, *(word for word in words if word not in option.spellings)))

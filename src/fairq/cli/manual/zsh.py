@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from fairq.cli.manual.walk import Documented, global_options
-from fairq.cli.manual.words import CompletedCommand, places
+from fairq.cli.manual.words import CompletedCommand, completed_commands
 
 _HEAD = """\
 #compdef fairq
@@ -76,18 +76,23 @@ fi
 
 def zsh_script(commands: list[Documented]) -> str:
     """Return the script that zsh finds as ``_fairq`` in its ``fpath``."""
-    return _HEAD + "".join(map(_case, places(commands, global_options()))) + _TAIL
+    return _HEAD + "".join(map(_case, completed_commands(commands, global_options()))) + _TAIL
 
 
-def _case(place: CompletedCommand) -> str:
-    lines = [f"        ('{place.name}')"]
-    if place.children:
-        lines += _array("children", place.children)
-    lines += _array("options", [(name, one.help) for one in place.options for name in one.spellings])
-    pairs = [f"{name} {place.kind(one) or 'none'}" for one in place.options if one.metavar for name in one.spellings]
+def _case(command: CompletedCommand) -> str:
+    lines = [f"        ('{command.name}')"]
+    if command.children:
+        lines += _array("children", command.children)
+    lines += _array("options", [(name, option.help) for option in command.options for name in option.spellings])
+    pairs = [
+        f"{name} {command.kind(option) or 'none'}"
+        for option in command.options
+        if option.metavar
+        for name in option.spellings
+    ]
     lines.append(f"            values=({' '.join(pairs)})")
-    if place.arguments:
-        lines.append(f"            arguments=({' '.join(place.arguments)})")
+    if command.arguments:
+        lines.append(f"            arguments=({' '.join(command.arguments)})")
     return "\n".join([*lines, "            ;;", ""])
 
 

@@ -1,7 +1,7 @@
 """The only place that prints: a command passes a `View` and the `Output` that its user requested.
 
-Names are loaded on first use: a command that shows nothing does not load what shows it. No module here has the name of
-what it defines: once loaded, Python would take the module for it.
+Names are loaded on first use, so that a command without output loads none of them. No module here has the name of
+an object that it defines: once loaded, Python would find the module instead of the object.
 """
 
 from __future__ import annotations

@@ -58,23 +58,23 @@ _lines: list[_Line] = []
 
 
 @contextmanager
-def activity(what: str, quiet: bool) -> Iterator[None]:
-    """Show *what* as the current activity during the body, until something is printed."""
+def activity(name: str, quiet: bool) -> Iterator[None]:
+    """Show *name* as the current activity during the body, until something is printed."""
     in_main_thread = threading.current_thread() is threading.main_thread()
     if quiet or _lines or not in_main_thread or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield
         return
-    _lines.append(_Line(what))
+    _lines.append(_Line(name))
     try:
         yield
     finally:
         end()
 
 
-def doing(what: str) -> None:
-    """Show *what* as the current activity."""
+def doing(name: str) -> None:
+    """Show *name* as the current activity."""
     for line in _lines:
-        line.what = what
+        line.what = name
 
 
 def clear() -> None:
@@ -84,6 +84,6 @@ def clear() -> None:
 
 
 def end() -> None:
-    """Remove the line for good: the result is being shown, or a bar shows the progress."""
+    """Remove the line permanently: the result is being shown, or a bar shows the progress."""
     while _lines:
         _lines.pop().end()

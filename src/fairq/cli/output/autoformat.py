@@ -77,8 +77,8 @@ _Reader = Callable[[Sequence[_Lowered]], list[str]]
 
 def _rows(readers: Sequence[_Reader], records: Iterable[Record]) -> Iterator[Sequence[str]]:
     """Yield the texts of each record; records are read in batches, for the evaluation of expressions."""
-    waiting = map(_Lowered, records)
-    while batch := list(islice(waiting, _TOGETHER)):
+    lowered_records = map(_Lowered, records)
+    while batch := list(islice(lowered_records, _TOGETHER)):
         yield from zip(*(reader(batch) for reader in readers), strict=True)
 
 
@@ -114,7 +114,7 @@ def _job_id(cluster: Any, proc: Any) -> str:
 
 
 def _reader(attribute: str, modifiers: str, budget: Callable[[], EvaluationBudget]) -> _Reader:
-    """Return the function that gives the text of *attribute* (a name or an expression) for each record.
+    """Return the function that returns the text of *attribute* (a name or an expression) for each record.
 
     All expressions share one *budget* for evaluation.
     """
@@ -129,13 +129,13 @@ def _reader(attribute: str, modifiers: str, budget: Callable[[], EvaluationBudge
         return lambda records: [unparsed(value, quoted) for value in _evaluated(expression, records, budget())]
 
     def values(records: Sequence[_Lowered]) -> list[str]:
-        found = [record.get(attribute) for record in records]
-        places = [place for place, value in enumerate(found) if expression_text(value) is not None]
-        if places:
-            own = _evaluated(_parsed(attribute), [records[place] for place in places], budget())
-            for place, value in zip(places, own, strict=True):
-                found[place] = value
-        return [unparsed(value, quoted) for value in found]
+        results = [record.get(attribute) for record in records]
+        indexes = [index for index, value in enumerate(results) if expression_text(value) is not None]
+        if indexes:
+            evaluated_values = _evaluated(_parsed(attribute), [records[index] for index in indexes], budget())
+            for index, value in zip(indexes, evaluated_values, strict=True):
+                results[index] = value
+        return [unparsed(value, quoted) for value in results]
 
     return values
 

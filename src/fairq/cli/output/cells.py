@@ -36,27 +36,29 @@ def values(column: Column, records: Sequence[Record]) -> list[Any]:
     lowered = column.attribute.lower()
     with suppress(KeyError):
         return [record[column.attribute] for record in records]
-    found: list[Any] = []
+    result: list[Any] = []
     for record in records:
         value = record.get(column.attribute)
         if value is None and column.attribute not in record:
             value = next((item for name, item in record.items() if name.lower() == lowered), None)
-        found.append(value)
-    return found
+        result.append(value)
+    return result
 
 
 def _texts(column: Column, records: Sequence[Record]) -> tuple[list[str], bool]:
     """Return the texts of *column*, and whether they are right-aligned."""
-    found = values(column, records)
+    column_values = values(column, records)
     if column.align is not None:
         right = column.align == "right"
     else:
-        present = [value for value in found if value is not None]
+        present = [value for value in column_values if value is not None]
         right = bool(present) and all(
             isinstance(value, (int, float)) and not isinstance(value, bool) for value in present
         )
     form = column.shown
-    if form is None and set(map(type, found)) == {str} and "".join(found).isprintable():
-        return found, right
-    texts = [shown(value) if form is None or value is None else unsigned(escape(form(value))) for value in found]
+    if form is None and set(map(type, column_values)) == {str} and "".join(column_values).isprintable():
+        return column_values, right
+    texts = [
+        shown(value) if form is None or value is None else unsigned(escape(form(value))) for value in column_values
+    ]
     return texts, right

@@ -64,7 +64,7 @@ class Encoder:
     """Writes values as JSON text that *stream* can carry."""
 
     def __init__(self, stream: TextIO) -> None:
-        # A stream that is not UTF-8 would turn a letter into an escape that is not JSON.
+        # A stream that is not UTF-8 would write some letters as escapes that are not JSON.
         ascii_only = (stream.encoding or "ascii").lower().replace("-", "") != "utf8"
         # One encoder for all values: `json.dumps` makes a new one each time, which costs as much as a short record.
         self._encode = json.JSONEncoder(ensure_ascii=ascii_only, allow_nan=False, default=_plain).encode
@@ -85,18 +85,18 @@ class Encoder:
 
     def array(self, values: Iterable[Any]) -> Iterator[str]:
         """Yield the pieces of an array, each item on its own line."""
-        before, left = "[\n", iter(values)
-        while some := list(islice(left, _AT_ONCE)):
-            yield before + (self._lines(some) or ",\n".join(map(self.text, some)))
+        before, iterator = "[\n", iter(values)
+        while batch := list(islice(iterator, _AT_ONCE)):
+            yield before + (self._lines(batch) or ",\n".join(map(self.text, batch)))
             before = ",\n"
         yield "[]" if before == "[\n" else "\n]"
 
     def _lines(self, values: list[Any]) -> str | None:
-        """Return items of an array, each on its own line, in a third of the time; None: they must go one by one."""
+        """Return items of an array, each on its own line, in a third of the time; None if this is impossible."""
         if not all(issubclass(kind, Mapping) for kind in set(map(type, values))):
             return None
         try:
-            # No string in JSON holds a newline or NUL as it is: all newlines are separators here.
+            # Strings in JSON contain no literal newline or NUL: all newlines are separators here.
             text = self._encode_apart(values)[1:-1].replace("},\n{", "}\0{")
         except ValueError:
             return None
@@ -158,7 +158,7 @@ _LAYOUTS = 1000
 
 def _rows(records: Iterable[Record], fields: Sequence[str], escaped: Callable[[str], str]) -> Iterator[list[str]]:
     """Yield the cells of each record; the attributes are looked up in any case."""
-    wanted = [field.lower() for field in fields]
+    lowered_fields = [field.lower() for field in fields]
     layouts: dict[tuple[str, ...], list[str | None]] = {}
     for record in records:
         # Records of one kind have few different lists of attributes: each list is searched once.
@@ -168,7 +168,7 @@ def _rows(records: Iterable[Record], fields: Sequence[str], escaped: Callable[[s
             lowered = {name.lower(): name for name in names}
             if len(layouts) >= _LAYOUTS:
                 layouts.clear()
-            layout = layouts[names] = [lowered.get(name) for name in wanted]
+            layout = layouts[names] = [lowered.get(name) for name in lowered_fields]
         yield [_cell(None if name is None else record[name], escaped) for name in layout]
 
 

@@ -17,7 +17,7 @@ PATIENCE = 0.5
 
 @contextmanager
 def progress(label: str, total: int, quiet: bool = False) -> Iterator[Callable[[int], None]]:
-    """Yield a function to be called with the number of steps newly done, of *total*; it draws a bar named *label*."""
+    """Yield a function that takes the number of newly finished steps, of *total*; it draws a bar named *label*."""
     if quiet or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield _silent
         return

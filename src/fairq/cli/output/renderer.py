@@ -16,7 +16,7 @@ from fairq.common import commit
 from fairq.errors.base import DoneNotShownError, FairqError, OutputError
 
 _FIRST_PAGE = 1000
-"""Number of records for which a table is laid out that is printed while it is being read."""
+"""Number of records that determine the layout of a table that is printed while it is being read."""
 
 
 def emit(view: View, output: Output) -> None:
@@ -41,7 +41,7 @@ def emit(view: View, output: Output) -> None:
 
 
 def _flush_terminal() -> None:
-    """Let what follows on stderr come after what is printed."""
+    """Flush a terminal, so that later messages on stderr come after the printed data."""
     if sys.stdout.isatty():
         sys.stdout.flush()
 
@@ -128,7 +128,7 @@ def _people(view: View, output: Output, stream: TextIO) -> None:
         written = written or bool(piece)
     for table in view.tables:
         exact = table.plain if style is None or not table.columns else None
-        records, rest = _read(table, output)
+        records, remaining = _read(table, output)
         if not records and table.footer is None and exact is None:
             if table.empty and not output.quiet:
                 tell(table.empty)
@@ -144,20 +144,20 @@ def _people(view: View, output: Output, stream: TextIO) -> None:
         if table.title and (style is not None or len(view.tables) > 1):
             lines = prose(escape(table.title), limit)
             stream.writelines(f"{bold(line) if style else line}\n" for line in lines)
-        drawing = Drawing(table, records, output.header, style, rest is not None)
-        if rest is not None:
+        drawing = Drawing(table, records, output.header, style, remaining is not None)
+        if remaining is not None:
             from fairq.cli.output import pages
 
-            pages.write(table, drawing, records, rest, stream)
+            pages.write(table, drawing, records, remaining, stream)
         else:
             stream.writelines(f"{line}\n" for line in drawing.lines(records))
         stream.writelines(f"{line}\n" for line in drawing.note())
 
 
 def _read(table: Table, output: Output) -> tuple[Sequence[Record], Iterator[Record] | None]:
-    """Return the records of *table*; of a long one that is printed in pages, the first ones and the others."""
+    """Return the records of *table*; of a long one that is printed in pages, the first records and an iterator."""
     if table.widest is None:
         return list(_selected(table, output)), None
-    left = iter(_selected(table, output))
-    first = list(islice(left, _FIRST_PAGE + 1))
-    return first, left if len(first) > _FIRST_PAGE else None
+    remaining = iter(_selected(table, output))
+    first = list(islice(remaining, _FIRST_PAGE + 1))
+    return first, remaining if len(first) > _FIRST_PAGE else None

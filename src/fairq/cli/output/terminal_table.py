@@ -13,10 +13,10 @@ from fairq.cli.output.view import Column, Record, Table
 
 
 class Drawing:
-    """A table that is drawn a page of records at a time; one with a footer has only one page."""
+    """A table that is drawn page by page; a table with a footer has only one page."""
 
     def __init__(self, table: Table, first: Sequence[Record], header: bool, style: Style | None, more: bool) -> None:
-        """Lay *table* out for its *first* records and, if *more* follow, for the widest ones that it names."""
+        """Lay out *table* for its *first* records and, if *more* follow, for the widest records of the table."""
         self._table = table
         self._header = header
         self._style = style
@@ -34,20 +34,20 @@ class Drawing:
         """
         fitted = self._fitted
         columns = grid(fitted.columns, self._rows(records))
-        fitted.rights = fitted.rights or [one.right for one in columns]
+        fitted.rights = fitted.rights or [column.right for column in columns]
         if self._limit is None:
-            headings = [width(one.heading) if self._header else 0 for one in columns]
+            headings = [width(column.heading) if self._header else 0 for column in columns]
             fitted.sizes = [max(sizes) for sizes in zip(fitted.sizes, headings, _widest(columns), strict=True)]
         if self._header:
             self._header = False
             yield from map(self._bold, self._joined(self._headings(columns)))
         count = len(records)
-        texts = [one.texts[:count] for one in columns]
+        texts = [column.texts[:count] for column in columns]
         colours = [self._colours(column, records) for column in fitted.columns]
         yield from self._joined(texts, colours)
         if self._table.footer is not None:
             yield (" " * fitted.gap).join("-" * size for size in fitted.sizes)
-            yield from map(self._bold, self._joined([one.texts[count:] for one in columns]))
+            yield from map(self._bold, self._joined([column.texts[count:] for column in columns]))
 
     def note(self) -> list[str]:
         """Return the lines that name the columns for which the terminal is too narrow."""
@@ -60,7 +60,7 @@ class Drawing:
 
     def _headings(self, columns: Sequence[Cells]) -> list[list[str]]:
         """Return the lines of each heading, the last line just above the values."""
-        broken = [wrapped(one.heading, size) for one, size in zip(columns, self._fitted.sizes, strict=True)]
+        broken = [wrapped(column.heading, size) for column, size in zip(columns, self._fitted.sizes, strict=True)]
         height = max(map(len, broken), default=0)
         return [[""] * (height - len(lines)) + lines for lines in broken]
 
@@ -77,9 +77,9 @@ class Drawing:
         padded = list(map(_padded, texts, fitted.sizes, fitted.rights))
         if padded and not fitted.rights[-1]:
             padded[-1] = texts[-1]  # the blanks behind it would be stripped
-        for place, names in enumerate(colours or ()):
+        for index, names in enumerate(colours or ()):
             if names is not None:
-                padded[place] = list(map(_coloured, padded[place], names))
+                padded[index] = list(map(_coloured, padded[index], names))
         return map(str.rstrip, map((" " * fitted.gap).join, zip(*padded, strict=True)))
 
     def _shortened(
@@ -87,7 +87,7 @@ class Drawing:
     ) -> tuple[list[list[str]], Sequence[list[str] | None] | None]:
         """Return the rows with each cell that is too wide on several lines, or cut."""
         sizes, columns = self._fitted.sizes, self._fitted.columns
-        if all(width(text) <= size for of, size in zip(texts, sizes, strict=True) for text in of):
+        if all(width(text) <= size for column_texts, size in zip(texts, sizes, strict=True) for text in column_texts):
             return texts, colours
         dots = self._style.dots if self._style else ""
         lines: list[list[str]] = [[] for _ in texts]
@@ -119,7 +119,7 @@ def _pieces(text: str, column: Column, size: int, dots: str) -> list[str]:
 
 
 def _widest(columns: Sequence[Cells]) -> list[int]:
-    return [one.widest() for one in columns]
+    return [column.widest() for column in columns]
 
 
 def _padded(texts: Sequence[str], size: int, right: bool) -> list[str]:

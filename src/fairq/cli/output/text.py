@@ -1,4 +1,4 @@
-"""Values as text that can neither break a table nor steer a terminal."""
+"""Values as text that can neither break a table nor control a terminal."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ def cut(text: str, cells: int, dots: str = "…") -> str:
     """Return *text* in at most *cells* cells, with *dots* in its middle if it is longer."""
     if width(text) <= cells:
         return text
-    room = max(cells - width(dots), 0)
-    start = next(folded(text, room // 2))
-    end = next(folded(text[::-1], room - width(start)))[::-1]
+    available = max(cells - width(dots), 0)
+    start = next(folded(text, available // 2))
+    end = next(folded(text[::-1], available - width(start)))[::-1]
     return start + dots + end
 
 
@@ -77,9 +77,9 @@ def wrapped(text: str, cells: int, dots: str = "…") -> list[str]:
 
 
 def prose(line: str, cells: int | None) -> list[str]:
-    """Return *line* in lines of at most *cells* cells, broken at blanks only: a path or a command stays whole.
+    """Return *line* in lines of at most *cells* cells, broken at blanks only, so that a path or command is not broken.
 
-    What follows a label and two blanks stays beside the label, what follows the number of a list beside the number.
+    Text after a label and two blanks is indented to it, as is text after the number of a list.
     """
     if cells is None or width(line) <= cells:
         return [line]
@@ -102,7 +102,7 @@ def _broken(text: str, cells: int, indent: str) -> list[str]:
 
 
 def unsigned(text: str) -> str:
-    """Return the text of a number, a zero without its sign: "-0.00" is no figure."""
+    """Return the text of a number, a zero without its sign, so that "-0.00" is never shown."""
     return text[1:] if text.startswith("-") and "0" in text and not text.strip("-0.%") else text
 
 

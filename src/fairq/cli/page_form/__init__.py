@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 _GB = 1024
 _SHOWN_USERS = 6
-"""Number of users of a machine that are named, those with most cores first."""
+"""Number of named users of a machine, those with most cores first."""
 
 
-def html(found: Page, title: str | None, old_after: int) -> str:
+def html(page: Page, title: str | None, old_after: int) -> str:
     """Return the page as HTML; from an age of *old_after* seconds it says that it is old.
 
     Raises PagePackageError without Jinja2.
@@ -33,8 +33,8 @@ def html(found: Page, title: str | None, old_after: int) -> str:
         from jinja2 import Environment, StrictUndefined
     except ImportError as error:
         raise PagePackageError from error
-    place = files(__name__)
-    style, script = ((place / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    directory = files(__name__)
+    style, script = ((directory / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_visible
     )
@@ -48,16 +48,16 @@ def html(found: Page, title: str | None, old_after: int) -> str:
         "hours": lambda value: f"{value / 3600:.1f}",
     }
     environment.globals |= {"counted": counted}
-    template = environment.from_string((place / "page.html").read_text(encoding="utf-8"))
+    template = environment.from_string((directory / "page.html").read_text(encoding="utf-8"))
     return template.render(
-        page=found,
-        pool=found.standing,
+        page=page,
+        pool=page.standing,
         title=title or socket.gethostname(),
-        when=f"{local(found.standing.now).astimezone():%Y-%m-%d %H:%M %Z}",
+        when=f"{local(page.standing.now).astimezone():%Y-%m-%d %H:%M %Z}",
         old_after=old_after,
         old=shown_duration(old_after),
-        paused="" if found.standing.pause is None else pause_words(found.standing.pause),
-        charts=_charts(found),
+        paused="" if page.standing.pause is None else pause_words(page.standing.pause),
+        charts=_charts(page),
         users_of=_users,
         style=style,
         script=script,
@@ -75,16 +75,16 @@ def _digest(text: str) -> str:
     return f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def _charts(found: Page) -> Sequence[Chart]:
+def _charts(page: Page) -> Sequence[Chart]:
     return (
-        chart("hours", "Use of the last 24 hours", found.hours, "%H:%M"),
-        chart("days", "Use of the last 30 days", found.days, "%m-%d"),
+        chart("hours", "Use of the last 24 hours", page.hours, "%H:%M"),
+        chart("days", "Use of the last 30 days", page.days, "%m-%d"),
     )
 
 
 def _users(machine: Machine) -> str:
-    """Return who uses how many cores of a machine."""
-    most = sorted(machine.users.items(), key=lambda one: (-one[1], one[0]))[:_SHOWN_USERS]
-    named = ", ".join(f"{name or 'unknown'} {short(cpus)}" for name, cpus in most)
-    left = len(machine.users) - len(most)
-    return f"{named} and {left} more" if left else named
+    """Return the users of a machine and the cores that each uses."""
+    largest = sorted(machine.users.items(), key=lambda share: (-share[1], share[0]))[:_SHOWN_USERS]
+    named = ", ".join(f"{name or 'unknown'} {short(cpus)}" for name, cpus in largest)
+    unnamed = len(machine.users) - len(largest)
+    return f"{named} and {unnamed} more" if unnamed else named

@@ -47,15 +47,15 @@ class Chart(Struct, frozen=True):
     height: int = HEIGHT
 
 
-def chart(name: str, title: str, found: Series, form: str) -> Chart:
-    """Return the chart of *found*: mean slot weight in use in each step; *form* is that of its dates."""
-    steps = [[line.values[step] or 0.0 for line in found.lines] for step in range(len(found.edges) - 1)]
+def chart(name: str, title: str, series: Series, form: str) -> Chart:
+    """Return the chart of *series*: mean slot weight in use in each step; *form* is that of its dates."""
+    steps = [[line.values[step] or 0.0 for line in series.lines] for step in range(len(series.edges) - 1)]
     largest = max(map(sum, steps), default=0.0)
-    span = max(1, found.until - found.since)
+    span = max(1, series.until - series.since)
     bars: list[Bar] = []
     rows = []
-    for (start, end), values in zip(pairwise(found.edges), steps, strict=True):
-        x = (start - found.since) / span * WIDTH
+    for (start, end), values in zip(pairwise(series.edges), steps, strict=True):
+        x = (start - series.since) / span * WIDTH
         width = (end - start) / span * WIDTH * (1 - _GAP)
         top = float(HEIGHT)
         for line, value in enumerate(values):
@@ -64,5 +64,5 @@ def chart(name: str, title: str, found: Series, form: str) -> Chart:
             if height:
                 bars.append(Bar(round(x, 2), round(top, 2), round(width, 2), round(height, 2), line))
         rows.append((f"{local(start):{form}}", values))
-    dates = [f"{local(found.since + span * part // 3):{form}}" for part in range(4)]
-    return Chart(name, title, bars, short_names([line.name for line in found.lines]), dates, rows, largest)
+    dates = [f"{local(series.since + span * part // 3):{form}}" for part in range(4)]
+    return Chart(name, title, bars, short_names([line.name for line in series.lines]), dates, rows, largest)

@@ -64,7 +64,7 @@ class Page(ModalScreen[None]):
 
 
 class Printed(ModalScreen[None]):
-    """What a command of fairq prints on a terminal of its own; it ends with the screen."""
+    """The output of a command of fairq on a terminal of its own; the command ends with the screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding(_CLOSE, "close", show=False)]
 
@@ -92,17 +92,19 @@ class Printed(ModalScreen[None]):
             stdin=subprocess.DEVNULL, stdout=slave, stderr=slave, start_new_session=True,
         )  # fmt: skip
         os.close(slave)
-        rest = b""
+        incomplete = b""
         with suppress(OSError):  # the end
             while part := os.read(master, _PART):
-                *whole, rest = (rest + part).split(b"\n")
-                if whole:
+                *lines, incomplete = (incomplete + part).split(b"\n")
+                if lines:
                     self.app.call_from_thread(
-                        self._write, [line.decode("utf-8", "replace").rstrip("\r") for line in whole]
+                        self._write, [line.decode("utf-8", "replace").rstrip("\r") for line in lines]
                     )
         os.close(master)
         self._process.wait()
-        self.app.call_from_thread(self._write, [rest.decode("utf-8", "replace")] if rest else [], is_over=True)
+        self.app.call_from_thread(
+            self._write, [incomplete.decode("utf-8", "replace")] if incomplete else [], is_over=True
+        )
 
     def _write(self, lines: Sequence[str], *, is_over: bool = False) -> None:
         if not self.is_attached:

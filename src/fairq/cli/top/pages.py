@@ -61,16 +61,19 @@ PAGES = (Page("queue", "Jobs", _queue), Page("slots", "Name", _slots), Page("gro
 """The pages; administrators see all, others the first."""
 
 
-def _give(columns: Sequence[Column], records: Iterable[Record], take: Take, more: Sequence[str] = ()) -> None:
-    """Give rows that hold nothing but the values of *columns*, and *more* that their colours read."""
-    names = [*(column.attribute for column in columns), *more]
+def _give(columns: Sequence[Column], records: Iterable[Record], take: Take, extra: Sequence[str] = ()) -> None:
+    """Pass rows to *take*: the values of *columns*, and the *extra* attributes that their colours read."""
+    names = [*(column.attribute for column in columns), *extra]
     read = [Column(name, name) for name in names]
-    left = iter(records)
+    remaining = iter(records)
     size = _FIRST
-    while batch := list(islice(left, size)):
+    while batch := list(islice(remaining, size)):
         take(
             columns,
-            [dict(zip(names, row, strict=True)) for row in zip(*(values(one, batch) for one in read), strict=True)],
+            [
+                dict(zip(names, row, strict=True))
+                for row in zip(*(values(column, batch) for column in read), strict=True)
+            ],
         )
         size = _BATCH
     if size == _FIRST:

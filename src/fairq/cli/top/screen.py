@@ -245,8 +245,8 @@ class Screen(App[None]):
         """Sort by the next column."""
         columns = list(self._columns)
         if columns:
-            place = columns.index(self._sorted) if self._sorted in columns else 0
-            self._sorted = columns[(place + 1) % len(columns)]
+            index = columns.index(self._sorted) if self._sorted in columns else 0
+            self._sorted = columns[(index + 1) % len(columns)]
             self._show_rows()
 
     def action_reverse(self) -> None:
@@ -277,19 +277,19 @@ class Screen(App[None]):
             self._show_rows()
 
     def _jobs(self) -> list[str]:
-        """Return the chosen jobs; none, with a message, where there are none."""
+        """Return the chosen jobs; if there are none, show a message."""
         if self._page is not self._pages[0]:
             self._tell("jobs are on page 1")
             return []
-        found = self.query_one(RowTable).chosen()
-        if not found:
+        chosen = self.query_one(RowTable).chosen()
+        if not chosen:
             self._tell("there is no job")
-        return found
+        return chosen
 
     def action_tail(self) -> None:
         """Follow the output of the chosen jobs."""
-        if found := self._jobs():
-            self.push_screen(Printed(["tail", "-f", "-n", "200", *found], f"tail {_named(found)}", follow=True))
+        if chosen := self._jobs():
+            self.push_screen(Printed(["tail", "-f", "-n", "200", *chosen], f"tail {_named(chosen)}", follow=True))
 
     def action_why(self) -> None:
         """Explain why the job of the cursor waits."""
@@ -303,14 +303,14 @@ class Screen(App[None]):
 
     def action_change(self, word: str) -> None:
         """Hold, release or remove the chosen jobs, after a question."""
-        found = self._jobs()
+        chosen = self._jobs()
 
         def answered(yes: bool | None) -> None:
             if yes:
-                self._change(word, found)
+                self._change(word, chosen)
 
-        if found:
-            self.push_screen(Question(f"{word.capitalize()} {_named(found)}?"), answered)
+        if chosen:
+            self.push_screen(Question(f"{word.capitalize()} {_named(chosen)}?"), answered)
 
     @work(thread=True, group="change", exit_on_error=False)
     def _change(self, word: str, jobs: list[str]) -> None:

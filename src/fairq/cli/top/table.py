@@ -20,7 +20,7 @@ from fairq.cli.output.terminal import Style
 from fairq.cli.output.terminal_table import Drawing
 
 _SAMPLED = 500
-"""Number of rows, from all parts of the table, that the widths of the columns are chosen for."""
+"""Number of rows, from all parts of the table, that determine the widths of the columns."""
 _MARK = "*"
 _CONSOLE = Console(width=10_000, color_system="standard", force_terminal=True)
 
@@ -56,16 +56,16 @@ class RowTable(ScrollView, can_focus=True):
         self.headings: list[Text] = []
 
     def show(self, columns: Sequence[Column], rows: Sequence[dict[str, Any]], key: str) -> None:
-        """Show *rows*, which are named by *key*; the cursor stays on its row if that is still there."""
-        here = self.named() if key == self._key else ""
+        """Show *rows*, which are named by *key*; the cursor stays on its row if that still exists."""
+        former_name = self.named() if key == self._key else ""
         is_shown_first = not self.rows or key != self._key
         self._columns = [replace(column, narrow="cut") if column.narrow == "wrap" else column for column in columns]
         self._key, self.rows = key, rows
         if is_shown_first:
             self.cursor = 0
-        elif here != self.named():
-            place = next((place for place, row in enumerate(rows) if row[key] == here), None)
-            self.cursor = min(self.cursor, max(0, len(rows) - 1)) if place is None else place
+        elif former_name != self.named():
+            index = next((index for index, row in enumerate(rows) if row[key] == former_name), None)
+            self.cursor = min(self.cursor, max(0, len(rows) - 1)) if index is None else index
         self._lay_out()
 
     def named(self) -> str:
@@ -95,16 +95,16 @@ class RowTable(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """Return a line of the screen."""
-        place = self.scroll_offset.y + y
+        index = self.scroll_offset.y + y
         width = self.size.width
-        if place >= len(self.rows):
+        if index >= len(self.rows):
             return Strip.blank(width)
-        if place not in self._drawn:
+        if index not in self._drawn:
             self._draw(self.scroll_offset.y, self.scroll_offset.y + self.size.height)
-        line = self._drawn.get(place, Strip.blank(width))
-        mark = _MARK if self.rows[place][self._key] in self.selected else " "
+        line = self._drawn.get(index, Strip.blank(width))
+        mark = _MARK if self.rows[index][self._key] in self.selected else " "
         line = Strip.join([Strip(Text(f"{mark} ").render(_CONSOLE)), line]).adjust_cell_length(width)
-        return line.apply_style(RichStyle(reverse=True)) if place == self.cursor else line
+        return line.apply_style(RichStyle(reverse=True)) if index == self.cursor else line
 
     def _draw(self, first: int, end: int) -> None:
         assert self._drawing is not None
@@ -122,12 +122,12 @@ class RowTable(ScrollView, can_focus=True):
         """Move the cursor *by* screens."""
         self._go(self.cursor + by * max(1, self.size.height - 1))
 
-    def action_go(self, place: int) -> None:
+    def action_go(self, index: int) -> None:
         """Move the cursor to the first row, or, for -1, to the last one."""
-        self._go(place % max(1, len(self.rows)))
+        self._go(index % max(1, len(self.rows)))
 
-    def _go(self, place: int) -> None:
-        self.cursor = max(0, min(place, len(self.rows) - 1))
+    def _go(self, index: int) -> None:
+        self.cursor = max(0, min(index, len(self.rows) - 1))
         self._show_cursor()
         self.refresh()
         self.post_message(self.Moved())
@@ -136,7 +136,7 @@ class RowTable(ScrollView, can_focus=True):
         self.scroll_to_region(Region(0, self.cursor, 1, 1), animate=False, x_axis=False)
 
     def action_select(self) -> None:
-        """Select the row with the cursor, or no longer; go to the next one."""
+        """Select or deselect the row with the cursor; go to the next one."""
         name = self.named()
         if name and self.selected.pop(name, name) is not None:
             self.selected[name] = None
