@@ -16,7 +16,7 @@ from fairq.common.records import Ad
 from fairq.common.reservation import Reservation
 from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.decision import CycleDecision, StopReason
-from fairq.engine.negotiation.evaluation import agreed
+from fairq.engine.negotiation.evaluation import requirements_met
 from fairq.engine.negotiation.partitionable import Partitions
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.simulation.queues import JobKey
@@ -66,16 +66,16 @@ class Machines:
         None if the job fits nowhere or is not large.
         """
         machines = self._machines
-        if not len(machines.rows) or agreed(job, self._ads, self._undivided).any():
+        if not len(machines.rows) or requirements_met(job, self._ads, self._undivided).any():
             return None
-        fitting = np.flatnonzero(agreed(job, machines.ads, np.arange(len(machines.rows))))
-        requests = machines.asking.asked(job, machines.ads, fitting)
+        fitting = np.flatnonzero(requirements_met(job, machines.ads, np.arange(len(machines.rows))))
+        requests = machines.request_rules.requested(job, machines.ads, fitting)
         candidates = []
         for column, machine in enumerate(fitting.tolist()):
             row = int(machines.rows[machine])
             parts = sorted(self._parts.get(row, ()), key=lambda part: part.end)
             amounts = [np.array([part.amounts.get(name, 0.0) for name in machines.resources]) for part in parts]
-            free = machines.left[:, machine] - sum(amounts)
+            free = machines.remaining[:, machine] - sum(amounts)
             ended = 0
             while ended < len(parts) and (requests[:, column] > free).any():
                 free = free + amounts[ended]
