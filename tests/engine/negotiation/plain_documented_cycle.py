@@ -156,7 +156,7 @@ class PlainDocumentedCycle(PlainCycle):
         return 1e300 if turn.limit is None or turn.group is None else turn.limit - self.used_by([turn.group])
 
     def _entitled(self) -> dict[str, float]:
-        """Return the entitlements: find by trial the level at which all parts, each at most its demand, fill the pie."""
+        """Return the entitlements, found by trial: parts rise, each up to its demand, until they fill the pie."""
         sharing = [name for name in self.demand if self._shares_pie(name)]
         pie = self.turn.limit
         if pie is None:

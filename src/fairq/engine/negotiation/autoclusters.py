@@ -137,7 +137,7 @@ class Autoclusters:
         """Return a shared ad, with names in lower case."""
         return self._names(ad_id)[0]
 
-    def of_kind(self, kind: KnownKind | None) -> int:
+    def autocluster_of_kind(self, kind: KnownKind | None) -> int:
         """Return the autocluster of the jobs of a known *kind*; -1 if it is None or more attributes matter now."""
         if kind is None or self.reads_more:
             return -1
@@ -146,7 +146,7 @@ class Autoclusters:
             return -1
         return self._number(kind.ad, names)
 
-    def names_of(self, ad: Ad) -> Names | None:
+    def deciding_names(self, ad: Ad) -> Names | None:
         """Return the names that matter of jobs that have only their shared *ad* (lower-case names) and columns.
 
         None if the shared ad alone does not decide their autocluster.
@@ -154,7 +154,7 @@ class Autoclusters:
         names = self._closure(ad)
         return None if self._columns_matter(names.all) else names
 
-    def of_ad(self, ad: Ad, names: Names) -> tuple[int, KnownKind]:
+    def autocluster_and_kind(self, ad: Ad, names: Names) -> tuple[int, KnownKind]:
         """Return the autocluster and the kind of jobs with this shared *ad*, of which *names* matter."""
         number = self._number(ad, names)
         kind = self._learned.get(number)
@@ -300,7 +300,7 @@ class KindsInCycle:
         smallest = numbers.min(initial=0)
         if smallest == _UNSEEN:
             for kind in distinct(column[numbers == _UNSEEN]).tolist():
-                self._numbers[kind] = autoclusters.of_kind(kinds.known.get(kind))
+                self._numbers[kind] = autoclusters.autocluster_of_kind(kinds.known.get(kind))
             numbers = self._numbers.take(column, mode="clip")
             smallest = numbers.min()
         if smallest >= 0:
@@ -326,10 +326,10 @@ class KindsInCycle:
         None if the ad alone does not decide it, or has priorities beside JobPrio.
         """
         ad = self._autoclusters.ads[ad_id]
-        written, values = tuple(ad), tuple(ad.values())
-        layout = self._layouts.get(written)
+        spellings, values = tuple(ad), tuple(ad.values())
+        layout = self._layouts.get(spellings)
         if layout is None:
-            layout = self._layouts[written] = _Layout(tuple(name.lower() for name in written))
+            layout = self._layouts[spellings] = _Layout(tuple(name.lower() for name in spellings))
         # The test of `is_expression`, inlined: calling it for every value of 200,000 ads takes twice as long.
         texts = [(index, value) for index, value in enumerate(values) if isinstance(value, str)]
         expressions = tuple([text for text in texts if text[1].startswith(OPEN)])
@@ -345,12 +345,12 @@ class KindsInCycle:
         kind = self._kinds_by_values.get(key)
         if kind is None:
             shared = dict(zip(layout.names, values, strict=True))
-            kind = self._kinds_by_values[key] = self._autoclusters.of_ad(shared, names)
+            kind = self._kinds_by_values[key] = self._autoclusters.autocluster_and_kind(shared, names)
         number, self._kinds.learned[ad_id] = kind
         return number
 
     def _decisive_attributes(self, ad: Ad, names: tuple[str, ...]) -> tuple[tuple[int, ...], Names] | None:
-        significant = None if has_priorities(ad) else self._autoclusters.names_of(ad)
+        significant = None if has_priorities(ad) else self._autoclusters.deciding_names(ad)
         if significant is None:
             return None
         return tuple(index for index, name in enumerate(names) if name in significant.all), significant

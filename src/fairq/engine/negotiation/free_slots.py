@@ -72,7 +72,7 @@ class FreeWeight:
     ) -> None:
         self._weights = weights
         free_weights = np.where(free, weights, 0.0)
-        self._left: list[float] = free_weights.tolist()
+        self._free_weights: list[float] = free_weights.tolist()
         self.total = float(free_weights.sum())
         self._reserved = reserved
 
@@ -85,9 +85,7 @@ class FreeWeight:
 
     def reserved(self) -> list[tuple[float, Callable[[str], bool]]]:
         """Return for each reservation the weight of its slots that is still free, and who may use it."""
-        return [
-            (sum(self._left[row] for row in reservation.rows), reservation.admits) for reservation in self._reserved
-        ]
+        return [(sum(self._free_weights[row] for row in slots.rows), slots.admits) for slots in self._reserved]
 
     def all_reserved(self) -> list[tuple[float, Callable[[str], bool]]]:
         """Return for each reservation the weight of all its slots in the pie, and who may use them."""
@@ -97,7 +95,7 @@ class FreeWeight:
 
     def take_all(self, slots: Iterable[int]) -> None:
         """Take all free weight of each of *slots*, in their order."""
-        weights, total = self._left, self.total
+        weights, total = self._free_weights, self.total
         for slot in slots:
             total -= weights[slot]
             weights[slot] = 0.0
@@ -106,9 +104,9 @@ class FreeWeight:
 
     def take(self, slot: int, weight: float | None = None) -> None:
         """Take *weight* of a slot, or all its free weight; a negative weight is returned to it."""
-        free = self._left[slot]
+        free = self._free_weights[slot]
         used = free if weight is None or weight > free else weight
-        self._left[slot] = free - used
+        self._free_weights[slot] = free - used
         total = self.total - used
         self.total = total if total > 0 else 0.0
 
@@ -135,9 +133,9 @@ class FreeResources:
         requested: Callable[[], NDArray[np.bool_]],
     ) -> None:
         self._weights, self._reserved, self._partitions, self._requested = rows, reserved, partitions, requested
-        self._left: NDArray[np.float64] = np.where(free, rows, 0.0)
+        self._free_weights: NDArray[np.float64] = np.where(free, rows, 0.0)
         self._counted: NDArray[np.bool_] = rows.max(axis=0) > 0
-        self._nothing = tolerance(float(rows.sum(axis=1).max()))
+        self._negligible = tolerance(float(rows.sum(axis=1).max()))
         self._undivided = np.ones(len(free), np.bool_)
         if partitions is not None:
             self._undivided[partitions.rows] = False
@@ -149,7 +147,7 @@ class FreeResources:
     def total(self) -> float:
         """The free weight of the resource with the most free weight."""
         free = self._rows().sum(axis=1)
-        return float(free.max()) if free.max() > self._nothing else 0.0
+        return float(free.max()) if free.max() > self._negligible else 0.0
 
     def for_all(self) -> float:
         """Return the weight to divide among all submitters, without that of reserved slots."""
@@ -185,14 +183,14 @@ class FreeResources:
         """Return the free weight of each resource in every slot."""
         if self._carved and self._partitions is not None:
             carved = distinct(self._carved)
-            self._left[:, carved] = self._partitions.weights_left(carved)
-        self._left[:, self._taken] = 0.0
+            self._free_weights[:, carved] = self._partitions.weights_left(carved)
+        self._free_weights[:, self._taken] = 0.0
         self._carved, self._taken = [], []
-        return self._left
+        return self._free_weights
 
     def _scarcest(self, free: NDArray[np.float64]) -> float:
-        can_be_taken = self._requested() | self._left[:, self._undivided].any(axis=1)
-        scarce = free[(free > self._nothing) & can_be_taken]
+        can_be_taken = self._requested() | self._free_weights[:, self._undivided].any(axis=1)
+        scarce = free[(free > self._negligible) & can_be_taken]
         return float(scarce.min()) if len(scarce) else 0.0
 
 
@@ -214,12 +212,12 @@ class SlotClasses:
     def __init__(self, weights: NDArray[np.float64], groups: NDArray[np.int32] | None) -> None:
         self._weights, numbers = np.unique(weights, return_inverse=True)
         self._groups = 1 if groups is None else int(groups.max(initial=-1)) + 2
-        self._of_state = len(self._weights) * self._groups
+        self._classes_per_state = len(self._weights) * self._groups
         self._free = (numbers.reshape(-1) * self._groups).astype(np.int32)
         self._held = self._free if groups is None else self._free + np.int32(1) + groups
-        self.free = self._free + np.int32(NONE * self._of_state)
+        self.free = self._free + np.int32(NONE * self._classes_per_state)
         """Per slot, its class if it is free."""
-        self.divided = len(PREEMPT_STATES) * self._of_state
+        self.divided = len(PREEMPT_STATES) * self._classes_per_state
         """The class of all slots that are divided; their price changes."""
         self._further = 0
         self._by_number: dict[int, SlotClass] = {}
@@ -231,7 +229,7 @@ class SlotClasses:
         """Return the common properties of the slots of a class."""
         slot_class = self._by_number.get(number)
         if slot_class is None:
-            state, class_in_state = divmod(number, self._of_state)
+            state, class_in_state = divmod(number, self._classes_per_state)
             weight, group = divmod(class_in_state, self._groups)
             cost = float(self._weights[weight])
             freed = ((group - 1, cost),) if state != NONE and self._groups > 1 else ()
@@ -246,7 +244,7 @@ class SlotClasses:
     def in_state(self, state: NDArray[np.int8]) -> NDArray[np.int32]:
         """Return the class of every slot, given its *state*."""
         of_holder = np.where(state == NONE, self._free, self._held)
-        classes: NDArray[np.int32] = of_holder + state * np.int32(self._of_state)
+        classes: NDArray[np.int32] = of_holder + state * np.int32(self._classes_per_state)
         return classes
 
     def freed(self, numbers: NDArray[np.int32], slots: Iterable[int]) -> Freed:
@@ -256,7 +254,7 @@ class SlotClasses:
     def among(self, numbers: NDArray[np.int32], states: Collection[PreemptState]) -> set[int]:
         """Return the different classes in *numbers* that have one of *states*."""
         present = np.flatnonzero(np.bincount(numbers, minlength=len(self))).tolist() if len(numbers) else ()
-        return {number for number in present if number != self.divided and number // self._of_state in states}
+        return {number for number in present if number != self.divided and number // self._classes_per_state in states}
 
     def with_further(self, further: Sequence[SlotClass]) -> SlotClasses:
         """Return these classes with *further* ones appended."""

@@ -241,9 +241,9 @@ def _distinct(
     """Yield the different columns of *amounts*, each with those of *indices* that have it."""
     if not len(indices):
         return
-    columns, which = np.unique(amounts, axis=1, return_inverse=True)
+    columns, column_numbers = np.unique(amounts, axis=1, return_inverse=True)
     for number, values in enumerate(columns.T.tolist()):
-        yield values, indices[which.reshape(-1) == number]
+        yield values, indices[column_numbers.reshape(-1) == number]
 
 
 def expressions_read(partitions: Partitions, policy: NegotiationPolicy) -> list[Expression]:

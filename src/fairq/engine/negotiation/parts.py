@@ -64,7 +64,7 @@ class Parts:
         self._terms = None if preempted is not None else TermsFinder(partitions, policy)
         requests = [f"request{name.lower()}" for name in partitions.resources]
         read = ["requirements", "rank", "requiregpus", *requests]
-        self._offers = evaluate(self._find, read, expressions_read(partitions, policy), partitions.ads)
+        self._offers = evaluate(self._find_offers, read, expressions_read(partitions, policy), partitions.ads)
         self._stored = 0
 
     def offers(self, kind: int, ask: Ask) -> Offers:
@@ -82,7 +82,7 @@ class Parts:
         """Take the proposed part of a slot and return it, None if the slot is not divided."""
         return self.partitions.carve(row) if self.number_of[row] >= 0 else None
 
-    def _find(self, context: RequestContext) -> Offers:
+    def _find_offers(self, context: RequestContext) -> Offers:
         self._stored += len(self.rows)
         if self._stored > _MAX_STORED:
             self._offers.forget()

@@ -33,19 +33,19 @@ class ScheddLimits:
     """
 
     def __init__(self, maximum: Mapping[str, int], queues: Iterable[SubmitterQueue]) -> None:
-        self._left = dict(maximum)
+        self._jobs_left = dict(maximum)
         for queue in queues if maximum else ():
             self.use(queue.schedd, queue.running_jobs)
 
     def left(self, schedd: str) -> int | None:
         """Return how many more jobs the schedd offers, None if it has no maximum."""
-        jobs_left = self._left.get(schedd)
+        jobs_left = self._jobs_left.get(schedd)
         return None if jobs_left is None else max(0, jobs_left)
 
     def use(self, schedd: str, jobs: int) -> None:
         """Count *jobs* of the schedd as running."""
-        if schedd in self._left:
-            self._left[schedd] -= jobs
+        if schedd in self._jobs_left:
+            self._jobs_left[schedd] -= jobs
 
 
 def submitters_taking_part(

@@ -99,13 +99,13 @@ class Turn:
 
     def run(self) -> TurnEnd:
         """Run the turn to its end."""
-        end = self._timed(None)
+        end = self._run_timed(None)
         assert end is not None
         return end
 
     def deal(self) -> TurnEnd | None:
         """Make one match; return None if it was made, otherwise the end of the turn."""
-        return self._timed(1)
+        return self._run_timed(1)
 
     def stop_at_limit(self) -> None:
         """Record that a limit stops the next job, once for each job."""
@@ -119,7 +119,7 @@ class Turn:
         session = Session(self._submitter.queue)
         return session.advance() and self._kinds.could_preempt(session.kind, self._ask)
 
-    def _timed(self, max_matches: int | None) -> TurnEnd | None:
+    def _run_timed(self, max_matches: int | None) -> TurnEnd | None:
         """Run until *max_matches* are made (return None) or the turn ends, and measure the time."""
         ledger, submitter, decision = self._ledger, self._submitter, self._submitter.decision
         if ledger.stopwatch is not None:
@@ -237,11 +237,11 @@ class Turn:
 
     def _pop(self, matches: Candidates, count: int, job_limits: JobLimits | None) -> tuple[list[int], PreemptState]:
         if self._in_runs and job_limits is None and isinstance(matches, MatchList):
-            return matches.pop_many(count, self._in_time) or ([], NONE)
+            return matches.pop_many(count, self._matches_in_time) or ([], NONE)
         best = matches.pop()
         return ([], NONE) if best is None else ([best[0]], best[1])
 
-    def _in_time(self, matches: int) -> int:
+    def _matches_in_time(self, matches: int) -> int:
         """Return how many of *matches* are made before the time is over; it is not over when the first one begins."""
         time = self._time
         if time is None:

@@ -60,7 +60,7 @@ class Machines:
         self._undivided = np.flatnonzero(usable & ~divided)
         self._machines = Partitions(ads, usable & divided, modifications=policy.modify_requests)
 
-    def first_room(self, job: Ad) -> tuple[int, int] | None:
+    def find_room(self, job: Ad) -> tuple[int, int] | None:
         """Return the earliest time and the row with room for a large *job* (names in lower case).
 
         None if the job fits nowhere or is not large.
@@ -93,6 +93,6 @@ _LIMIT_REASONS = frozenset(
 )
 
 
-def limited(decision: CycleDecision) -> set[str]:
+def limited_submitters(decision: CycleDecision) -> set[str]:
     """Return the submitters stopped by a limit that further free slots would not lift."""
     return {entry.submitter for entry in decision.submitters if entry.stopped in _LIMIT_REASONS}
