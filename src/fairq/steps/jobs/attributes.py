@@ -1,4 +1,4 @@
-"""Attributes of jobs in the queue that are edited: which ones may be, and the ads with their new values."""
+"""Edits of the attributes of jobs in the queue: the protected attributes, and the ads with the new values."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _PROTECTED = {
 
 
 GROUP = "AcctGroup"
-"""The attribute of an accounting group, which an edit gives together with what follows from it."""
+"""The attribute of an accounting group; an edit also sets the attributes that follow from it."""
 
 _READ_LATE = (
     "notifyallended notifycommand "
@@ -74,7 +74,7 @@ AT_ONCE = frozenset(_READ_LATE.split())
 
 
 def check_names(names: Iterable[str]) -> None:
-    """Raise ProtectedAttributeError for the name of an attribute that nobody edits."""
+    """Raise ProtectedAttributeError for an attribute that cannot be edited."""
     for name in names:
         if problem := _PROTECTED.get(name.lower()):
             raise ProtectedAttributeError(attribute=name, problem=problem)
@@ -83,33 +83,33 @@ def check_names(names: Iterable[str]) -> None:
 def check_edit(attributes: Mapping[str, object], settings: Settings) -> list[str]:
     """Check new values as at submit; return warnings.
 
-    Raises ProtectedAttributeError for an attribute that nobody edits; JobAttributeError for a value.
+    Raises ProtectedAttributeError for an attribute that cannot be edited; JobAttributeError for an invalid value.
     """
     check_names(name for name in attributes if name != GROUP)
-    made = Submission([JobGroup(0, 0, dict(attributes), None)])
-    check(made, settings)
-    return made.warnings
+    submission = Submission([JobGroup(0, 0, dict(attributes), None)])
+    check(submission, settings)
+    return submission.warnings
 
 
-def edit(state: State, found: Sequence[JobRange], attributes: Ad) -> None:
-    """Give the jobs *found* new *attributes*; a new request gets its clause in the requirements."""
+def edit(state: State, ranges: Sequence[JobRange], attributes: Ad) -> None:
+    """Set *attributes* of the jobs in *ranges*; a new request gets its clause in the requirements."""
     names = {name.lower() for name in attributes}
-    shared = jobs.ads(state, {job.ad_id for job in found})
-    number = {old: jobs.ad_id(state, _edited(ad, attributes)) for old, ad in shared.items()}
-    alike: dict[int, list[Procs]] = defaultdict(list)
-    for job in found:
+    shared = jobs.ads(state, {job.ad_id for job in ranges})
+    new_ad_ids = {old: jobs.ad_id(state, _edited(ad, attributes)) for old, ad in shared.items()}
+    by_ad: dict[int, list[Procs]] = defaultdict(list)
+    for job in ranges:
         procs = Procs(job.schedd, job.cluster, job.first_proc, job.last_proc)
         if not any(name.lower() in names | {"requirements"} for name in (*(job.own or ()), *(job.template or ()))):
-            alike[job.ad_id].append(procs)
+            by_ad[job.ad_id].append(procs)
             continue
         own, template = (_with_clauses(_without(ad or {}, names), attributes) for ad in (job.own, job.template))
-        jobs.change_many(state, [procs], ad_id=number[job.ad_id], own=own or None, template=template or None)
-    for old, ranges in alike.items():
-        jobs.change_many(state, ranges, ad_id=number[old])
+        jobs.change_many(state, [procs], ad_id=new_ad_ids[job.ad_id], own=own or None, template=template or None)
+    for old, whole_ranges in by_ad.items():
+        jobs.change_many(state, whole_ranges, ad_id=new_ad_ids[old])
 
 
 def charged_to(group: str, job: JobRange, shared: Ad) -> tuple[Ad, str]:
-    """Return the attributes of *job* in another accounting *group*, and its submitter then; raises InvalidNameError."""
+    """Return the attributes of *job* in another accounting *group*, and its new submitter; raises InvalidNameError."""
     ad = job.ad_of(shared, job.first_proc)
     user = next((value for name, value in ad.items() if name.lower() == "acctgroupuser"), job.owner)
     attributes: Ad = {GROUP: group, "AcctGroupUser": user, "AccountingGroup": f"{group}.{user}"}
@@ -129,9 +129,9 @@ def _without(ad: Ad, names: set[str]) -> Ad:
 
 def _with_clauses(ad: Ad, attributes: Ad) -> Ad:
     """Return *ad* with a clause in its requirements for each request in *attributes* that they do not mention."""
-    place = next((name for name in ad if name.lower() == "requirements"), None)
-    text = None if place is None else expression_text(ad[place])
-    if place is None or text is None or any(name.lower() == "requirements" for name in attributes):
+    spelling = next((name for name in ad if name.lower() == "requirements"), None)
+    text = None if spelling is None else expression_text(ad[spelling])
+    if spelling is None or text is None or any(name.lower() == "requirements" for name in attributes):
         return ad
     resources = [(name, _RESOURCES[name.lower()]) for name in attributes if name.lower() in _RESOURCES]
     clauses = [
@@ -139,4 +139,4 @@ def _with_clauses(ad: Ad, attributes: Ad) -> Ad:
         for name, resource in resources
         if not re.search(rf"\b{resource}\b", text, re.IGNORECASE)
     ]
-    return {**ad, place: as_expression(" && ".join([f"({text})", *clauses]))} if clauses else ad
+    return {**ad, spelling: as_expression(" && ".join([f"({text})", *clauses]))} if clauses else ad

@@ -44,11 +44,11 @@ class _Batch(Struct):
     def record(self) -> Ad:
         """Return the batch as plain data; completed jobs that stay in the queue are done."""
         done = self.done + self.counts.get(JobStatus.COMPLETED, 0)
-        shown = {name: sum(self.counts.get(one, 0) for one in statuses) for name, statuses in _SHOWN.items()}
+        shown = {name: sum(self.counts.get(status, 0) for status in statuses) for name, statuses in _SHOWN.items()}
         total = self.done + sum(self.counts.values())
         name = self.name if self.name is not None else f"ID: {self.jobs[0].cluster}"
-        whole: Ad = {"Owner": self.owner, _NAME: name, "QDate": self.submitted, "Done": done}
-        return {**whole, **shown, "Total": total, "JobIds": self._ids()}
+        ad: Ad = {"Owner": self.owner, _NAME: name, "QDate": self.submitted, "Done": done}
+        return {**ad, **shown, "Total": total, "JobIds": self._ids()}
 
     def _ids(self) -> str:
         first, last = self.jobs[0], self.jobs[-1]
@@ -57,21 +57,21 @@ class _Batch(Struct):
         return f"{first.cluster}.{first.first_proc} ... {last.cluster}.{last.last_proc}"
 
 
-def batches(path: Path, found: Queue) -> list[Ad]:
-    """Return the batches of the jobs *found*, in the order of the queue.
+def batches(path: Path, queue: Queue) -> list[Ad]:
+    """Return the batches of the jobs in *queue*, in their order.
 
-    Done are the jobs that have left the queue, of the same clusters or submitted under the same name since the first
-    one that is there.
+    The jobs of a batch that have left the queue are done: those of the same clusters, or those with the same name
+    submitted since its first job in the queue.
     """
     by_key: dict[tuple[Any, ...], _Batch] = {}
-    for job in found.ranges:
-        name = _name_of(job, found.shared[job.ad_id])
+    for job in queue.ranges:
+        name = _name_of(job, queue.shared[job.ad_id])
         key = (job.schedd, job.owner, job.cluster if name is None else name)
         by_key.setdefault(key, _Batch(job.owner, name, job.queue_date)).add(job)
     with reading(path) as state:
         since = min((batch.submitted for batch in by_key.values()), default=0)
-        for schedd, owner, named, cluster, submitted, count in ended_jobs.clusters_since(state, since):
-            batch = by_key.get((schedd, owner, cluster if named is None else named))
+        for schedd, owner, batch_name, cluster, submitted, count in ended_jobs.clusters_since(state, since):
+            batch = by_key.get((schedd, owner, cluster if batch_name is None else batch_name))
             if batch is not None and (cluster in batch.clusters or submitted >= batch.submitted):
                 batch.done += count
     return [batch.record() for batch in by_key.values()]

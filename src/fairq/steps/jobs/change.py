@@ -46,7 +46,7 @@ _LARGEST_PRIORITY = 2**31 - 1
 
 
 class Changed(Struct):
-    """The result of a command: the number of jobs for every target, and the jobs as they were before.
+    """The result of a command: the number of jobs for every target, and the former jobs.
 
     *ending* counts the jobs with running processes; these jobs keep their slots and status until all processes end.
     """
@@ -56,7 +56,7 @@ class Changed(Struct):
     ending: int = 0
     warnings: list[str] = field(default_factory=list)
     running: int = 0
-    """Jobs that run, of which a change concerns the next run."""
+    """The number of running jobs whose change applies to the next run."""
 
     def __len__(self) -> int:
         return sum(count for _, count in self.targets)
@@ -78,41 +78,41 @@ class JobEditor:
 
         Processes started by a launcher are ended first: the job leaves the queue when no process is left.
         """
-        said = reason or f"removed by {self._actor.user}"
+        text = reason or f"removed by {self._actor.user}"
 
-        def change(state: State, found: Sequence[JobRange]) -> None:
-            rest = self._order(state, found, {"how": "remove", "reason": said})
-            self._end(state, rest, "removed")
-            completed = [job for job in rest if job.status == JobStatus.COMPLETED]
-            gone = [job for job in rest if job.status != JobStatus.COMPLETED]
-            self._tell(state, gone, events.ABORTED, {"reason": said})
+        def change(state: State, ranges: Sequence[JobRange]) -> None:
+            others = self._order(state, ranges, {"how": "remove", "reason": text})
+            self._end(state, others, "removed")
+            completed = [job for job in others if job.status == JobStatus.COMPLETED]
+            removed = [job for job in others if job.status != JobStatus.COMPLETED]
+            self._tell(state, removed, events.ABORTED, {"reason": text})
             record_ended(state, completed, JobStatus.COMPLETED, self._actor.time)
-            record_ended(state, gone, JobStatus.REMOVED, self._actor.time, said)
-            jobs.remove_many(state, map(procs, rest))
+            record_ended(state, removed, JobStatus.REMOVED, self._actor.time, text)
+            jobs.remove_many(state, map(procs, others))
 
         after = {"JobStatus": int(JobStatus.REMOVED), **_because("Remove", reason)}
         return self._change(selection, None, change, lambda _: after, "remove")
 
     def hold(self, selection: Selection, reason: str | None = None) -> Changed:
         """Hold idle and running jobs; running ones end, and their slots become free."""
-        said = reason or f"held by {self._actor.user}"
+        text = reason or f"held by {self._actor.user}"
 
-        def change(state: State, found: Sequence[JobRange]) -> None:
-            rest = self._order(state, found, {"how": "hold", "reason": said, "code": BY_USER, "subcode": 0})
-            self._end(state, rest, "held")
-            jobs.set_status(state, map(procs, rest), JobStatus.HELD, self._actor.time, said, BY_USER, 0)
-            self._tell(state, rest, events.HELD, {"reason": said, "code": BY_USER, "subcode": 0})
+        def change(state: State, ranges: Sequence[JobRange]) -> None:
+            others = self._order(state, ranges, {"how": "hold", "reason": text, "code": BY_USER, "subcode": 0})
+            self._end(state, others, "held")
+            jobs.set_status(state, map(procs, others), JobStatus.HELD, self._actor.time, text, BY_USER, 0)
+            self._tell(state, others, events.HELD, {"reason": text, "code": BY_USER, "subcode": 0})
 
-        after = {"JobStatus": int(JobStatus.HELD), "HoldReason": said}
+        after = {"JobStatus": int(JobStatus.HELD), "HoldReason": text}
         return self._change(selection, (*_UNHELD, JobStatus.RUNNING), change, lambda _: after, "hold")
 
     def release(self, selection: Selection, reason: str | None = None) -> Changed:
-        """Let held jobs wait for a slot again."""
+        """Make held jobs idle again."""
 
-        def change(state: State, found: Sequence[JobRange]) -> None:
-            jobs.set_status(state, map(procs, found), JobStatus.IDLE, self._actor.time)
-            released(state, found, self._actor.time)
-            self._tell(state, found, events.RELEASED, {"reason": reason or f"released by {self._actor.user}"})
+        def change(state: State, ranges: Sequence[JobRange]) -> None:
+            jobs.set_status(state, map(procs, ranges), JobStatus.IDLE, self._actor.time)
+            released(state, ranges, self._actor.time)
+            self._tell(state, ranges, events.RELEASED, {"reason": reason or f"released by {self._actor.user}"})
 
         after = {"JobStatus": int(JobStatus.IDLE), **_because("Release", reason)}
         return self._change(selection, (JobStatus.HELD,), change, lambda _: after, "release")
@@ -127,14 +127,14 @@ class JobEditor:
         return self._reorder(selection, priorities_on_top)
 
     def _reorder(
-        self, selection: Selection, ordered: Callable[[State, Sequence[JobRange]], Callable[[JobRange], int]]
+        self, selection: Selection, priorities: Callable[[State, Sequence[JobRange]], Callable[[JobRange], int]]
     ) -> Changed:
-        """Give jobs the priorities of the function that *ordered* returns for the selected ones."""
+        """Set the priorities of jobs by the function that *priorities* returns for the selected jobs."""
         priority_of: dict[Procs, int] = {}
 
-        def prepare(state: State, found: Sequence[JobRange]) -> None:
-            new = ordered(state, found)
-            for job in found:
+        def prepare(state: State, ranges: Sequence[JobRange]) -> None:
+            new = priorities(state, ranges)
+            for job in ranges:
                 priority = priority_of[procs(job)] = new(job)
                 if abs(priority) > _LARGEST_PRIORITY:
                     expected = "give a whole number from -2147483648 to 2147483647"
@@ -143,15 +143,15 @@ class JobEditor:
         def new(job: JobRange) -> int:
             return priority_of[procs(job)]
 
-        def change(state: State, found: Sequence[JobRange]) -> None:
-            for priority, group in groupby(sorted(found, key=new), key=new):
+        def change(state: State, ranges: Sequence[JobRange]) -> None:
+            for priority, group in groupby(sorted(ranges, key=new), key=new):
                 jobs.change_many(state, map(procs, group), priority=priority)
 
         statuses = (*_UNHELD, JobStatus.RUNNING, JobStatus.HELD)
         return self._change(selection, statuses, change, lambda job: {"JobPrio": new(job)}, "prio", prepare)
 
     def edit(self, selection: Selection, attributes: Ad) -> Changed:
-        """Give waiting, held and running jobs new *attributes*; a current run keeps what it was started with.
+        """Set *attributes* of waiting, held and running jobs; a current run keeps its former values.
 
         Raises ProtectedAttributeError, JobAttributeError.
         """
@@ -159,29 +159,29 @@ class JobEditor:
         group = attributes.get(GROUP)
         former: dict[Procs, Ad] = {}
         new: dict[Procs, tuple[Ad, str]] = {}
-        """What each job gets, and its submitter then."""
+        """The new attributes of each job, and its new submitter."""
 
-        def prepare(state: State, found: Sequence[JobRange]) -> None:
-            shared = jobs.ads(state, {job.ad_id for job in found})
-            for job in found:
+        def prepare(state: State, ranges: Sequence[JobRange]) -> None:
+            shared = jobs.ads(state, {job.ad_id for job in ranges})
+            for job in ranges:
                 ad = job.ad_of(shared[job.ad_id], job.first_proc)
-                charged: Ad = {}
+                of_group: Ad = {}
                 submitter = job.submitter
                 if group is not None:
-                    charged, submitter = charged_to(group, job, shared[job.ad_id])
+                    of_group, submitter = charged_to(group, job, shared[job.ad_id])
                     check_submitters(self._settings, self._actor, [submitter], job.owner, submitter.rpartition("@")[2])
-                new[procs(job)] = {**attributes, **charged}, submitter
+                new[procs(job)] = {**attributes, **of_group}, submitter
                 names = {name.lower(): name for name in new[procs(job)][0]}
                 former[procs(job)] = {names[name.lower()]: ad[name] for name in ad if name.lower() in names}
 
-        def change(state: State, found: Sequence[JobRange]) -> None:
+        def change(state: State, ranges: Sequence[JobRange]) -> None:
             if group is None:
-                edit(state, found, attributes)
+                edit(state, ranges, attributes)
                 return
-            for submitter in {new[procs(job)][1] for job in found}:
-                part = [job for job in found if new[procs(job)][1] == submitter]
-                edit(state, part, new[procs(part[0])][0])
-                jobs.change_many(state, map(procs, part), submitter=submitter)
+            for submitter in {new[procs(job)][1] for job in ranges}:
+                by_submitter = [job for job in ranges if new[procs(job)][1] == submitter]
+                edit(state, by_submitter, new[procs(by_submitter[0])][0])
+                jobs.change_many(state, map(procs, by_submitter), submitter=submitter)
 
         running = () if group is not None else (JobStatus.RUNNING,)
         statuses = (*_UNHELD, *running, JobStatus.HELD)
@@ -216,43 +216,43 @@ class JobEditor:
                 former = kept_jobs(state, changed.jobs)
                 change(state, changed.jobs)
                 entries = history.record(state, self._actor, changes, own=True)
-                kept = self._settings["pool.undo_kept"]
+                undo_kept = self._settings["pool.undo_kept"]
                 if self._ordered:
-                    undo.record_final(state, self._actor, entries, "it ended processes of running jobs", kept)
+                    undo.record_final(state, self._actor, entries, "it ended processes of running jobs", undo_kept)
                 else:
-                    undo.record(state, self._actor, entries, kind, former, kept)
+                    undo.record(state, self._actor, entries, kind, former, undo_kept)
         if not self._dry_run:
             changed.ending = self._settle()
         return changed
 
-    def _order(self, state: State, found: Sequence[JobRange], order: dict[str, Any]) -> Sequence[JobRange]:
+    def _order(self, state: State, ranges: Sequence[JobRange], order: dict[str, Any]) -> Sequence[JobRange]:
         """Order the end of the jobs that a launcher runs; return the other jobs."""
-        ordered, rest = order_ends(state, found, order)
+        ordered, others = order_ends(state, ranges, order)
         self._ordered |= ordered
-        return rest
+        return others
 
-    def _tell(self, state: State, found: Sequence[JobRange], number: int, body: dict[str, Any]) -> None:
+    def _tell(self, state: State, ranges: Sequence[JobRange], number: int, body: dict[str, Any]) -> None:
         always = is_launching(state, self._settings)
-        events.record(state, found, number, body, self._actor.time, always=always)
+        events.record(state, ranges, number, body, self._actor.time, always=always)
 
     def _settle(self) -> int:
-        """Wait briefly for the runs ordered to end; return how many are left."""
-        left: set[str] = set()
+        """Wait briefly for the runs ordered to end; return the number of remaining ones."""
+        remaining: set[str] = set()
         if self._ordered:
             from fairq.steps.launch.settle import settle
 
-            left = settle(self._path, self._settings, self._actor, self._ordered)
+            remaining = settle(self._path, self._settings, self._actor, self._ordered)
         if self._actor.request is None:
             # The logs belong to the jobs' owners; the account of a host's pool must not write them.
             events.flush(self._path, self._settings)
-        return len(left)
+        return len(remaining)
 
     def _open(self) -> AbstractContextManager[State]:
         # Without a state file there are no jobs: the search reports this, and no file is created.
         return reading(self._path) if self._dry_run or not exists(self._path) else writing(self._path)
 
-    def _end(self, state: State, found: Sequence[JobRange], how: str) -> None:
-        running = [procs(job) for job in found if job.status == JobStatus.RUNNING]
+    def _end(self, state: State, ranges: Sequence[JobRange], how: str) -> None:
+        running = [procs(job) for job in ranges if job.status == JobStatus.RUNNING]
         end_runs(state, self._settings, claims.of_procs(state, running), self._actor.time, how)
 
 
@@ -268,56 +268,56 @@ def choose(
         JobStateError: a job named by itself is in another status.
     """
     changed = Changed()
-    named = () if statuses is None else [_NAMES[status] for status in statuses if status != JobStatus.WAITING]
-    needed = " or ".join(named) or "there"
-    test = matcher(state, selection)
+    status_names = () if statuses is None else [_NAMES[status] for status in statuses if status != JobStatus.WAITING]
+    needed = " or ".join(status_names) or "there"
+    job_matcher = matcher(state, selection)
     may_change = None if actor is None or actor.administrator else partial(is_own, actor)
-    for target, found in find(state, selection, test, may_change=may_change):
-        fit = [job for job in found if statuses is None or job.status in statuses]
-        if found and not fit:
+    for target, ranges in find(state, selection, job_matcher, may_change=may_change):
+        matching = [job for job in ranges if statuses is None or job.status in statuses]
+        if ranges and not matching:
             if target.is_one_job:
-                status = _NAMES.get(found[0].status, f"in status {found[0].status}")
+                status = _NAMES.get(ranges[0].status, f"in status {ranges[0].status}")
                 raise JobStateError(job=target.text, found=status, needed=needed)
             if selection.targets:
                 raise NoMatchingJobError(condition=f"of {target.text} is {needed}")
-        changed.targets.append((_with_schedds(target, fit), sum(map(len, fit))))
-        changed.jobs += fit
+        changed.targets.append((_with_schedds(target, matching), sum(map(len, matching))))
+        changed.jobs += matching
     if not changed.jobs:
         condition = f"is {needed}" if selection.constraint is None else f"satisfies {selection.constraint}"
         notes = [f"only {selection.filters}"] if selection.filters else []
-        notes += [] if test is None else test.unknown.notes("job")
+        notes += [] if job_matcher is None else job_matcher.unknown.notes("job")
         raise NoMatchingJobError(condition=f"{condition} ({'; '.join(notes)})" if notes else condition)
     return changed
 
 
-def _with_schedds(target: Target, found: Sequence[JobRange]) -> Target:
-    """Return *target* with the names of all jobs *found*, if several schedds have a job with its number."""
-    schedds = sorted({job.schedd for job in found})
+def _with_schedds(target: Target, ranges: Sequence[JobRange]) -> Target:
+    """Return *target* with the names of all its jobs, if several schedds have a job with its number."""
+    schedds = sorted({job.schedd for job in ranges})
     if not target.is_one_job or target.schedd is not None or len(schedds) < 2:
         return target
     return replace(target, text=", ".join(f"{target.text}@{schedd}" for schedd in schedds))
 
 
-def priorities_on_top(state: State, found: Sequence[JobRange]) -> Callable[[JobRange], int]:
-    """Return the priority with which a job of *found* is ahead of all others of its submitter.
+def priorities_on_top(state: State, ranges: Sequence[JobRange]) -> Callable[[JobRange], int]:
+    """Return the function of the priority that puts a job of *ranges* ahead of all others of its submitter.
 
     The jobs of a submitter are raised by the same amount; those that are ahead already keep their priority.
     """
     raised: dict[str, int] = {}
-    for submitter in {job.submitter for job in found}:
-        own = [job for job in found if job.submitter == submitter]
+    for submitter in {job.submitter for job in ranges}:
+        selected = [job for job in ranges if job.submitter == submitter]
         others = [
             part.priority
             for job in jobs.select(state, submitter=submitter, statuses=(*_UNHELD, JobStatus.HELD))
-            for part in without(job, own)
+            for part in without(job, selected)
         ]
-        lowest = min(job.priority for job in own)
+        lowest = min(job.priority for job in selected)
         raised[submitter] = max(0, max(others, default=lowest - 1) + 1 - lowest)
     return lambda job: job.priority + raised[job.submitter]
 
 
 def procs(job: JobRange) -> Procs:
-    """Return the procs of *job* in the form that the state's functions take."""
+    """Return the procs of *job* in the form that the state's functions expect."""
     return Procs(job.schedd, job.cluster, job.first_proc, job.last_proc)
 
 
@@ -326,21 +326,21 @@ def _known(job: JobRange) -> Ad:
 
 
 def _changes(
-    found: Sequence[JobRange], after: Callable[[JobRange], dict[str, Any]], former_of: Callable[[JobRange], Ad]
+    ranges: Sequence[JobRange], after: Callable[[JobRange], dict[str, Any]], former_of: Callable[[JobRange], Ad]
 ) -> Iterator[Change]:
     """Yield one change for each run of consecutive jobs that change in the same way."""
 
     def before(job: JobRange) -> dict[str, Any]:
-        known = former_of(job)
-        return {name: known[name] for name in after(job) if known.get(name) is not None}
+        former = former_of(job)
+        return {name: former[name] for name in after(job) if former.get(name) is not None}
 
     start: JobRange | None = None
     last = -1
-    for job in sorted(found, key=lambda one: (one.schedd, one.cluster, one.first_proc)):
+    for job in sorted(ranges, key=lambda job_range: (job_range.schedd, job_range.cluster, job_range.first_proc)):
         if start is not None:
             same_cluster = (job.schedd, job.cluster) == (start.schedd, start.cluster)
-            alike = before(job) == before(start) and after(job) == after(start)
-            if same_cluster and job.first_proc == last + 1 and alike:
+            is_same = before(job) == before(start) and after(job) == after(start)
+            if same_cluster and job.first_proc == last + 1 and is_same:
                 last = job.last_proc
                 continue
             yield Change(f"job {job_name(start.cluster, start.first_proc, last)}", before(start), after(start))
@@ -349,5 +349,5 @@ def _changes(
         yield Change(f"job {job_name(start.cluster, start.first_proc, last)}", before(start), after(start))
 
 
-def _because(what: str, reason: str | None) -> dict[str, str]:
-    return {} if reason is None else {f"{what}Reason": reason}
+def _because(verb: str, reason: str | None) -> dict[str, str]:
+    return {} if reason is None else {f"{verb}Reason": reason}

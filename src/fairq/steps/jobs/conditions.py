@@ -1,4 +1,4 @@
-"""The conditions of new jobs: what other jobs they name, and whether these are known to the submitter."""
+"""The conditions of new jobs: the other jobs that they name, if the submitter may see these."""
 
 from __future__ import annotations
 
@@ -46,27 +46,27 @@ _MOST = 10_000
 def wait_of(
     others: Others, ranges: Sequence[JobRange], ads: Mapping[int, Ad], category: tuple[str, int] | None = None
 ) -> Waits:
-    """Return what the new jobs of one cluster wait for; *ads* are their shared ads by number.
+    """Return the conditions of the new jobs of one cluster; *ads* are their shared ads by number.
 
     Raises UnknownJobError, NoMatchingJobError: there are no such jobs, or none that the actor may see;
     JobAttributeError: the value of an attribute cannot be used.
     """
-    found = Waits(others, category)
+    conditions = Waits(others, category)
     try:
         for job in ranges:
-            found.add_range(job, ads[job.ad_id])
+            conditions.add_range(job, ads[job.ad_id])
     except UnusableValueError as error:
         raise JobAttributeError(attribute=error.attribute, problem=error.problem) from None
-    return found
+    return conditions
 
 
-def store(state: State, found: Collection[Waits]) -> None:
-    """Store what the jobs of several clusters wait for."""
+def store(state: State, conditions: Collection[Waits]) -> None:
+    """Store the conditions of the jobs of several clusters."""
     waits.add(
         state,
-        [wait for one in found for wait in one.waits],
-        [after for one in found for after in one.afters],
-        [cap for one in found if (cap := one.cap) is not None],
+        [wait for of_cluster in conditions for wait in of_cluster.waits],
+        [after for of_cluster in conditions for after in of_cluster.afters],
+        [cap for of_cluster in conditions if (cap := of_cluster.cap) is not None],
     )
 
 
@@ -76,25 +76,25 @@ def is_cron(ad: Ad) -> bool:
 
 
 def times_of(ad: Ad, now: int) -> tuple[int | None, int | None]:
-    """Return the time before which a job is not matched, None if that is over, and the one by which it must start."""
-    begin, when = read(ad, "BeginTime", now), read(ad, _DEFERRAL, now)
+    """Return the time before which a job is not matched (None if past), and the time by which it must start."""
+    begin, start = read(ad, "BeginTime", now), read(ad, _DEFERRAL, now)
     if is_cron(ad):
-        when = next_time({name: text for name in FIELDS if (text := read(ad, name, now)) is not None}, now)
+        start = next_time({name: text for name in FIELDS if (text := read(ad, name, now)) is not None}, now)
     deadline = None
-    if when is not None:
+    if start is not None:
         preparation = read(ad, _PREPARATION, now)
-        ready = when - (_USUAL_PREPARATION if preparation is None else preparation)
-        begin, deadline = max(ready, begin or 0), int(when + deferral_window(ad, now))
+        ready = start - (_USUAL_PREPARATION if preparation is None else preparation)
+        begin, deadline = max(ready, begin or 0), int(start + deferral_window(ad, now))
     return None if begin is None or begin <= now else int(begin), deadline
 
 
 def deferral_window(ad: Ad, now: int) -> int:
-    """Return how many seconds after its time a job may start."""
+    """Return the number of seconds after its set time within which a job may start."""
     return int(read(ad, _WINDOW, now) or 0)
 
 
 class Waits:
-    """What jobs of one cluster wait for."""
+    """The conditions for which jobs of one cluster wait."""
 
     def __init__(self, others: Others, category: tuple[str, int] | None) -> None:
         self._others = others
@@ -118,9 +118,9 @@ class Waits:
         return JobCap(self._cluster, running, idle, queued, *(self._category or ()))
 
     def all_wait(self, count: int) -> bool:
-        """Return whether all jobs of the cluster, *count* ones, wait for others that may still let them start."""
-        waiting = sum(one.last_proc - one.first_proc + 1 for one in self.waits if one.open)
-        return waiting == count and all(one.is_met is not False for one in self.afters)
+        """Return whether all *count* jobs of the cluster wait for others that may still let them start."""
+        waiting = sum(wait.last_proc - wait.first_proc + 1 for wait in self.waits if wait.open)
+        return waiting == count and all(after.is_met is not False for after in self.afters)
 
     def add_range(self, job: JobRange, shared: Ad) -> None:
         """Add jobs with this *shared* ad; raises UnusableValueError."""
@@ -133,40 +133,40 @@ class Waits:
 
     def _add(self, ad: Ad, job: JobRange) -> None:
         self._cluster = job.cluster
-        given = CONDITIONS.intersection(map(str.lower, ad))
+        conditions = CONDITIONS.intersection(map(str.lower, ad))
 
         def value(name: str) -> Any:
-            return read(ad, name, self._now) if name.lower() in given else None
+            return read(ad, name, self._now) if name.lower() in conditions else None
 
-        named = [
+        references = [
             (how, word.strip())
             for name, how in _AFTERS.items()
             for word in (value(name) or "").split(",")
             if word.strip()
         ]
-        afters = [one for how, word in named for one in self._others.conditions(how, word)]
-        self._caps = [_least(most, value(name)) for most, name in zip(self._caps, _CAPS, strict=True)]
-        begin, deadline = (None, None) if given.isdisjoint(_TIMES) else times_of(ad, self._now)
+        afters = [after for how, word in references for after in self._others.conditions(how, word)]
+        self._caps = [_least(maximum, value(name)) for maximum, name in zip(self._caps, _CAPS, strict=True)]
+        begin, deadline = (None, None) if conditions.isdisjoint(_TIMES) else times_of(ad, self._now)
         if not afters and begin is None and deadline is None:
             return
         former, self._last = self._last, (afters, begin, deadline)
         if former == self._last and self.waits and self.waits[-1].last_proc == job.first_proc - 1:
             self.waits[-1].last_proc = job.last_proc
             return
-        still_open = sum(not one.is_met for one in afters)
-        self.waits.append(JobWait(job.cluster, job.first_proc, job.last_proc, still_open, begin, deadline))
-        self.afters += [replace(one, cluster=job.cluster, first_proc=job.first_proc) for one in afters]
+        open_count = sum(not after.is_met for after in afters)
+        self.waits.append(JobWait(job.cluster, job.first_proc, job.last_proc, open_count, begin, deadline))
+        self.afters += [replace(after, cluster=job.cluster, first_proc=job.first_proc) for after in afters]
 
 
 def _least(one: int | None, other: int | None) -> int | None:
-    return min((most for most in (one, other) if most is not None), default=None)
+    return min((value for value in (one, other) if value is not None), default=None)
 
 
 class Others:
-    """Finds the jobs that conditions name; many jobs name the same ones. *queued* are new jobs by cluster."""
+    """Finds the jobs that conditions name, each only once. *queued* are new jobs by cluster."""
 
     def __init__(self, state: State, settings: Settings, actor: Actor) -> None:
-        """Store the arguments: the *actor* may name what they may see."""
+        """Store the arguments: conditions may only name jobs that the *actor* may see."""
         self.queued: dict[int, list[JobRange]] = {}
         self.now = actor.time
         self._state = state
@@ -175,7 +175,7 @@ class Others:
         self._known: dict[tuple[str, str], list[JobAfter]] = {}
 
     def conditions(self, how: str, word: str) -> list[JobAfter]:
-        """Return the conditions that the jobs named by *word* have ended, *how*; the waiting jobs are left open."""
+        """Return the conditions of the kind *how* for the jobs named by *word*, with the number of unfinished jobs."""
         if (how, word) not in self._known:
             self._known[how, word] = list(self._found(how, word))
         return self._known[how, word]
@@ -192,28 +192,28 @@ class Others:
             for cluster in clusters:
                 yield self._condition(how, str(cluster), cluster, 0, WHOLE)
             return
-        of, first, last = id_.groups()
+        number, first, last = id_.groups()
         procs = (0, WHOLE) if first is None else (int(first), int(last or first))
-        yield self._condition(how, word, int(of), *procs)
+        yield self._condition(how, word, int(number), *procs)
 
     def _condition(self, how: str, word: str, cluster: int, first: int, last: int) -> JobAfter:
-        left = failed = known = 0
+        unfinished = failed = count_known = 0
         is_new = cluster in self.queued
         for job in self.queued[cluster] if is_new else jobs.select(self._state, cluster=cluster, schedd=""):
             count = min(job.last_proc, last) - max(job.first_proc, first) + 1
             if count <= 0 or self._is_hidden(job.owner):
                 continue
-            known += count
+            count_known += count
             if job.status != JobStatus.COMPLETED:
-                left += count
+                unfinished += count
             else:
                 failed += sum(self._failed_in_queue(job, proc) for proc in _procs(job, first, last))
         for count, did_fail in () if is_new else self._ended(cluster, first, last):
-            known += count
+            count_known += count
             failed += count if did_fail else 0
-        if not known or (last != WHOLE and known < last - first + 1):
+        if not count_known or (last != WHOLE and count_known < last - first + 1):
             raise UnknownJobError(job=word, hint="'fairq queue' and 'fairq history' list the jobs")
-        return JobAfter(0, 0, how, cluster, first, last, left, failed)
+        return JobAfter(0, 0, how, cluster, first, last, unfinished, failed)
 
     def _is_hidden(self, owner: str) -> bool:
         return self._is_private and owner != self._actor.user
@@ -226,16 +226,16 @@ class Others:
         return not is_success(ad, last.get("exit_code"), last.get("signal"), self.now)
 
     def _ended(self, cluster: int, first: int, last: int) -> Iterator[tuple[int, bool]]:
-        """Yield how many jobs have left the queue, and whether they failed."""
-        wanted = ended_jobs.Wanted(jobs=((cluster, first, last, ""),))
-        before: tuple[int, int] | None = None
-        while page := ended_jobs.page(self._state, wanted, _MOST, before):
-            ads = job_ads.ads(self._state, {one.ad_id for _, one in page})
-            for number, one in page:
-                before = one.end_time, number
-                count = min(one.last_proc, last) - max(one.first_proc, first) + 1
-                if not self._is_hidden(one.owner):
-                    yield count, has_failed(one, ads[one.ad_id], self.now)
+        """Yield the numbers of jobs that have left the queue, and whether they failed."""
+        query = ended_jobs.Wanted(jobs=((cluster, first, last, ""),))
+        last_seen: tuple[int, int] | None = None
+        while page := ended_jobs.page(self._state, query, _MOST, last_seen):
+            ads = job_ads.ads(self._state, {ended_job.ad_id for _, ended_job in page})
+            for number, ended_job in page:
+                last_seen = ended_job.end_time, number
+                count = min(ended_job.last_proc, last) - max(ended_job.first_proc, first) + 1
+                if not self._is_hidden(ended_job.owner):
+                    yield count, has_failed(ended_job, ads[ended_job.ad_id], self.now)
 
 
 def _procs(job: JobRange, first: int, last: int) -> Iterable[int]:
@@ -250,5 +250,5 @@ def has_failed(ended: EndedJob, shared: Ad, now: int) -> bool:
 
 
 def is_success(ad: Ad, code: int | None, signal: int | None, now: int) -> bool:
-    """Return whether an exit of the job with this *ad* is a success; a code that nobody knows is one."""
+    """Return whether an exit of the job with this *ad* is a success; an unknown code counts as one."""
     return signal is None and code in (None, read_if_usable(ad, "JobSuccessExitCode", now) or 0)

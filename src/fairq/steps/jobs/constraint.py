@@ -49,9 +49,9 @@ class Matcher:
         self._library_ad: Any = None
         self._shown: tuple[int, Ad] = (0, {})
 
-    def load(self, found: Iterable[JobRange]) -> None:
-        """Read the shared ads of *found* at once, which takes a fraction of the time."""
-        self._shared |= jobs.ads(self._state, {job.ad_id for job in found} - self._shared.keys())
+    def load(self, ranges: Iterable[JobRange]) -> None:
+        """Read the shared ads of *ranges* at once, which takes a fraction of the time."""
+        self._shared |= jobs.ads(self._state, {job.ad_id for job in ranges} - self._shared.keys())
 
     def parts(self, job: JobRange) -> list[JobRange]:
         """Return the parts of *job* that satisfy the constraint; its shared ad is loaded."""
@@ -115,7 +115,7 @@ def _varying(job: JobRange) -> set[str]:
 
 
 class _KnownValues:
-    """Whether the constraint is true, by the attributes that decide it, where these are plain values."""
+    """Results of the constraint by the attributes that decide it, if these are plain values."""
 
     def __init__(self, expression: Expression) -> None:
         from fairq.engine.classad.scalar import names_deciding
@@ -125,7 +125,7 @@ class _KnownValues:
         self._spelled: dict[tuple[str, ...], tuple[str, ...] | None] = {}
 
     def key(self, ad: Ad, varying: Collection[str]) -> tuple[object, ...] | None:
-        """Return what decides the constraint for *ad*; None if that is not known, or *varying* attributes decide it."""
+        """Return the values that decide the constraint for *ad*; None if unknown or if *varying* attributes matter."""
         if self._names is None or not self._names.isdisjoint(varying):
             return None
         names = tuple(ad)

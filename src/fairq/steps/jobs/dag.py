@@ -58,16 +58,16 @@ def made_nodes(
 
     Raises the errors of `submission`.
     """
-    places = {node.name: place for place, node in enumerate(dag.nodes)}
+    indexes = {node.name: index for index, node in enumerate(dag.nodes)}
     makers = _Makers(context, name, macros, timeout, defaults)
-    for place, node in enumerate(dag.nodes):
+    for index, node in enumerate(dag.nodes):
         make = makers.of(node)
         category = node.category if node.most else None
-        yield MadeNode(make(first + place), [places[parent] for parent in node.parents], make, category, node.most)
+        yield MadeNode(make(first + index), [indexes[parent] for parent in node.parents], make, category, node.most)
 
 
 class _Makers:
-    """Makes the jobs of nodes; what nodes with one description have in common is made once."""
+    """Makes the jobs of nodes; common parts of nodes with one description are made once."""
 
     def __init__(
         self, context: Context, name: str, macros: dict[str, str], timeout: int, defaults: dict[str, str]
@@ -88,23 +88,23 @@ class _Makers:
         if path not in self._texts:
             self._texts[path] = _text(path, node)
         values = {**self._macros, **dict(zip(_MACROS, (node.name, "0"), strict=True)), **node.variables}
-        alike = (path, directory, node.retries, node.priority, *values)
-        if alike not in self._varying:
+        signature = (path, directory, node.retries, node.priority, *values)
+        if signature not in self._varying:
             source = self._source(node, path, values)
-            self._varying[alike] = [name for name in values if source.is_plain(name)]
-        # A value that has macros itself decides what depends on what.
-        varying = [name for name in self._varying[alike] if "$" not in values[name]]
-        key = (*alike, *((name, value) for name, value in values.items() if name not in varying))
+            self._varying[signature] = [name for name in values if source.is_plain(name)]
+        # A value with macros of its own depends on other variables.
+        varying = [name for name in self._varying[signature] if "$" not in values[name]]
+        key = (*signature, *((name, value) for name, value in values.items() if name not in varying))
         if key not in self._known:
             context = replace(self._context, directory=directory)
             self._known[key] = Submissions(self._source(node, path, values), context, varying)
-        made, own = self._known[key], {name: values[name] for name in varying}
+        submissions, variables = self._known[key], {name: values[name] for name in varying}
 
         def make(cluster: int) -> Submission:
-            found = made.made(cluster, own)
-            # They are macros of the node here, not the commands of these names.
-            found.without_effect = [one for one in found.without_effect if one not in _MACROS]
-            return found
+            submission = submissions.made(cluster, variables)
+            # These names are macros of the node here, not commands.
+            submission.without_effect = [name for name in submission.without_effect if name not in _MACROS]
+            return submission
 
         return make
 
@@ -130,11 +130,11 @@ def check_nodes(nodes: Sequence[MadeNode], settings: Settings) -> Submission:
 
     Raises the errors of `fairq.steps.jobs.submit.check`.
     """
-    whole = Submission([group for node in nodes for group in node.made.groups])
-    whole.warnings = list(dict.fromkeys(text for node in nodes for text in node.made.warnings))
-    whole.without_effect = list(dict.fromkeys(name for node in nodes for name in node.made.without_effect))
-    check(whole, settings)
-    return whole
+    all_jobs = Submission([group for node in nodes for group in node.made.groups])
+    all_jobs.warnings = list(dict.fromkeys(text for node in nodes for text in node.made.warnings))
+    all_jobs.without_effect = list(dict.fromkeys(name for node in nodes for name in node.made.without_effect))
+    check(all_jobs, settings)
+    return all_jobs
 
 
 def queue_dag(
@@ -148,41 +148,46 @@ def queue_dag(
     with writing(path) as state:
         start = jobs.next_cluster(state, len(nodes))
         clusters = range(start, start + len(nodes))
-        made = {
+        submissions = {
             cluster: node.remade(cluster) if node.made.uses_cluster and start != first and node.remade else node.made
             for cluster, node in zip(clusters, nodes, strict=True)
         }
         for cluster, node in zip(clusters, nodes, strict=True):
-            _follow(made[cluster], [clusters[parent] for parent in node.parents])
+            _follow(submissions[cluster], [clusters[parent] for parent in node.parents])
         categories = {
             cluster: (category_of(start, node.category), node.most)
             for cluster, node in zip(clusters, nodes, strict=True)
             if node.category is not None
         }
         is_launched = is_launching(state, settings)
-        ranges = put(state, settings, made, domain, owner, actor, host, is_launched=is_launched, categories=categories)
-        changes = [change_of(cluster, made[cluster], found) for cluster, found in ranges.items()]
+        ranges = put(
+            state, settings, submissions, domain, owner, actor, host, is_launched=is_launched, categories=categories
+        )
+        changes = [change_of(cluster, submissions[cluster], job_ranges) for cluster, job_ranges in ranges.items()]
         entries = history.record(state, actor, changes, own=True)
-        counts = [[cluster, len(one)] for cluster, one in made.items()]
+        counts = [[cluster, len(submission)] for cluster, submission in submissions.items()]
         undo.record(state, actor, entries, "submit", {"clusters": counts}, settings["pool.undo_kept"])
-    warnings = list(dict.fromkeys(text for one in made.values() for text in one.warnings))
+    warnings = list(dict.fromkeys(text for submission in submissions.values() for text in submission.warnings))
     if actor.request is None:
         warnings += events.flush(path, settings)
-    return SubmittedDag(clusters, sum(map(len, made.values())), warnings)
+    return SubmittedDag(clusters, sum(map(len, submissions.values())), warnings)
 
 
-def _follow(made: Submission, parents: Sequence[int]) -> None:
-    """Let jobs run after all jobs of the clusters *parents* have succeeded, besides what they wait for themselves."""
+def _follow(submission: Submission, parents: Sequence[int]) -> None:
+    """Make jobs wait until all jobs of the clusters *parents* have succeeded, in addition to their own conditions."""
     if not parents:
         return
-    named = ",".join(map(str, parents))
-    for group in made.groups:
+    parent_names = ",".join(map(str, parents))
+    for group in submission.groups:
         # Nodes share an ad.
-        said = (group.own or {}).get("AfterOk", group.shared.get("AfterOk"))
+        conditions = (group.own or {}).get("AfterOk", group.shared.get("AfterOk"))
         if group.template and "AfterOk" in group.template:
-            group.template = {**group.template, "AfterOk": f"{group.template['AfterOk']},{named}"}
+            group.template = {**group.template, "AfterOk": f"{group.template['AfterOk']},{parent_names}"}
         else:
-            group.own = {**(group.own or {}), "AfterOk": named if said is None else f"{said},{named}"}
+            group.own = {
+                **(group.own or {}),
+                "AfterOk": parent_names if conditions is None else f"{conditions},{parent_names}",
+            }
 
 
 __all__ = ["MadeNode", "SubmittedDag", "check_nodes", "made_nodes", "next_cluster", "queue_dag"]

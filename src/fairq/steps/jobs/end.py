@@ -45,16 +45,16 @@ def end_runs(
     settle(state, settings)
     names = dict(zip(slots.load_ids(state), slots.load_names(state), strict=True))
     accountant = load_accountant(state, accounting_policy(settings))
-    touched: set[str] = set()
-    before = accountant.last_update
-    dates = {claim.slot_id: ends.get(claim.slot_id, (moved.get(claim.slot_id, end), how)) for claim in ended}
-    for claim in sorted(ended, key=lambda one: dates[one.slot_id][0]):
-        accountant.remove_match(claim.slot_id, dates[claim.slot_id][0])
-        touched.update((claim.submitter, *group_and_ancestors(accountant.group_of(claim.submitter))))
-    if accountant.last_update != before:
+    changed: set[str] = set()
+    former_update = accountant.last_update
+    end_of_slot = {claim.slot_id: ends.get(claim.slot_id, (moved.get(claim.slot_id, end), how)) for claim in ended}
+    for claim in sorted(ended, key=lambda ended_claim: end_of_slot[ended_claim.slot_id][0]):
+        accountant.remove_match(claim.slot_id, end_of_slot[claim.slot_id][0])
+        changed.update((claim.submitter, *group_and_ancestors(accountant.group_of(claim.submitter))))
+    if accountant.last_update != former_update:
         store_times(state, accountant)
-        touched.update(accountant.records)
-    submitters.store(state, [accountant.record(name) for name in sorted(touched)], accountant.booked)
+        changed.update(accountant.records)
+    submitters.store(state, [accountant.record(name) for name in sorted(changed)], accountant.booked)
     claims.release(state, [claim.slot_id for claim in ended])
     adopt_ended(state, [claim.slot_id for claim in ended])
     dynamic_slots.dissolve(state, [claim.slot_id for claim in ended])
@@ -67,8 +67,8 @@ def end_runs(
             slot=names[claim.slot_id],
             slot_weight=claim.slot_weight,
             start_time=claim.start_time,
-            end_time=dates[claim.slot_id][0],
-            how=dates[claim.slot_id][1],
+            end_time=end_of_slot[claim.slot_id][0],
+            how=end_of_slot[claim.slot_id][1],
             exit_code=(exit_codes or {}).get((claim.cluster, claim.proc)),
             schedd=claim.schedd or "",
         )

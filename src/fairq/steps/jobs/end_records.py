@@ -1,4 +1,4 @@
-"""Keep the records of jobs that leave the queue: how they ran, and why they left."""
+"""The records of jobs that leave the queue: their runs, and why they left."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 WANTED = "NotifyAllEnded"
-"""The attribute of jobs that ask for word when all of their cluster have ended."""
+"""The attribute of jobs that request a report when all jobs of their cluster have ended."""
 
 _AT_ONCE = 10_000
 """Maximum number of ended jobs that one cycle deletes, to limit its duration."""
@@ -38,18 +38,21 @@ def record_ended(
     records: list[EndedJob] = []
     facts: list[Ended] = []
     for job in leaving:
-        own = list(_of_range(state, job, _base(job, shared[job.ad_id], status, end, reason)))
-        records += own
-        # Others have followed a job already that was completed and stayed in the queue.
+        of_range = list(_of_range(state, job, _base(job, shared[job.ad_id], status, end, reason)))
+        records += of_range
+        # The jobs that waited for a completed job have been released when it completed.
         if not job.schedd and job.status != JobStatus.COMPLETED:
             ad = shared[job.ad_id]
-            facts += (Ended(one.cluster, one.first_proc, one.last_proc, has_failed(one, ad, end)) for one in own)
+            facts += (
+                Ended(record.cluster, record.first_proc, record.last_proc, has_failed(record, ad, end))
+                for record in of_range
+            )
     ended_jobs.add(state, records)
-    told = {
+    notified = {
         job.cluster for job in leaving if not job.schedd and (shared[job.ad_id] | (job.own or {})).get(WANTED) is True
     }
-    if told:
-        untold.add(state, told)
+    if notified:
+        untold.add(state, notified)
     let_follow(state, facts, end)
 
 
@@ -84,39 +87,39 @@ def _base(job: JobRange, shared: Ad, status: JobStatus, end: int, reason: str | 
 
 
 def _of_range(state: State, job: JobRange, base: EndedJob) -> Iterator[EndedJob]:
-    ran: dict[int, list[Run]] = defaultdict(list)
+    runs_by_proc: dict[int, list[Run]] = defaultdict(list)
     for run in runs.of_procs(state, job.schedd, job.cluster, job.first_proc, job.last_proc):
-        ran[run.proc].append(run)
-    launched: dict[int, list[Launch]] = defaultdict(list)
-    if ran:
+        runs_by_proc[run.proc].append(run)
+    launches_by_proc: dict[int, list[Launch]] = defaultdict(list)
+    if runs_by_proc:
         for launch in launches.of_procs(state, job.schedd, job.cluster, job.first_proc, job.last_proc):
-            launched[launch.proc].append(launch)
-    free = job.first_proc
-    for proc, own in sorted(ran.items()):
-        if free < proc:
-            yield replace(base, first_proc=free, last_proc=proc - 1)
-        yield _of_proc(replace(base, first_proc=proc, last_proc=proc), own, launched[proc])
-        free = proc + 1
-    if free <= job.last_proc:
-        yield replace(base, first_proc=free)
+            launches_by_proc[launch.proc].append(launch)
+    first_unrecorded = job.first_proc
+    for proc, own_runs in sorted(runs_by_proc.items()):
+        if first_unrecorded < proc:
+            yield replace(base, first_proc=first_unrecorded, last_proc=proc - 1)
+        yield _of_proc(replace(base, first_proc=proc, last_proc=proc), own_runs, launches_by_proc[proc])
+        first_unrecorded = proc + 1
+    if first_unrecorded <= job.last_proc:
+        yield replace(base, first_proc=first_unrecorded)
 
 
-def _of_proc(record: EndedJob, ran: list[Run], launched: list[Launch]) -> EndedJob:
-    last = ran[-1]
-    record.runs = len(ran)
-    record.first_start, record.start_time = min(run.start_time for run in ran), last.start_time
-    record.wall_seconds = sum(run.end_time - run.start_time for run in ran)
-    record.slot_seconds = sum(run.slot_weight * (run.end_time - run.start_time) for run in ran)
+def _of_proc(record: EndedJob, own_runs: list[Run], launched: list[Launch]) -> EndedJob:
+    last = own_runs[-1]
+    record.runs = len(own_runs)
+    record.first_start, record.start_time = min(run.start_time for run in own_runs), last.start_time
+    record.wall_seconds = sum(run.end_time - run.start_time for run in own_runs)
+    record.slot_seconds = sum(run.slot_weight * (run.end_time - run.start_time) for run in own_runs)
     record.slot = last.slot
     if record.status == JobStatus.COMPLETED:
         record.end_time, record.exit_code = last.end_time, last.exit_code
     facts = [launch.ended for launch in launched if launch.ended is not None]
-    measured = [one for one in facts if "user_seconds" in one]
+    measured = [measurement for measurement in facts if "user_seconds" in measurement]
     if measured:
-        record.user_seconds = sum(one["user_seconds"] for one in measured)
-        record.system_seconds = sum(one.get("system_seconds", 0.0) for one in measured)
-        record.measured_seconds = sum(_wall(one) for one in measured)
-        record.memory = max(-(-int(one.get("peak_memory_kb", 0)) // 1024) for one in measured)
+        record.user_seconds = sum(measurement["user_seconds"] for measurement in measured)
+        record.system_seconds = sum(measurement.get("system_seconds", 0.0) for measurement in measured)
+        record.measured_seconds = sum(_wall(measurement) for measurement in measured)
+        record.memory = max(-(-int(measurement.get("peak_memory_kb", 0)) // 1024) for measurement in measured)
     if facts and record.status == JobStatus.COMPLETED:
         record.signal = facts[-1].get("signal")
     return record

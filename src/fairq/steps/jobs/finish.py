@@ -48,24 +48,28 @@ def finish(
         UnknownJobError, NoMatchingJobError, JobStateError: see `fairq.steps.jobs.change.choose`.
         InvalidEndTimeError: *end* is after the actor's time, or before a job began.
     """
-    when = actor.time if end is None else end
+    end_time = actor.time if end is None else end
     with reading(path) if dry_run or not exists(path) else writing(path) as state:
         chosen = choose(state, selection, (JobStatus.RUNNING,), actor=actor)
         check_owner(actor, chosen.jobs, "finish")
-        if chosen.jobs and when > actor.time:
+        if chosen.jobs and end_time > actor.time:
             job = f"{chosen.jobs[0].cluster}.{chosen.jobs[0].first_proc}"
-            raise InvalidEndTimeError(job=job, end=shown_time(when), reason=f"it is {shown_time(actor.time)} now")
-        held = claims.of_procs(state, map(procs, chosen.jobs))
-        for claim in held:
+            raise InvalidEndTimeError(job=job, end=shown_time(end_time), reason=f"it is {shown_time(actor.time)} now")
+        running_claims = claims.of_procs(state, map(procs, chosen.jobs))
+        for claim in running_claims:
             job = f"{claim.cluster}.{claim.proc}"
-            if when < claim.start_time:
+            if end_time < claim.start_time:
                 reason = f"it began at {shown_time(claim.start_time)}"
-                raise InvalidEndTimeError(job=job, end=shown_time(when), reason=reason)
+                raise InvalidEndTimeError(job=job, end=shown_time(end_time), reason=reason)
         if dry_run:
             return Finished(chosen, [])
-        codes = {(claim.cluster or 0, claim.proc or 0): exit_code for claim in held} if exit_code is not None else {}
-        ended = end_runs(state, settings, held, when, "finished", codes)
-        record_ended(state, chosen.jobs, JobStatus.COMPLETED, when)
+        codes = (
+            {(claim.cluster or 0, claim.proc or 0): exit_code for claim in running_claims}
+            if exit_code is not None
+            else {}
+        )
+        ended = end_runs(state, settings, running_claims, end_time, "finished", codes)
+        record_ended(state, chosen.jobs, JobStatus.COMPLETED, end_time)
         jobs.remove_many(state, map(procs, chosen.jobs))
         entries = history.record(
             state,
@@ -74,7 +78,7 @@ def finish(
                 Change(
                     f"job {run.cluster}.{run.proc}",
                     {"JobStatus": int(JobStatus.RUNNING), "RemoteHost": run.slot},
-                    {"JobStatus": int(JobStatus.COMPLETED), "ExitCode": exit_code, "CompletionDate": when},
+                    {"JobStatus": int(JobStatus.COMPLETED), "ExitCode": exit_code, "CompletionDate": end_time},
                 )
                 for run in ended
             ),

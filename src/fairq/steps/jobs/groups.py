@@ -16,12 +16,12 @@ def unknown_group(name: str, settings: Settings) -> str | None:
 
     In a pool without accounting groups, every name is valid: DIRAC's scheme uses it as its own group.
     """
-    known = {group.lower(): group for group in settings.groups}
-    if not known or name.lower() in known or name.lower() in map(str.lower, settings.share_groups):
+    configured = {group.lower(): group for group in settings.groups}
+    if not configured or name.lower() in configured or name.lower() in map(str.lower, settings.share_groups):
         return None
     if is_nice(name):  # it needs no configuration
         return None
     charged = assigned_group(f"{name}.user@", tuple(settings.groups))
     close = nearest(name, settings.groups)
-    meant = f" (did you mean {close}?)" if close else ""
-    return f"accounting_group {name} is not configured{meant}: the jobs are charged to {charged}"
+    hint = f" (did you mean {close}?)" if close else ""
+    return f"accounting_group {name} is not configured{hint}: the jobs are charged to {charged}"

@@ -37,9 +37,9 @@ class Overlay:
     """The claims of one state, read when first needed; valid while the state is open."""
 
     def __init__(self, state: State, only: Sequence[JobRange] | None = None, *, by_range: bool = False) -> None:
-        """Read from *state*, the claims of the jobs *only* if given.
+        """Read from *state*, only the claims of the jobs *only* if given.
 
-        *by_range*: `of` is asked only about the first job of each of the `stretches`.
+        With *by_range*, `of` is called only for the first job of each of the `stretches`.
         """
         self._state = state
         self._only = only
@@ -48,8 +48,8 @@ class Overlay:
     def of(self, job: JobRange, proc: int) -> Ad:
         """Return the further attributes of one proc; times in seconds since 1970."""
         if job.status == JobStatus.HELD:
-            said = {"HoldReason": job.reason, "HoldReasonCode": job.hold_code, "HoldReasonSubCode": job.hold_subcode}
-            return {name: value for name, value in said.items() if value is not None}
+            hold = {"HoldReason": job.reason, "HoldReasonCode": job.hold_code, "HoldReasonSubCode": job.hold_subcode}
+            return {name: value for name, value in hold.items() if value is not None}
         if job.status == JobStatus.COMPLETED:
             return {"CompletionDate": job.status_date, **self._exits.get((job.schedd, job.cluster, proc), {})}
         if job.status == JobStatus.RUNNING:
@@ -66,47 +66,50 @@ class Overlay:
         launch = self._launches.get((job.schedd, job.cluster, proc))
         if launch is None or (launch.engine_id is None and launch.reason is None):
             return dict(zip(RUNNING_ATTRIBUTES, (host, claim.start_time, claim.start_time), strict=True))
-        told = {"Launch": launch.launcher, "EngineJobId": launch.engine_id, WAITS_FOR: launch.reason}
-        engine = {name: value for name, value in told.items() if value is not None}
+        facts = {"Launch": launch.launcher, "EngineJobId": launch.engine_id, WAITS_FOR: launch.reason}
+        engine = {name: value for name, value in facts.items() if value is not None}
         if launch.phase is not LaunchPhase.STARTED:
             return {"RemoteHost": host, **engine}
         return dict(zip(RUNNING_ATTRIBUTES, (host, claim.start_time, claim.start_time), strict=True)) | engine
 
     def waits_for(self, job: JobRange, proc: int) -> str | None:
-        """Return what the engine says that one proc waits for in its queue, or what keeps fairq from asking it."""
+        """Return why one proc waits in an engine's queue, or why the engine does not answer; None without a reason."""
         launch = self._launches.get((job.schedd, job.cluster, proc))
         return None if launch is None else launch.reason
 
     def is_matched_only(self, job: JobRange, proc: int) -> bool:
-        """Return whether one proc is only matched with a slot by fairq: nothing known to fairq has started it."""
+        """Return whether one proc is only matched with a slot: nothing known to fairq has started it."""
         claim = self._claims.get((job.schedd, job.cluster, proc))
         launch = self._launches.get((job.schedd, job.cluster, proc))
         is_started = launch is not None and launch.phase is LaunchPhase.STARTED
         return claim is not None and claim.matched and not is_started
 
     def stretches(self, job: JobRange) -> Iterator[tuple[int, int]]:
-        """Yield the first and the last proc of each stretch of running jobs that are all only matched, or all not, and
-        wait for the same."""
+        """Yield the first and last proc of each stretch of running jobs that are alike in `waits_for` and
+        `is_matched_only`.
+        """
         if _procs_of(job) in self._alike:
             yield job.first_proc, job.last_proc
             return
         procs = range(job.first_proc, job.last_proc + 1)
-        for _, group in groupby(procs, key=lambda proc: (self.is_matched_only(job, proc), self.waits_for(job, proc))):
-            members = list(group)
+        for _, procs_alike in groupby(
+            procs, key=lambda proc: (self.is_matched_only(job, proc), self.waits_for(job, proc))
+        ):
+            members = list(procs_alike)
             yield members[0], members[-1]
 
     def matched_only(self) -> int:
-        """Return how many running jobs of the whole queue are only matched."""
+        """Return the number of running jobs of the queue that are only matched."""
         launched = self._launches.items()
         started = [jobs.Procs(*key, key[-1]) for key, launch in launched if launch.phase is LaunchPhase.STARTED]
-        return claims.count_matched(self._state) - sum(one.matched for one in claims.of_procs(self._state, started))
+        return claims.count_matched(self._state) - sum(claim.matched for claim in claims.of_procs(self._state, started))
 
-    def load_for(self, found: Iterable[JobRange]) -> None:
+    def load_for(self, ranges: Iterable[JobRange]) -> None:
         """Read the data that `of` needs for these jobs now, so that the state can be closed."""
-        found = list(found)
-        if any(job.status in (JobStatus.RUNNING, JobStatus.COMPLETED) for job in found):
+        ranges = list(ranges)
+        if any(job.status in (JobStatus.RUNNING, JobStatus.COMPLETED) for job in ranges):
             self.load()
-        self._reasons.load(job.cluster for job in found if job.status == JobStatus.WAITING)
+        self._reasons.load(job.cluster for job in ranges if job.status == JobStatus.WAITING)
 
     def load(self) -> None:
         """Read the data that `of` needs now, so that the state can be closed."""
@@ -119,17 +122,23 @@ class Overlay:
     @cached_property
     def _claims(self) -> dict[tuple[str, int, int], Claim]:
         if self._only is None:
-            found = claims.load_all(self._state)
+            loaded = claims.load_all(self._state)
         else:
             procs = (_procs_of(job) for job in self._only if job.status == JobStatus.RUNNING)
-            found = claims.of_procs(
-                self._state, (one._replace(last_proc=one.first_proc) if one in self._alike else one for one in procs)
+            loaded = claims.of_procs(
+                self._state,
+                (
+                    range_procs._replace(last_proc=range_procs.first_proc)
+                    if range_procs in self._alike
+                    else range_procs
+                    for range_procs in procs
+                ),
             )
-        return {(claim.schedd or "", claim.cluster or 0, claim.proc or 0): claim for claim in found}
+        return {(claim.schedd or "", claim.cluster or 0, claim.proc or 0): claim for claim in loaded}
 
     @cached_property
     def _alike(self) -> frozenset[jobs.Procs]:
-        """Return the ranges whose first job stands for all: no launcher has any, and their claims are alike."""
+        """The ranges whose first job represents all: no launcher runs one of them, and their claims are alike."""
         if not self._by_range or self._only is None:
             return frozenset()
         launched = {(schedd, cluster) for schedd, cluster, _ in self._launches}
@@ -143,12 +152,12 @@ class Overlay:
 
     @cached_property
     def _launches(self) -> dict[tuple[str, int, int], Launch]:
-        """Return the last run of each job that a launcher has."""
+        """The last run of each job that a launcher has."""
         return {launch.key: launch for launch in launches.live(self._state)}
 
     @cached_property
     def _exits(self) -> dict[tuple[str, int, int], Ad]:
-        """Return how the completed jobs ended that stay in the queue."""
+        """The attributes of the ends of completed jobs that stay in the queue."""
         clusters = {job.cluster for job in jobs.select(self._state, statuses=[JobStatus.COMPLETED])}
         if not clusters:
             return {}

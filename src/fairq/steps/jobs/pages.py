@@ -1,4 +1,4 @@
-"""The whole queue in pages: the first ones are shown while the others have not been read."""
+"""The whole queue in pages: the first ones are shown before the others are read."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ ended.
 """
 
 _PAGE = 4096
-"""Number of ranges of which the ads are parsed at once, in the rest of the queue."""
+"""Number of ranges whose ads are parsed at once, after the first pages."""
 
 
 class QueuePages:
     """One consistent reading of all jobs, in the order of the queue.
 
-    The state is open, and its writers wait, until all jobs are read: at `release`, or when the rows are at an end.
+    The state is open, and its writers wait, until all jobs are read: at `release`, or at the end of the rows.
     """
 
     def __init__(self, state: State, close: Callable[[], None], now: int, statuses: Collection[int] | None) -> None:
@@ -50,7 +50,7 @@ class QueuePages:
         return self._is_waiting or (self._widest is not None and self._widest.waiting)
 
     def widest(self) -> list[Ad]:
-        """Return rows as wide as any, where a query tells the width."""
+        """Return rows as wide as the widest one, if a query could determine the width."""
         if self._widest is None:
             return []
         cluster, proc, priority, submitter, _ = self._widest
@@ -66,24 +66,24 @@ class QueuePages:
         return (row for page in self._pages() for row in page.each())
 
     def counts(self) -> dict[int, int]:
-        """Return how many jobs there were by status, in the pages so far."""
+        """Return the number of jobs by status, in the pages so far."""
         return dict(self._counts)
 
     def matched(self) -> int:
-        """Return how many running jobs were only matched, in the pages so far."""
+        """Return the number of running jobs that are only matched, in the pages so far."""
         return self._matched
 
     def release(self) -> None:
-        """Read what has not been read yet, and close the state."""
+        """Read the remaining jobs, and close the state."""
         if self._state is None:
             return
-        found = jobs.first(self._state, None, self._statuses, self._last)
-        overlay = Overlay(self._state, found if len(found) <= FEW else None, by_range=self._by_range)
-        overlay.load_for(found)
-        texts = job_ads.texts(self._state, (job.ad_id for job in found))
+        ranges = jobs.first(self._state, None, self._statuses, self._last)
+        overlay = Overlay(self._state, ranges if len(ranges) <= FEW else None, by_range=self._by_range)
+        overlay.load_for(ranges)
+        texts = job_ads.texts(self._state, (job.ad_id for job in ranges))
         self._state = None
         self._close()
-        self._rest = self._parsed(found, texts, overlay)
+        self._rest = self._parsed(ranges, texts, overlay)
 
     def _pages(self) -> Iterator[Queue]:
         for page in self._read():
@@ -95,21 +95,21 @@ class QueuePages:
     def _read(self) -> Iterator[Queue]:
         for size in (_FIRST, _SECOND):
             if self._state is not None:
-                found = jobs.first(self._state, size, self._statuses, self._last)
-                shared = job_ads.ads(self._state, (job.ad_id for job in found))
-                overlay = Overlay(self._state, found, by_range=self._by_range)
-                overlay.load_for(found)
-                page = Queue(found, shared, overlay, self._now)
-                self._last = found[-1] if found else self._last
-                if len(found) < size:
+                ranges = jobs.first(self._state, size, self._statuses, self._last)
+                shared = job_ads.ads(self._state, (job.ad_id for job in ranges))
+                overlay = Overlay(self._state, ranges, by_range=self._by_range)
+                overlay.load_for(ranges)
+                page = Queue(ranges, shared, overlay, self._now)
+                self._last = ranges[-1] if ranges else self._last
+                if len(ranges) < size:
                     self.release()
                 yield page
         self.release()
         yield from self._rest
 
-    def _parsed(self, found: list[JobRange], texts: dict[int, str], overlay: Overlay) -> Iterator[Queue]:
-        for at in range(0, len(found), _PAGE):
-            part = found[at : at + _PAGE]
+    def _parsed(self, ranges: list[JobRange], texts: dict[int, str], overlay: Overlay) -> Iterator[Queue]:
+        for start in range(0, len(ranges), _PAGE):
+            part = ranges[start : start + _PAGE]
             shared = job_ads.parsed({job.ad_id: texts[job.ad_id] for job in part})
             yield Queue(part, shared, overlay, self._now)
 
@@ -125,5 +125,7 @@ def queue_pages(path: Path, now: int, statuses: Collection[int] | None = None) -
 def _has_waiting(state: State) -> bool:
     """Return whether an engine has accepted a job and not started it, or has not answered."""
     waiting = (launch for launch in launches.live(state) if launch.reason is not None)
-    found = (jobs.select(state, cluster=one.cluster, proc=one.proc, schedd=one.schedd) for one in waiting)
-    return any(job.status == JobStatus.RUNNING for of_launch in found for job in of_launch)
+    by_launch = (
+        jobs.select(state, cluster=launch.cluster, proc=launch.proc, schedd=launch.schedd) for launch in waiting
+    )
+    return any(job.status == JobStatus.RUNNING for ranges in by_launch for job in ranges)

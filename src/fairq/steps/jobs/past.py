@@ -22,31 +22,31 @@ _PAGE = 5000
 __all__ = ["Past", "Wanted", "wanted_jobs"]
 
 
-def wanted_jobs(wanted: Wanted, targets: Sequence[Target]) -> Wanted:
-    """Return *wanted*, limited to the jobs that *targets* name: job, range of jobs, cluster, owner or submitter."""
-    named = tuple(
+def wanted_jobs(query: Wanted, targets: Sequence[Target]) -> Wanted:
+    """Return *query*, limited to the jobs that *targets* name: job, range of jobs, cluster, owner or submitter."""
+    job_ids = tuple(
         (target.cluster, target.first_proc, target.last_proc, target.schedd)
         for target in targets
         if target.cluster is not None
     )
     owners = tuple(target.owner for target in targets if target.owner is not None)
-    return replace(wanted, jobs=named, people=owners)
+    return replace(query, jobs=job_ids, people=owners)
 
 
 def still_queued(path: Path, targets: Sequence[Target]) -> str | None:
-    """Return the note that jobs of *targets* have not ended, with where they are; None if the queue has none."""
+    """Return a note that jobs of *targets* are still in the queue; None if none is."""
     with reading(path) as state:
         queued = [target.text for target in targets if jobs_of(state, target)]
     return f"not ended yet: 'fairq queue {' '.join(queued)}' shows what is in the queue" if queued else None
 
 
 class Past:
-    """The ended jobs of one state that are *wanted*."""
+    """The ended jobs of one state that match a *query*."""
 
-    def __init__(self, path: Path, wanted: Wanted) -> None:
+    def __init__(self, path: Path, query: Wanted) -> None:
         """Store the arguments; each page is read separately."""
         self._path = path
-        self._wanted = wanted
+        self._wanted = query
 
     def __len__(self) -> int:
         with reading(self._path) as state:
@@ -73,11 +73,11 @@ class Past:
                 yield ended.ad_of(shared, proc)
 
     def _records(self) -> Iterator[tuple[EndedJob, Ad]]:
-        before: tuple[int, int] | None = None
+        last_seen: tuple[int, int] | None = None
         shared: dict[int, Ad] = {}
         while True:
             with reading(self._path) as state:
-                page = ended_jobs.page(state, self._wanted, _PAGE, before)
+                page = ended_jobs.page(state, self._wanted, _PAGE, last_seen)
                 ids = {ended.ad_id for _, ended in page}
                 shared = {number: ad for number, ad in shared.items() if number in ids}
                 shared |= jobs.ads(state, ids - shared.keys())
@@ -85,7 +85,7 @@ class Past:
                 yield ended, shared[ended.ad_id]
             if len(page) < _PAGE:
                 return
-            before = page[-1][1].end_time, page[-1][0]
+            last_seen = page[-1][1].end_time, page[-1][0]
 
 
 def _shown(ended: EndedJob, ad: Ad) -> Ad:

@@ -1,4 +1,4 @@
-"""Run jobs again that have ended: as new clusters, which those that waited for the old jobs follow."""
+"""Run ended jobs again as new clusters; jobs that waited for the old jobs wait for the new ones."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Rerun(Struct):
 
     def jobs(self) -> list[EndedJob]:
         """Return the old jobs, by cluster and number."""
-        return [job for found in self.ended.values() for job in found]
+        return [job for of_cluster in self.ended.values() for job in of_cluster]
 
     def outputs(self) -> Iterator[Path]:
         """Yield the files of output of the jobs."""
@@ -79,34 +79,34 @@ def rerun(
 ) -> Rerun:
     """Queue the ended jobs of *selection* again, or only those that *failed*: a new cluster for each old one.
 
-    The jobs keep their numbers, owners and attributes, but for what they waited for: they wait for jobs that run again
-    by the same command, and for nothing else. Jobs that wait for the old ones, or are held because that was in vain,
-    wait for the new ones. Unless single jobs are named, those that run again already are left out.
+    The jobs keep their numbers, owners and attributes, except for their conditions: they wait only for jobs that the
+    same command runs again. Jobs that wait for the old ones, or are held because these failed, wait for the new ones.
+    Jobs that run again already are left out, unless single jobs are named.
 
     Raises:
         NotEndedError: no such job has ended.
-        NotAllowedError: a job belongs to somebody else.
+        NotAllowedError: a job belongs to another user.
         TooManyJobsError: see `fairq.steps.jobs.submit.submit`.
     """
     with reading(path) if dry_run or not exists(path) else writing(path) as state:
-        found = _chosen(state, selection, actor, failed=failed)
-        check_owner(actor, found.jobs(), "rerun")
+        reruns = _chosen(state, selection, actor, failed=failed)
+        check_owner(actor, reruns.jobs(), "rerun")
         if not dry_run:
-            _queue(state, settings, found, actor, host)
+            _queue(state, settings, reruns, actor, host)
     if not dry_run and actor.request is None:
-        found.warnings += events.flush(path, settings)
-    return found
+        reruns.warnings += events.flush(path, settings)
+    return reruns
 
 
 def _chosen(state: State, selection: Selection, actor: Actor, *, failed: bool) -> Rerun:
-    wanted = wanted_jobs(ended_jobs.Wanted(), selection.targets)
+    query = wanted_jobs(ended_jobs.Wanted(), selection.targets)
     if not selection.targets and not actor.administrator:
-        wanted = replace(wanted, owner=actor.user)
+        query = replace(query, owner=actor.user)
     is_exact = any(target.first_proc is not None for target in selection.targets)
-    again = {} if is_exact else _running_again(state)
+    running_again = {} if is_exact else _running_again(state)
     ended: dict[int, list[EndedJob]] = defaultdict(list)
     ads: dict[int, Ad] = {}
-    for job in _pages(state, wanted):
+    for job in _pages(state, query):
         if job.schedd or (selection.since is not None and job.queue_date < selection.since):
             continue
         if selection.user is not None and not _belongs_to(job, selection.user):
@@ -116,23 +116,27 @@ def _chosen(state: State, selection: Selection, actor: Actor, *, failed: bool) -
         if failed and (job.status != JobStatus.COMPLETED or not has_failed(job, ads[job.ad_id], actor.time)):
             continue
         ended[job.cluster] += (
-            part for part in _cut(job, selection) if not any(part.first_proc <= last and part.last_proc >= first
-                                                             for first, last in again.get((job.cluster, job.owner), ()))
-        )  # fmt: skip
-    chosen = {cluster: _joined(ended[cluster]) for cluster in sorted(ended) if ended[cluster]}
-    found = Rerun(chosen, ads)
+            part
+            for part in _cut(job, selection)
+            if not any(
+                part.first_proc <= last and part.last_proc >= first
+                for first, last in running_again.get((job.cluster, job.owner), ())
+            )
+        )
+    by_cluster = {cluster: _joined(ended[cluster]) for cluster in sorted(ended) if ended[cluster]}
+    reruns = Rerun(by_cluster, ads)
     if (condition := selection.condition) is not None:
-        found.ended = _satisfying(found, condition)
-    if not found.ended:
+        reruns.ended = _satisfying(reruns, condition)
+    if not reruns.ended:
         raise _missing(state, selection, failed=failed)
-    return found
+    return reruns
 
 
-def _pages(state: State, wanted: ended_jobs.Wanted) -> Iterator[EndedJob]:
-    before: tuple[int, int] | None = None
-    while page := ended_jobs.page(state, wanted, _PAGE, before):
+def _pages(state: State, query: ended_jobs.Wanted) -> Iterator[EndedJob]:
+    last_seen: tuple[int, int] | None = None
+    while page := ended_jobs.page(state, query, _PAGE, last_seen):
         yield from (job for _, job in page)
-        before = page[-1][1].end_time, page[-1][0]
+        last_seen = page[-1][1].end_time, page[-1][0]
 
 
 def _belongs_to(job: EndedJob, user: str) -> bool:
@@ -142,26 +146,30 @@ def _belongs_to(job: EndedJob, user: str) -> bool:
 
 
 def _cut(job: EndedJob, selection: Selection) -> Iterator[EndedJob]:
-    """Yield the parts of *job* that are named."""
-    named = [one for one in selection.targets if one.cluster == job.cluster and one.first_proc is not None]
-    whole = [
-        one for one in selection.targets if one.owner is not None or (one.cluster == job.cluster and one not in named)
+    """Yield the parts of *job* that the targets name."""
+    single_targets = [
+        target for target in selection.targets if target.cluster == job.cluster and target.first_proc is not None
     ]
-    if whole or not named:
+    wide_targets = [
+        target
+        for target in selection.targets
+        if target.owner is not None or (target.cluster == job.cluster and target not in single_targets)
+    ]
+    if wide_targets or not single_targets:
         yield job
         return
-    seen: set[int] = set()
-    for one in named:
-        first, last = max(job.first_proc, one.first_proc or 0), min(job.last_proc, one.last_proc or 0)
-        fresh = [proc for proc in range(first, last + 1) if proc not in seen]
-        seen.update(fresh)
+    done: set[int] = set()
+    for target in single_targets:
+        first, last = max(job.first_proc, target.first_proc or 0), min(job.last_proc, target.last_proc or 0)
+        fresh = [proc for proc in range(first, last + 1) if proc not in done]
+        done.update(fresh)
         yield from (replace(job, first_proc=proc, last_proc=proc) for proc in fresh)
 
 
-def _joined(found: Sequence[EndedJob]) -> list[EndedJob]:
-    """Return alike jobs with consecutive numbers as one."""
+def _joined(ended: Sequence[EndedJob]) -> list[EndedJob]:
+    """Return the jobs with consecutive ranges of alike jobs joined."""
     joined: list[EndedJob] = []
-    for job in sorted(found, key=lambda one: one.first_proc):
+    for job in sorted(ended, key=lambda part: part.first_proc):
         last = joined[-1] if joined else None
         if last is not None and job.first_proc == last.last_proc + 1 and _kind(job) == _kind(last):
             joined[-1] = replace(last, last_proc=job.last_proc)
@@ -174,80 +182,82 @@ def _kind(job: EndedJob) -> tuple[Any, ...]:
     return job.ad_id, job.own, job.template, job.priority, job.owner, job.exit_code, job.signal, job.status
 
 
-def _satisfying(found: Rerun, condition: str) -> dict[int, list[EndedJob]]:
-    """Return the jobs for which *condition* is true, as by ``fairq history --constraint``."""
+def _satisfying(reruns: Rerun, condition: str) -> dict[int, list[EndedJob]]:
+    """Return the jobs for which *condition* is true, as for ``fairq history --constraint``."""
     from fairq.engine.classad import parse
 
-    each = [replace(job, first_proc=proc, last_proc=proc) for job in found.jobs()
+    single_jobs = [replace(job, first_proc=proc, last_proc=proc) for job in reruns.jobs()
             for proc in range(job.first_proc, job.last_proc + 1)]  # fmt: skip
-    ads = (job.ad_of(found.ads[job.ad_id], job.first_proc) for job in each)
+    ads = (job.ad_of(reruns.ads[job.ad_id], job.first_proc) for job in single_jobs)
     chosen: dict[int, list[EndedJob]] = defaultdict(list)
-    for job, value in zip(each, evaluated(parse(condition), ads, listing_budget()), strict=True):
+    for job, value in zip(single_jobs, evaluated(parse(condition), ads, listing_budget()), strict=True):
         if isinstance(value, bool | int | float) and value:
             chosen[job.cluster].append(job)
-    return {cluster: _joined(jobs_of_it) for cluster, jobs_of_it in chosen.items()}
+    return {cluster: _joined(chosen_jobs) for cluster, chosen_jobs in chosen.items()}
 
 
 def _running_again(state: State) -> dict[tuple[int, str], list[tuple[int, int]]]:
-    """Return the numbers of the jobs, by cluster and owner, that wait again, run, or have run."""
+    """Return the numbers of the jobs, by cluster and owner, that wait or run again, or have run again."""
     again: dict[tuple[int, str], list[tuple[int, int]]] = defaultdict(list)
-    for of, owner, first, last in ended_jobs.reruns(state):
-        again[of, owner].append((first, last))
+    for old_cluster, owner, first, last in ended_jobs.reruns(state):
+        again[old_cluster, owner].append((first, last))
     return again
 
 
 def _missing(state: State, selection: Selection, *, failed: bool) -> NotEndedError:
     queued = [target.text for target in selection.targets if jobs_of(state, target)]
-    what = "failed" if failed else "ended"
+    participle = "failed" if failed else "ended"
     if queued:
         hint = f"'fairq queue {' '.join(queued)}' shows what is in the queue"
-        return NotEndedError(what=what, hint=hint)
+        return NotEndedError(what=participle, hint=hint)
     return NotEndedError(
-        what=what, hint="'fairq history' lists the jobs that have ended; those that run again are left out"
+        what=participle, hint="'fairq history' lists the jobs that have ended; those that run again are left out"
     )
 
 
-def _queue(state: State, settings: Settings, found: Rerun, actor: Actor, host: str) -> None:
+def _queue(state: State, settings: Settings, reruns: Rerun, actor: Actor, host: str) -> None:
     domain, is_launched = domain_of(settings, host), is_launching(state, settings)
-    start = jobs.next_cluster(state, len(found.ended))
-    waited = _conditions(state, found)
-    found.clusters = {old: start + place for place, old in enumerate(waited)}
+    start = jobs.next_cluster(state, len(reruns.ended))
+    conditions = _conditions(state, reruns)
+    reruns.clusters = {old: start + index for index, old in enumerate(conditions)}
     changes, followers, counts = [], [], []
-    for old, new in found.clusters.items():
-        ended, made = found.ended[old], _made(found, old, waited[old])
-        ranges = put(state, settings, {new: made}, domain, ended[0].owner, actor, host, is_launched=is_launched)[new]
-        change = change_of(new, made, ranges)
+    for old, new in reruns.clusters.items():
+        ended, submission = reruns.ended[old], _made(reruns, old, conditions[old])
+        ranges = put(state, settings, {new: submission}, domain, ended[0].owner, actor, host, is_launched=is_launched)[
+            new
+        ]
+        change = change_of(new, submission, ranges)
         changes.append(replace(change, after={**(change.after or {}), RERUN_OF: old}))
-        followers += follow(state, ended, new, {job.ad_id: found.ads[job.ad_id] for job in ended}, actor.time)
-        counts.append([new, len(made)])
-        found.warnings += [text for text in made.warnings if text not in found.warnings]
+        followers += follow(state, ended, new, {job.ad_id: reruns.ads[job.ad_id] for job in ended}, actor.time)
+        counts.append([new, len(submission)])
+        reruns.warnings += [text for text in submission.warnings if text not in reruns.warnings]
     entries = history.record(state, actor, changes, own=True)
     data = {"clusters": counts, "followers": followers}
     undo.record(state, actor, entries, "rerun", data, settings["pool.undo_kept"])
 
 
-def _conditions(state: State, found: Rerun) -> dict[int, list[tuple[JobWait, list[JobAfter]]]]:
-    """Return what each cluster waited for that runs again as well; those that others wait for come first."""
+def _conditions(state: State, reruns: Rerun) -> dict[int, list[tuple[JobWait, list[JobAfter]]]]:
+    """Return each cluster's conditions on clusters that run again as well; clusters follow those they wait for."""
     waited = {
         cluster: [
-            (wait, [one for one in waits.conditions(state, wait) if one.other_cluster in found.ended])
+            (wait, [after for after in waits.conditions(state, wait) if after.other_cluster in reruns.ended])
             for wait in waits.of_cluster(state, cluster)
         ]
-        for cluster in found.ended
+        for cluster in reruns.ended
     }
     before = {cluster: {after.other_cluster for _, afters in waited[cluster] for after in afters} for cluster in waited}
     return {cluster: waited[cluster] for cluster in TopologicalSorter(before).static_order()}
 
 
-def _made(found: Rerun, old: int, waited: Sequence[tuple[JobWait, list[JobAfter]]]) -> Submission:
+def _made(reruns: Rerun, old: int, former_waits: Sequence[tuple[JobWait, list[JobAfter]]]) -> Submission:
     shared: dict[int, Ad] = {}
     groups = []
-    conditions_of = {wait.first_proc: _waited_for(found, afters) for wait, afters in waited}
-    for ended in found.ended[old]:
-        for wait, job in parts(ended, [wait for wait, _ in waited]):
+    conditions_of = {wait.first_proc: _waited_for(reruns, afters) for wait, afters in former_waits}
+    for ended in reruns.ended[old]:
+        for wait, job in parts(ended, [wait for wait, _ in former_waits]):
             conditions = {} if wait is None else conditions_of[wait.first_proc]
             if job.ad_id not in shared:
-                shared[job.ad_id] = {**_again(found.ads[job.ad_id]), RERUN_OF: old}
+                shared[job.ad_id] = {**_again(reruns.ads[job.ad_id]), RERUN_OF: old}
             own, template = {**_again(job.own or {}), **conditions}, _again(job.template or {})
             group = JobGroup(
                 job.first_proc, job.last_proc, shared[job.ad_id], own or None, template or None, job.priority
@@ -256,36 +266,39 @@ def _made(found: Rerun, old: int, waited: Sequence[tuple[JobWait, list[JobAfter]
     return Submission(groups)
 
 
-def _waited_for(found: Rerun, afters: Sequence[JobAfter]) -> Ad:
-    """Return the attributes by which jobs wait for the new jobs of these conditions."""
+def _waited_for(reruns: Rerun, afters: Sequence[JobAfter]) -> Ad:
+    """Return the attributes that make jobs wait for the new jobs of these conditions."""
     words: dict[str, list[str]] = defaultdict(list)
     for after in afters:
-        words[ATTRIBUTE_OF[after.how]] += _again_named(found, after)
+        words[ATTRIBUTE_OF[after.how]] += _again_named(reruns, after)
     return {name: ",".join(listed) for name, listed in words.items() if listed}
 
 
 def _again(ad: Ad) -> Ad:
-    """Return *ad* without what the job waited for; caps stay."""
+    """Return *ad* without the job's conditions; caps stay."""
     return {name: value for name, value in ad.items() if name.lower() not in CONDITIONS - KEPT_AGAIN}
 
 
-def _again_named(found: Rerun, after: JobAfter) -> Iterator[str]:
-    """Yield the names of the new jobs for those of a condition."""
-    new = found.clusters[after.other_cluster]
-    for job in found.ended[after.other_cluster]:
+def _again_named(reruns: Rerun, after: JobAfter) -> Iterator[str]:
+    """Yield the names of the new jobs for the old ones of a condition."""
+    new = reruns.clusters[after.other_cluster]
+    for job in reruns.ended[after.other_cluster]:
         first, last = max(job.first_proc, after.other_first), min(job.last_proc, after.other_last)
         if first <= last:
             yield job_name(new, first, last)
 
 
 def follow(state: State, ended: Sequence[EndedJob], new: int, ads: Mapping[int, Ad], now: int) -> list[dict[str, Any]]:
-    """Let the jobs that wait for those *ended*, or in vain, wait for the cluster *new*; return what undoes that.
+    """Make the jobs that wait for *ended* jobs wait for the cluster *new*; return the data that `leave` needs.
 
-    A condition about other jobs as well is split. One that other jobs failed stays.
+    Jobs that are held because *ended* jobs failed wait again. A condition on other jobs as well is split. A condition
+    that other jobs failed stays.
     """
     done: list[dict[str, Any]] = []
     old = ended[0].cluster
-    conditions = dict(one for job in ended for one in waits.of_others(state, old, job.first_proc, job.last_proc))
+    conditions = dict(
+        condition for job in ended for condition in waits.of_others(state, old, job.first_proc, job.last_proc)
+    )
     for number, after in conditions.items():
         wait = waits.at(state, after.cluster, after.first_proc)
         held = [
@@ -325,15 +338,17 @@ def follow(state: State, ended: Sequence[EndedJob], new: int, ads: Mapping[int, 
 
 
 def leave(state: State, followers: Sequence[Mapping[str, Any]], now: int) -> None:
-    """Undo what `follow` did."""
-    for one in reversed(followers):
-        after = waits.after(state, one["id"])
+    """Undo `follow`."""
+    for follower in reversed(followers):
+        after = waits.after(state, follower["id"])
         if after is None:
             continue
         former = (
-            replace(after, failed=after.failed + one["failed"]) if one["former"] is None else JobAfter(*one["former"])
+            replace(after, failed=after.failed + follower["failed"])
+            if follower["former"] is None
+            else JobAfter(*follower["former"])
         )
-        waits.replace(state, one["id"], former)
-        waits.forget_afters(state, one["added"])
+        waits.replace(state, follower["id"], former)
+        waits.forget_afters(state, follower["added"])
         waits.recount(state, after.cluster, after.first_proc)
         settle(state, [after.cluster], now)

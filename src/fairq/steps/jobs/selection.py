@@ -70,17 +70,17 @@ class Selection(Struct, frozen=True):
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether not all jobs of the targets are meant."""
+        """Whether it selects only some jobs of the targets."""
         return self.constraint is not None or bool(self.filters)
 
     @property
     def is_by_status(self) -> bool:
-        """Whether it asks for nothing but statuses."""
+        """Whether it selects by nothing but statuses."""
         return not (self.targets or self.condition or self.user or self.since)
 
     @property
     def filters(self) -> str:
-        """What is asked for besides the constraint, in words; empty for nothing."""
+        """The conditions besides the constraint, in words; empty without any."""
         return ", ".join([
             *([" or ".join(self.statuses)] if self.statuses else []),
             *([f"of {self.user}"] if self.user is not None else []),
@@ -90,15 +90,15 @@ class Selection(Struct, frozen=True):
 
     @property
     def status_numbers(self) -> set[int]:
-        """The statuses that are asked for; empty for any."""
+        """The selected statuses; empty for any."""
         return {int(status) for name in self.statuses for status in STATUSES[name]}
 
-    def narrow(self, found: Iterable[JobRange]) -> list[JobRange]:
-        """Return the jobs of *found* that satisfy everything but the constraint."""
+    def narrow(self, ranges: Iterable[JobRange]) -> list[JobRange]:
+        """Return those jobs of *ranges* that satisfy everything but the constraint."""
         statuses = self.status_numbers
         return [
             job
-            for job in found
+            for job in ranges
             if (not statuses or job.status in statuses)
             and (self.user is None or belongs_to(job, self.user))
             and (self.since is None or job.queue_date >= self.since)
@@ -141,17 +141,17 @@ def parse_targets(words: Iterable[str]) -> list[Target]:
 
 
 def _target(word: str) -> Target:
-    found = _ID.fullmatch(word)
-    if found is None:
+    parts = _ID.fullmatch(word)
+    if parts is None:
         if not word or word[0].isdigit() or word[0] in "-." or any(c.isspace() for c in word):
             raise InvalidJobIdError(value=word)
         return Target(word, owner=word)
-    cluster, first, end_cluster, last, schedd = found.groups()
+    cluster, first, end_cluster, last, schedd = parts.groups()
     if end_cluster is not None and int(end_cluster) != int(cluster):
         raise InvalidJobIdError(value=word)
     if first is None:
-        at = "" if schedd is None else f"@{schedd}"
-        return Target(f"{int(cluster)}{at}", int(cluster), schedd=schedd)
+        suffix = "" if schedd is None else f"@{schedd}"
+        return Target(f"{int(cluster)}{suffix}", int(cluster), schedd=schedd)
     first_proc, last_proc = int(first), int(last if last is not None else first)
     if last_proc < first_proc:
         raise InvalidJobIdError(value=word)
@@ -167,79 +167,79 @@ def matcher(state: State, selection: Selection) -> Matcher | None:
 def find(
     state: State,
     selection: Selection,
-    test: Matcher | None,
+    job_matcher: Matcher | None,
     *,
     missing_is_error: bool = True,
     may_change: Callable[[JobRange], bool] | None = None,
 ) -> Iterator[tuple[Target, list[JobRange]]]:
     """Yield each target with its jobs, as ranges cut to the target; each range is yielded only once.
 
-    *test* is the selection's constraint, see `matcher`. Without targets, only the jobs that *may_change* accepts are
-    found and tested.
+    *job_matcher* is that of the selection's constraint, see `matcher`. Without targets, only the jobs that *may_change*
+    accepts are tested and yielded.
 
     Raises:
         UnknownJobError, NoMatchingJobError: a target, or the constraint, has no job (if that is an error).
     """
     targets = selection.targets or [Target("all", owner=None)]
-    seen = _Seen()
+    yielded = _Seen()
     for target in targets:
-        found = jobs_of(state, target)
+        ranges = jobs_of(state, target)
         if missing_is_error and selection.targets:
-            if not found:
+            if not ranges:
                 raise missing(state, target)
-            _check_one_person(target, found)
+            _check_one_person(target, ranges)
         elif not selection.targets and may_change is not None:
-            found = list(filter(may_change, found))
-        found = selection.narrow(found)
-        if test is not None:
-            test.load(found)
-            found = [part for job in found for part in test.parts(job)]
-        yield target, found if len(targets) == 1 else seen.fresh(found)
+            ranges = list(filter(may_change, ranges))
+        ranges = selection.narrow(ranges)
+        if job_matcher is not None:
+            job_matcher.load(ranges)
+            ranges = [part for job in ranges for part in job_matcher.parts(job)]
+        yield target, ranges if len(targets) == 1 else yielded.fresh(ranges)
 
 
-def _check_one_person(target: Target, found: Iterable[JobRange]) -> None:
+def _check_one_person(target: Target, ranges: Iterable[JobRange]) -> None:
     """Raise AmbiguousNameError if the owner that *target* names exists in more than one domain."""
     if target.owner is not None and "@" not in target.owner:
-        people = {job.submitter for job in found}
+        people = {job.submitter for job in ranges}
         if len({domain_of(name) for name in people}) > 1:
             raise AmbiguousNameError(name=target.owner, found=", ".join(sorted(people)))
 
 
 def missing(state: State, target: Target) -> UnknownJobError | NoMatchingJobError:
-    """Return the error for *target*, of which the queue has no job; it says where a job is that has ended."""
+    """Return the error for *target*, which has no job in the queue; it says where to find an ended job."""
     if target.owner is not None:
         return NoMatchingJobError(condition=f"belongs to {target.owner!r}")
-    named = (target.cluster or 0, target.first_proc, target.last_proc, target.schedd)
-    has_ended = ended_jobs.count(state, ended_jobs.Wanted(jobs=(named,)))
+    job_ids = (target.cluster or 0, target.first_proc, target.last_proc, target.schedd)
+    has_ended = ended_jobs.count(state, ended_jobs.Wanted(jobs=(job_ids,)))
     hint = f"it has ended: 'fairq history {target.text}' shows it" if has_ended else "'fairq queue' lists the jobs"
     return UnknownJobError(job=target.text, hint=hint)
 
 
 def absence(state: State, target: Target) -> str:
-    """Return the note that the queue has no job of *target*; it names the same user in a group or another domain."""
+    """Return the note that the queue has no job of *target*; it suggests the same user in a group or another domain."""
     if target.owner is None:
         return str(missing(state, target))
     user = target.owner.partition("@")[0]
-    same = sorted({name for name, _ in jobs.owners(state) if answers_to(name, user)})
+    similar = sorted({name for name, _ in jobs.owners(state) if answers_to(name, user)})
     return f"no job in the queue belongs to {target.owner!r}" + (
-        f"; did you mean {' or '.join(same[:3])}?" if same else ""
+        f"; did you mean {' or '.join(similar[:3])}?" if similar else ""
     )
 
 
 def belongs_to(job: JobRange, word: str) -> bool:
-    """Return whether *job* is one of an owner or submitter, who is named as `answers_to` allows."""
+    """Return whether *job* belongs to the owner or submitter *word*, compared as by `answers_to`."""
     return job.owner == word or answers_to(job.submitter, word)
 
 
 def jobs_of(state: State, target: Target) -> list[JobRange]:
     """Return the jobs of *target* as ranges cut to it; without a schedd, those of all schedds."""
-    found = _of_all_schedds(state, target)
-    return found if target.schedd is None else [job for job in found if _is_at(job.schedd, target.schedd)]
+    ranges = _of_all_schedds(state, target)
+    return ranges if target.schedd is None else [job for job in ranges if _is_at(job.schedd, target.schedd)]
 
 
-def _is_at(schedd: str, named: str) -> bool:
-    """Return whether *schedd* is *named*, in full or up to the @; the queue of a single schedd has no name."""
-    return not schedd or named.lower() in (schedd.lower(), schedd.lower().partition("@")[0])
+def _is_at(schedd: str, name: str) -> bool:
+    """Return whether *schedd* has this *name*, in full or up to the @; the queue of a single schedd has no name."""
+    return not schedd or name.lower() in (schedd.lower(), schedd.lower().partition("@")[0])
 
 
 def _of_all_schedds(state: State, target: Target) -> list[JobRange]:
@@ -248,17 +248,17 @@ def _of_all_schedds(state: State, target: Target) -> list[JobRange]:
             return jobs.select(state, submitter=target.owner)
         word = target.owner
         names = {name for name, owner in jobs.owners(state) if owner == word or answers_to(name, word)}
-        found = [job for name in sorted(names) for job in jobs.select(state, submitter=name) if belongs_to(job, word)]
-        return sorted(found, key=lambda job: (job.cluster, job.schedd, job.first_proc))
+        ranges = [job for name in sorted(names) for job in jobs.select(state, submitter=name) if belongs_to(job, word)]
+        return sorted(ranges, key=lambda job: (job.cluster, job.schedd, job.first_proc))
     if target.cluster is None:
         return jobs.select(state)
     if target.is_one_job:
         return jobs.select(state, cluster=target.cluster, proc=target.first_proc)
-    found = jobs.select(state, cluster=target.cluster)
+    ranges = jobs.select(state, cluster=target.cluster)
     if target.first_proc is None or target.last_proc is None:
-        return found
+        return ranges
     first, last = target.first_proc, target.last_proc
-    return [_cut(job, first, last) for job in found if job.first_proc <= last and job.last_proc >= first]
+    return [_cut(job, first, last) for job in ranges if job.first_proc <= last and job.last_proc >= first]
 
 
 def _cut(job: JobRange, first: int, last: int) -> JobRange:
@@ -266,37 +266,41 @@ def _cut(job: JobRange, first: int, last: int) -> JobRange:
 
 
 class _Seen:
-    """The procs found so far, by cluster, as bounds that neither overlap nor touch."""
+    """The procs yielded so far, by cluster, as bounds that neither overlap nor touch."""
 
     def __init__(self) -> None:
         self._bounds: dict[tuple[str, int], list[tuple[int, int]]] = {}
 
-    def fresh(self, found: Iterable[JobRange]) -> list[JobRange]:
-        """Return the parts of *found* that are new, and remember them; *found* itself has no duplicates."""
+    def fresh(self, ranges: Iterable[JobRange]) -> list[JobRange]:
+        """Return the parts of *ranges* that are new, and remember them; *ranges* itself has no duplicates."""
         result: list[JobRange] = []
-        for (schedd, cluster), group in groupby(found, key=lambda job: (job.schedd, job.cluster)):
-            known = self._bounds.get((schedd, cluster), [])
-            parts = [part for job in group for part in _outside(job, known)]
+        for (schedd, cluster), group in groupby(ranges, key=lambda job: (job.schedd, job.cluster)):
+            bounds = self._bounds.get((schedd, cluster), [])
+            parts = [part for job in group for part in _outside(job, bounds)]
             result += parts
-            self._bounds[schedd, cluster] = _merged([*known, *((job.first_proc, job.last_proc) for job in parts)])
+            self._bounds[schedd, cluster] = _merged([*bounds, *((job.first_proc, job.last_proc) for job in parts)])
         return result
 
 
 def without(job: JobRange, others: Iterable[JobRange]) -> Iterator[JobRange]:
     """Yield the parts of *job* that are in none of *others*."""
-    same = [(one.first_proc, one.last_proc) for one in others if (one.schedd, one.cluster) == (job.schedd, job.cluster)]
-    yield from _outside(job, _merged(same))
+    bounds = [
+        (other.first_proc, other.last_proc)
+        for other in others
+        if (other.schedd, other.cluster) == (job.schedd, job.cluster)
+    ]
+    yield from _outside(job, _merged(bounds))
 
 
-def _outside(job: JobRange, known: Sequence[tuple[int, int]]) -> Iterator[JobRange]:
-    """Yield the parts of *job* outside all the bounds *known*."""
+def _outside(job: JobRange, known_bounds: Sequence[tuple[int, int]]) -> Iterator[JobRange]:
+    """Yield the parts of *job* outside all *known_bounds*."""
     start = job.first_proc
-    at = bisect_left(known, start, key=lambda bounds: bounds[1])
-    while at < len(known) and known[at][0] <= job.last_proc:
-        if known[at][0] > start:
-            yield replace(job, first_proc=start, last_proc=known[at][0] - 1)
-        start = known[at][1] + 1
-        at += 1
+    index = bisect_left(known_bounds, start, key=lambda bounds: bounds[1])
+    while index < len(known_bounds) and known_bounds[index][0] <= job.last_proc:
+        if known_bounds[index][0] > start:
+            yield replace(job, first_proc=start, last_proc=known_bounds[index][0] - 1)
+        start = known_bounds[index][1] + 1
+        index += 1
     if start <= job.last_proc:
         yield job if start == job.first_proc else replace(job, first_proc=start)
 

@@ -49,7 +49,7 @@ _SKIPPED = (
 )
 
 _TOLD = "told_no_launcher"
-"""The key in the state for submitters who were already told that nothing starts jobs."""
+"""The state's key for having printed once that nothing starts jobs."""
 
 __all__ = [
     "TABLE", "Command", "Context", "Description", "External", "Program", "Standing", "Submitted", "submit",
@@ -101,14 +101,14 @@ def submit(
         JobRequirementError: a UserPriority is not above 0 (task queues under the documented rules).
     """
     expected = next_cluster(path)
-    made = submission(source, expected, context)
+    draft = submission(source, expected, context)
     if dry_run:
-        return tried(made, expected, settings, context.owner, actor, host=host)
+        return tried(draft, expected, settings, context.owner, actor, host=host)
 
     def remade(cluster: int) -> Submission:
-        return submission(source, cluster, context) if cluster != expected and made.uses_cluster else made
+        return submission(source, cluster, context) if cluster != expected and draft.uses_cluster else draft
 
-    return queue(path, settings, made, context.owner, actor, host=host, remade=remade)
+    return queue(path, settings, draft, context.owner, actor, host=host, remade=remade)
 
 
 def next_cluster(path: Path) -> int:
@@ -117,54 +117,54 @@ def next_cluster(path: Path) -> int:
         return int(meta.get(state, "next_cluster", "1") or 1)
 
 
-def tried(made: Submission, cluster: int, settings: Settings, owner: str, actor: Actor, *, host: str) -> Submitted:
-    """Return what queueing the jobs *made* as *cluster* would give, without the limits of the queue.
+def tried(draft: Submission, cluster: int, settings: Settings, owner: str, actor: Actor, *, host: str) -> Submitted:
+    """Return the result of queueing *draft* as *cluster*, without the limits of the queue.
 
     Raises the same errors as `submit`.
     """
-    check(made, settings)
+    check(draft, settings)
     domain = domain_of(settings, host)
-    ranges = _ranges(made, cluster, domain, owner, actor, lambda _: 0)
+    ranges = _ranges(draft, cluster, domain, owner, actor, lambda _: 0)
     check_submitters(settings, actor, {job.submitter for job in ranges}, owner, domain)
-    return Submitted(cluster, made, ranges)
+    return Submitted(cluster, draft, ranges)
 
 
 def queue(
     path: Path,
     settings: Settings,
-    made: Submission,
+    draft: Submission,
     owner: str,
     actor: Actor,
     *,
     host: str,
     remade: Callable[[int], Submission],
 ) -> Submitted:
-    """Queue the jobs *made* for *owner* as the next cluster; *remade* makes them for its number.
+    """Queue *draft* for *owner* as the next cluster; *remade* makes it for that number.
 
     Raises the same errors as `submit`.
     """
-    check(made, settings)
+    check(draft, settings)
     domain = domain_of(settings, host)
     with writing(path) as state:
         cluster = jobs.next_cluster(state)
-        warnings, made = made.warnings, remade(cluster)
-        made.warnings = warnings
+        warnings, draft = draft.warnings, remade(cluster)
+        draft.warnings = warnings
         is_launched = is_launching(state, settings)
-        ranges = put(state, settings, {cluster: made}, domain, owner, actor, host, is_launched=is_launched)[cluster]
-        entries = history.record(state, actor, [change_of(cluster, made, ranges)], own=True)
+        ranges = put(state, settings, {cluster: draft}, domain, owner, actor, host, is_launched=is_launched)[cluster]
+        entries = history.record(state, actor, [change_of(cluster, draft, ranges)], own=True)
         undo.record(state, actor, entries, "submit", {"cluster": cluster}, settings["pool.undo_kept"])
         is_first = not is_launched and meta.get(state, _TOLD) is None
         if is_first:
             meta.set(state, _TOLD, "1")
     # The logs belong to the jobs' owners; the account of a host's pool must not write them.
     problems = events.flush(path, settings) if actor.request is None else ()
-    return Submitted(cluster, made, ranges, is_first, problems if is_launched else ())
+    return Submitted(cluster, draft, ranges, is_first, problems if is_launched else ())
 
 
 def put(
     state: State,
     settings: Settings,
-    made: Mapping[int, Submission],
+    drafts: Mapping[int, Submission],
     domain: str,
     owner: str,
     actor: Actor,
@@ -173,33 +173,37 @@ def put(
     is_launched: bool,
     categories: Mapping[int, tuple[str, int]] = MappingProxyType({}),
 ) -> dict[int, list[JobRange]]:
-    """Put the jobs *made*, by their cluster, into the queue, in the caller's transaction, without their history.
+    """Put *drafts*, by their cluster, into the queue, in the caller's transaction, without their history.
 
-    *categories* has the clusters that are limited together: the category, and how many may be in the queue.
+    *categories* has the clusters with a common limit: the category, and how many may be in the queue.
     """
-    number = _ad_numbers(state)
-    ranges = {cluster: _ranges(one, cluster, domain, owner, actor, number) for cluster, one in made.items()}
-    jobs_of_all = [job for found in ranges.values() for job in found]
+    ad_id_of = _ad_numbers(state)
+    ranges = {cluster: _ranges(draft, cluster, domain, owner, actor, ad_id_of) for cluster, draft in drafts.items()}
+    jobs_of_all = [job for job_ranges in ranges.values() for job in job_ranges]
     check_submitters(settings, actor, {job.submitter for job in jobs_of_all}, owner, domain)
-    _check_limits(state, settings, owner, list(made.values()))
+    _check_limits(state, settings, owner, list(drafts.values()))
     others = Others(state, settings, actor)
-    ads = {job.ad_id: group.shared for one in ranges for job, group in zip(ranges[one], made[one].groups, strict=True)}
+    ads = {
+        job.ad_id: group.shared
+        for cluster in ranges
+        for job, group in zip(ranges[cluster], drafts[cluster].groups, strict=True)
+    }
     waiting: dict[int, Waits] = {}
-    for cluster, found in ranges.items():
-        if cluster in categories or _has_conditions(made[cluster]):
-            conditions = wait_of(others, found, ads, categories.get(cluster))
+    for cluster, job_ranges in ranges.items():
+        if cluster in categories or _has_conditions(drafts[cluster]):
+            conditions = wait_of(others, job_ranges, ads, categories.get(cluster))
             if conditions:
                 waiting[cluster] = conditions
-        for job in found if cluster in waiting else ():
+        for job in job_ranges if cluster in waiting else ():
             job.status = int(JobStatus.WAITING) if job.status == JobStatus.IDLE else job.status
-        others.queued[cluster] = found
+        others.queued[cluster] = job_ranges
     jobs.add(state, jobs_of_all)
     events.record(state, jobs_of_all, events.SUBMITTED, {"host": host}, actor.time, always=is_launched)
     store(state, waiting.values())
-    unsettled = [cluster for cluster, conditions in waiting.items() if not conditions.all_wait(len(made[cluster]))]
+    unsettled = [cluster for cluster, conditions in waiting.items() if not conditions.all_wait(len(drafts[cluster]))]
     settle(state, unsettled, actor.time)
     for cluster in unsettled:
-        made[cluster].warnings += [
+        drafts[cluster].warnings += [
             f"job {job_name(cluster, job.first_proc, job.last_proc)} is held: {job.reason}"
             for job in jobs.select(state, cluster=cluster, schedd="", statuses=[JobStatus.HELD])
             if job.hold_code == UNMET
@@ -207,8 +211,8 @@ def put(
     return ranges
 
 
-def _has_conditions(made: Submission) -> bool:
-    ads = {id(ad): ad for group in made.groups for ad in (group.shared, group.own, group.template) if ad}
+def _has_conditions(draft: Submission) -> bool:
+    ads = {id(ad): ad for group in draft.groups for ad in (group.shared, group.own, group.template) if ad}
     return any(name.lower() in CONDITIONS for ad in ads.values() for name in ad)
 
 
@@ -218,47 +222,47 @@ def domain_of(settings: Settings, host: str) -> str:
     return domain
 
 
-def check(made: Submission, settings: Settings) -> None:
+def check(draft: Submission, settings: Settings) -> None:
     """Check the jobs against the rules of the pool, and add warnings."""
-    ads = {id(ad): ad for group in made.groups for ad in (group.shared, group.own, group.template) if ad}
+    ads = {id(ad): ad for group in draft.groups for ad in (group.shared, group.own, group.template) if ad}
     for ad in ads.values():
         for error in unusable_literals(ad):
             raise JobAttributeError(attribute=error.attribute, problem=error.problem)
-    _check_user_priorities(made, settings)
-    made.warnings += _unknown_groups(made, settings)
-    ads_of_all = _ads(made)
+    _check_user_priorities(draft, settings)
+    draft.warnings += _unknown_groups(draft, settings)
+    ads_of_all = _ads(draft)
     if runs_as_owner(settings) and any(ad.get("NotifyCommand") for ad in ads_of_all):
         raise JobAttributeError(attribute="NotifyCommand", problem="the pool of this host sends mail only")
     if not settings["mail.command"] and any(map(_wants_mail, ads_of_all)):
-        made.warnings.append("notification mails nothing: mail.command is not set")
+        draft.warnings.append("notification mails nothing: mail.command is not set")
     if settings["launch.htcondor.spool"]:
-        made.without_effect = [name for name in made.without_effect if not is_of_transfer(name)]
-    if _is_skipped_together(settings) and _differ_in_needs(made):
-        made.warnings.append(_SKIPPED)
+        draft.without_effect = [name for name in draft.without_effect if not is_of_transfer(name)]
+    if _is_skipped_together(settings) and _differ_in_needs(draft):
+        draft.warnings.append(_SKIPPED)
 
 
 def _wants_mail(ad: Ad) -> bool:
     return ad.get("JobNotification") in WANTED or (ad.get("NotifyAllEnded") is True and not ad.get("NotifyCommand"))
 
 
-def _ads(made: Submission) -> list[Ad]:
-    """Return each ad that jobs share, and each that differs from it, once."""
-    return list({id(ad): ad for group in made.groups for ad in (group.shared, group.own) if ad}.values())
+def _ads(draft: Submission) -> list[Ad]:
+    """Return each shared ad, and each ad that differs from it, once."""
+    return list({id(ad): ad for group in draft.groups for ad in (group.shared, group.own) if ad}.values())
 
 
 def _is_skipped_together(settings: Settings) -> bool:
-    """Return whether a job that finds no slot makes a pass skip the rest of its cluster (docs/htcondor.md 3.6)."""
+    """Return whether a job without a matching slot makes a pass skip its whole cluster (docs/htcondor.md 3.6)."""
     by_cluster = settings["negotiator.skip_by"] == "cluster" and not settings["schedd.significant_attributes"]
     return by_cluster and not settings["schedd.negotiate_all_jobs_in_cluster"]
 
 
-def _differ_in_needs(made: Submission) -> bool:
+def _differ_in_needs(draft: Submission) -> bool:
     """Return whether jobs of a cluster differ in Requirements or requests: one may match where another does not.
 
     Statements and items make jobs that differ, with the number of the job in a request as well.
     """
     first: Ad | None = None
-    for group in made.groups:
+    for group in draft.groups:
         if any(map(_is_need, group.template or ())):
             return True
         if not group.first_proc:
@@ -275,15 +279,15 @@ def _is_need(name: str) -> bool:
     return name.lower() == "requirements" or name.lower().startswith("request")
 
 
-def _check_user_priorities(made: Submission, settings: Settings) -> None:
-    given = [value for ad in _ads(made) for name, value in ad.items() if name.lower() == "userpriority"]
-    if given:
+def _check_user_priorities(draft: Submission, settings: Settings) -> None:
+    priorities = [value for ad in _ads(draft) for name, value in ad.items() if name.lower() == "userpriority"]
+    if priorities:
         from fairq.engine.shares.user_priority import check_submitted
         from fairq.steps.taskqueues.job_requirements import plain_value
         from fairq.steps.taskqueues.policy import share_rules
 
         rules = share_rules(settings)
-        for value in given:
+        for value in priorities:
             check_submitted(plain_value(value), rules)
 
 
@@ -291,27 +295,27 @@ _DEFAULTS_OF_HOST = {"max_jobs_per_owner": 100_000, "max_jobs_per_submission": 2
 """HTCondor's defaults (manual, MAX_JOBS_PER_OWNER and MAX_JOBS_PER_SUBMISSION), where people share a pool."""
 
 
-def _check_limits(state: State, settings: Settings, owner: str, made: Sequence[Submission]) -> None:
-    """Raise TooManyJobsError if the queue would have too many jobs; a range of alike jobs costs what one costs."""
+def _check_limits(state: State, settings: Settings, owner: str, drafts: Sequence[Submission]) -> None:
+    """Raise TooManyJobsError if the queue would have too many jobs; a range of alike jobs counts as one."""
     is_shared = settings["pool.state"] is not None and resolve(Path(settings["pool.state"])) == resolve(state.path)
 
-    def check(name: str, who: str, there: int, new: int) -> None:
-        most = settings[f"schedd.{name}"]
-        if most is None and is_shared:
-            most = _DEFAULTS_OF_HOST.get(name)
-        if most is not None and there + new > most:
-            raise TooManyJobsError(new=new, who=who, there=there, most=most, name=name)
+    def check(name: str, who: str, existing: int, new: int) -> None:
+        maximum = settings[f"schedd.{name}"]
+        if maximum is None and is_shared:
+            maximum = _DEFAULTS_OF_HOST.get(name)
+        if maximum is not None and existing + new > maximum:
+            raise TooManyJobsError(new=new, who=who, there=existing, most=maximum, name=name)
 
-    ranges = [len(one.groups) for one in made]
+    ranges = [len(draft.groups) for draft in drafts]
     check("max_jobs_per_submission", "a submission has", 0, max(ranges))
     check("max_jobs_per_owner", f"{owner} has", jobs.count_ranges(state, owner), sum(ranges))
-    check("max_jobs_submitted", "the queue has", jobs.count(state), sum(map(len, made)))
+    check("max_jobs_submitted", "the queue has", jobs.count(state), sum(map(len, drafts)))
 
 
-def _unknown_groups(made: Submission, settings: Settings) -> list[str]:
+def _unknown_groups(draft: Submission, settings: Settings) -> list[str]:
     """Return a warning for every accounting group that jobs request but that is not configured."""
-    asked = {value for value in (ad.get("AcctGroup") for ad in _ads(made)) if isinstance(value, str)}
-    warnings = (unknown_group(name, settings) for name in sorted(asked))
+    requested = {value for value in (ad.get("AcctGroup") for ad in _ads(draft)) if isinstance(value, str)}
+    warnings = (unknown_group(name, settings) for name in sorted(requested))
     return [f"{warning}; {_CURE}" for warning in warnings if warning is not None]
 
 
@@ -327,18 +331,18 @@ def _ad_numbers(state: State) -> Callable[[Ad], int]:
 
 
 def _ranges(
-    made: Submission, cluster: int, domain: str, owner: str, actor: Actor, number: Callable[[Ad], int]
+    draft: Submission, cluster: int, domain: str, owner: str, actor: Actor, ad_id_of: Callable[[Ad], int]
 ) -> list[JobRange]:
     result = []
     names = _Submitters(domain, owner)
-    for group in made.groups:
+    for group in draft.groups:
         for first, last, submitter in names.of(group):
             result.append(
                 JobRange(
                     cluster=cluster,
                     first_proc=first,
                     last_proc=last,
-                    ad_id=number(group.shared),
+                    ad_id=ad_id_of(group.shared),
                     submitter=submitter,
                     owner=owner,
                     status=group.status,
@@ -368,15 +372,15 @@ class _Submitters:
             for proc in range(group.first_proc, group.last_proc + 1):
                 yield proc, proc, self._name(_identity(group.ad(proc)))
             return
-        said = self._shared.get(id(group.shared))
-        if said is None:
-            said = self._shared[id(group.shared)] = _identity(group.shared)
-        yield group.first_proc, group.last_proc, self._name([*said, *_identity(group.own or {})])
+        of_shared = self._shared.get(id(group.shared))
+        if of_shared is None:
+            of_shared = self._shared[id(group.shared)] = _identity(group.shared)
+        yield group.first_proc, group.last_proc, self._name([*of_shared, *_identity(group.own or {})])
 
-    def _name(self, said: list[tuple[str, object]]) -> str:
-        key = tuple(said)
+    def _name(self, identity: list[tuple[str, object]]) -> str:
+        key = tuple(identity)
         if key not in self._known:
-            self._known[key] = submitter_name({**dict(said), "Owner": self._owner}, self._domain)
+            self._known[key] = submitter_name({**dict(identity), "Owner": self._owner}, self._domain)
         return self._known[key]
 
 
@@ -387,7 +391,7 @@ def _identity(ad: Ad) -> list[tuple[str, object]]:
     return [(name, value) for name, value in ad.items() if name.lower() in _IDENTITY]
 
 
-def change_of(cluster: int, made: Submission, ranges: list[JobRange]) -> Change:
+def change_of(cluster: int, draft: Submission, ranges: list[JobRange]) -> Change:
     """Return the submission of a cluster for the history."""
     submitters = sorted({job.submitter for job in ranges})
-    return Change(f"job {cluster}", None, {"Jobs": len(made), "Submitters": submitters[:100]})
+    return Change(f"job {cluster}", None, {"Jobs": len(draft), "Submitters": submitters[:100]})

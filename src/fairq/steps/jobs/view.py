@@ -26,8 +26,8 @@ FEW = 10_000
 class Queue(Struct):
     """Selected jobs from one consistent reading of the state at *now* (seconds since 1970).
 
-    *notes* list the attributes of the constraint that no job has. Of jobs that were not read, *unread* has the counts,
-    together with those that were: by status, and how many are only matched.
+    *notes* list the attributes of the constraint that no job has. If some jobs were not read, *unread* has the counts
+    of all jobs: by status, and how many are only matched.
     """
 
     ranges: list[JobRange]
@@ -38,7 +38,7 @@ class Queue(Struct):
     unread: tuple[dict[int, int], int] | None = None
 
     def counts(self) -> dict[int, int]:
-        """Return how many jobs there are by status."""
+        """Return the number of jobs by status."""
         if self.unread is not None:
             return dict(self.unread[0])
         result: dict[int, int] = {}
@@ -53,21 +53,21 @@ class Queue(Struct):
         one.
         """
         keyed = []
-        wanted = attribute.lower()
-        spelled: dict[tuple[str, ...], str | None] = {}
-        """The last name in an ad of these names that is the wanted one."""
+        lower_name = attribute.lower()
+        spellings: dict[tuple[str, ...], str | None] = {}
+        """The last spelling of the attribute among these names."""
         for job in self.ranges:
             ad = self._ad(job, job.first_proc)
             ad |= self._shown(job, ad, job.first_proc)
             names = tuple(ad)
-            if names not in spelled:
-                spelled[names] = next((name for name in reversed(names) if name.lower() == wanted), None)
-            name = spelled[names]
+            if names not in spellings:
+                spellings[names] = next((name for name in reversed(names) if name.lower() == lower_name), None)
+            name = spellings[names]
             keyed.append((None if name is None else ad[name], job))
-        known = [pair for pair in keyed if pair[0] is not None]
-        known.sort(key=lambda pair: _sort_key(pair[0]), reverse=descending)
-        self.ranges = [job for _, job in known] + [job for value, job in keyed if value is None]
-        return bool(known) or not keyed
+        with_value = [pair for pair in keyed if pair[0] is not None]
+        with_value.sort(key=lambda pair: _sort_key(pair[0]), reverse=descending)
+        self.ranges = [job for _, job in with_value] + [job for value, job in keyed if value is None]
+        return bool(with_value) or not keyed
 
     def matched(self) -> int:
         """Return the number of running jobs that are only matched: nothing known to fairq has started them."""
@@ -170,25 +170,25 @@ def look(path: Path, selection: Selection, now: int) -> Queue:
     with reading(path) as state:
         test = matcher(state, selection)
         by_target = list(find(state, selection, test, missing_is_error=False))
-        found = sorted(
+        selected = sorted(
             (job for _, ranges in by_target for job in ranges),
             key=lambda job: (job.schedd, job.cluster, job.first_proc),
         )
-        overlay = Overlay(state, found if len(found) <= FEW else None)
-        overlay.load_for(found)
+        overlay = Overlay(state, selected if len(selected) <= FEW else None)
+        overlay.load_for(selected)
         notes = [] if test is None else test.unknown.notes("job")
-        without = [target for target, ranges in by_target if not ranges and selection.targets]
-        notes += [absence(state, target) for target in without if not jobs_of(state, target)]
-        return Queue(found, jobs.ads(state, (job.ad_id for job in found)), overlay, now, notes)
+        empty_targets = [target for target, ranges in by_target if not ranges and selection.targets]
+        notes += [absence(state, target) for target in empty_targets if not jobs_of(state, target)]
+        return Queue(selected, jobs.ads(state, (job.ad_id for job in selected)), overlay, now, notes)
 
 
 def look_first(path: Path, limit: int, now: int, statuses: Collection[int] | None = None) -> Queue:
-    """Return the whole queue as `look`; only its first *limit* ranges are read, enough for as many lines."""
+    """Return the whole queue as `look`, but with only its first *limit* ranges, enough for as many lines."""
     with reading(path) as state:
-        found = jobs.first(state, limit, statuses)
-        overlay = Overlay(state, found)
-        overlay.load_for(found)
+        ranges = jobs.first(state, limit, statuses)
+        overlay = Overlay(state, ranges)
+        overlay.load_for(ranges)
         counts = jobs.counts(state, statuses)
         matched = overlay.matched_only() if JobStatus.RUNNING in counts else 0
-        shared = jobs.ads(state, (job.ad_id for job in found))
-        return Queue(found, shared, overlay, now, unread=(counts, matched))
+        shared = jobs.ads(state, (job.ad_id for job in ranges))
+        return Queue(ranges, shared, overlay, now, unread=(counts, matched))

@@ -1,7 +1,7 @@
-"""Jobs that wait for other jobs, for a time, or for their own cap: they are in no cycle until they are idle.
+"""Jobs that wait for other jobs, for a time, or for a cap of their cluster: no cycle sees them until they are idle.
 
-All of it is decided when something happens: a job ends, a time comes, a job is released. What the history forgets later
-changes nothing, because the conditions themselves count.
+Their status changes with an event: a job ends, a time comes, a job is released. Records that the history deletes later
+change nothing, because the conditions themselves hold the counts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fairq.steps.launch.outcome import LATE, MISSED
 from fairq.steps.launch.values import UnusableValueError
 
 WAITS_FOR = "WaitsFor"
-"""The attribute that says what a job waits for."""
+"""The attribute with the reason for which a job waits."""
 
 _SHOWN = 2
 """Number of conditions that are named."""
@@ -40,20 +40,20 @@ class Ended(NamedTuple):
 
 
 def let_follow(state: State, ended: Iterable[Ended], now: int) -> None:
-    """Let the jobs become idle that waited for the *ended* ones alone; hold those that wait in vain."""
+    """Make the jobs idle that waited only for the *ended* ones; hold those whose condition cannot come true."""
     if not waits.is_waited_for(state):
         return
     touched: dict[int, JobAfter] = {}
     opened: list[tuple[int, int, int]] = []
     decided: set[tuple[int, int]] = set()
     in_vain: set[int] = set()
-    for one in ended:
-        for number, found in waits.of_others(state, *one[:3]):
-            after = touched.setdefault(number, found)
+    for ended_jobs in ended:
+        for number, condition in waits.of_others(state, *ended_jobs[:3]):
+            after = touched.setdefault(number, condition)
             was_open = after.is_met is None
-            count = _overlap(after, one)
+            count = _overlap(after, ended_jobs)
             after.left = max(0, after.left - count)
-            after.failed += count if one.failed else 0
+            after.failed += count if ended_jobs.failed else 0
             if not was_open or after.is_met is None:
                 continue
             if after.is_met:
@@ -67,19 +67,19 @@ def let_follow(state: State, ended: Iterable[Ended], now: int) -> None:
 
 
 def taken_back(state: State, returned: Iterable[Procs], since: int, now: int) -> str | None:
-    """Let the jobs wait again that waited for the *returned* ones, which were removed at the time *since*.
+    """Make the jobs wait again that waited for the *returned* ones, which were removed at the time *since*.
 
-    Return why they cannot; None if they can.
+    Return why this is impossible; None if it is done.
     """
     touched: dict[int, JobAfter] = {}
     opened: list[tuple[int, int, int]] = []
-    for one in returned:
-        if one.schedd:
+    for procs in returned:
+        if procs.schedd:
             continue
-        for number, found in waits.of_others(state, *one[1:]):
-            after = touched.setdefault(number, found)
+        for number, condition in waits.of_others(state, *procs[1:]):
+            after = touched.setdefault(number, condition)
             was_met = after.is_met
-            count = _overlap(after, Ended(*one[1:], failed=True))
+            count = _overlap(after, Ended(*procs[1:], failed=True))
             after.left, after.failed = after.left + count, max(0, after.failed - count)
             if was_met is None or after.is_met is not None:
                 continue
@@ -102,11 +102,11 @@ def _overlap(after: JobAfter, ended: Ended) -> int:
 
 
 def _started(state: State, wait: JobWait, since: int) -> str | None:
-    """Return a job of a *wait* that runs, or has run *since* then; None if there is none."""
+    """Return a job of a *wait* that runs, or has run after *since*; None if there is none."""
     running = (job.first_proc for job in _within(state, wait, (JobStatus.RUNNING,)))
-    ran = (run.proc for run in runs.load(state, cluster=wait.cluster) if run.start_time >= since)
-    found = next((proc for proc in (*running, *ran) if wait.first_proc <= proc <= wait.last_proc), None)
-    return None if found is None else f"{wait.cluster}.{found}"
+    former_runs = (run.proc for run in runs.load(state, cluster=wait.cluster) if run.start_time >= since)
+    proc_started = next((proc for proc in (*running, *former_runs) if wait.first_proc <= proc <= wait.last_proc), None)
+    return None if proc_started is None else f"{wait.cluster}.{proc_started}"
 
 
 def is_due(state: State, now: int) -> bool:
@@ -115,7 +115,7 @@ def is_due(state: State, now: int) -> bool:
 
 
 def let_begin(state: State, now: int) -> None:
-    """Let the jobs become idle whose time has come and those that their caps permit; hold those that are too late."""
+    """Make the jobs idle whose time has come and those that their caps permit; hold those that are too late."""
     clusters = {*waits.begun(state, now), *waits.capped(state)}
     waits.forget_begun(state, now)
     settle(state, clusters, now)
@@ -125,21 +125,21 @@ def let_begin(state: State, now: int) -> None:
         _hold(state, late, LATE, MISSED, now)
 
 
-def released(state: State, found: Sequence[JobRange], now: int) -> None:
-    """Settle jobs that were *found* held and are idle now: those held because they wait in vain need wait no more."""
-    for job in found:
+def released(state: State, ranges: Sequence[JobRange], now: int) -> None:
+    """Settle *ranges* of jobs that were held and are idle now; those held for a condition ignore it from now on."""
+    for job in ranges:
         if job.hold_code == UNMET:
-            own = waits.of_cluster(state, job.cluster)
-            waits.waive(state, [one for one in own if _meets(one, job)])
-    scheduled(state, found, now)
-    settle(state, {job.cluster for job in found if not job.schedd}, now)
+            cluster_waits = waits.of_cluster(state, job.cluster)
+            waits.waive(state, [wait for wait in cluster_waits if _meets(wait, job)])
+    scheduled(state, ranges, now)
+    settle(state, {job.cluster for job in ranges if not job.schedd}, now)
 
 
-def scheduled(state: State, found: Iterable[JobRange], now: int) -> None:
-    """Let those of the jobs *found* that start at times of cron wait for the next one."""
-    found = [job for job in found if not job.schedd]
-    shared = jobs.ads(state, {job.ad_id for job in found})
-    for job in found:
+def scheduled(state: State, ranges: Iterable[JobRange], now: int) -> None:
+    """Set the next time of cron for those jobs in *ranges* that start at such times."""
+    ranges = [job for job in ranges if not job.schedd]
+    shared = jobs.ads(state, {job.ad_id for job in ranges})
+    for job in ranges:
         if not is_cron(job.ad_of(shared[job.ad_id], job.first_proc)):
             continue
         for wait in waits.of_cluster(state, job.cluster):
@@ -154,29 +154,33 @@ def scheduled(state: State, found: Iterable[JobRange], now: int) -> None:
 
 
 def settle(state: State, clusters: Collection[int], now: int) -> None:
-    """Make the idle and waiting jobs of *clusters* what their conditions and caps permit; hold those in vain."""
+    """Make jobs of *clusters* idle or waiting as conditions and caps permit; hold those with failed conditions."""
     for cluster in waits.concerned(state, clusters):
         _settle(state, cluster, now)
 
 
 def _settle(state: State, cluster: int, now: int) -> None:
-    found = jobs.select(state, cluster=cluster, schedd="", statuses=(JobStatus.IDLE, JobStatus.WAITING))
+    ranges = jobs.select(state, cluster=cluster, schedd="", statuses=(JobStatus.IDLE, JobStatus.WAITING))
     for wait in waits.of_cluster(state, cluster):
         if wait.waived or not (wait.open or wait.begin is not None):
             continue
-        here = [_cut(job, wait) for job in found if _meets(wait, job)]
-        found = [part for job in found for part in _outside(job, wait)]
-        never = next((one for one in waits.conditions(state, wait) if one.is_met is False), None) if wait.open else None
-        if never is not None:
-            _hold(state, here, _in_vain(never), UNMET, now)
+        waiting_ranges = [_cut(job, wait) for job in ranges if _meets(wait, job)]
+        ranges = [part for job in ranges for part in _outside(job, wait)]
+        failed = (
+            next((condition for condition in waits.conditions(state, wait) if condition.is_met is False), None)
+            if wait.open
+            else None
+        )
+        if failed is not None:
+            _hold(state, waiting_ranges, _in_vain(failed), UNMET, now)
         else:
-            _change(state, [job for job in here if job.status == JobStatus.IDLE], JobStatus.WAITING, now)
-    room = _room(state, waits.cap(state, cluster))
-    order = sorted(found, key=lambda job: (job.status != JobStatus.IDLE, -job.priority, job.first_proc))
+            _change(state, [job for job in waiting_ranges if job.status == JobStatus.IDLE], JobStatus.WAITING, now)
+    free = _free_places(state, waits.cap(state, cluster))
+    order = sorted(ranges, key=lambda job: (job.status != JobStatus.IDLE, -job.priority, job.first_proc))
     to_idle, to_wait = [], []
     for job in order:
-        fits = int(min(len(job), max(0, room)))
-        room -= fits
+        fits = int(min(len(job), max(0, free)))
+        free -= fits
         if fits and job.status != JobStatus.IDLE:
             to_idle.append(replace(job, last_proc=job.first_proc + fits - 1))
         if fits < len(job) and job.status == JobStatus.IDLE:
@@ -185,8 +189,8 @@ def _settle(state: State, cluster: int, now: int) -> None:
     _change(state, to_wait, JobStatus.WAITING, now)
 
 
-def _room(state: State, cap: JobCap | None) -> float:
-    """Return how many jobs of a cluster may be idle."""
+def _free_places(state: State, cap: JobCap | None) -> float:
+    """Return the number of jobs of a cluster that may be idle."""
     if cap is None:
         return inf
     counts = jobs.counts_of(state, cap.cluster)
@@ -198,26 +202,26 @@ def _room(state: State, cap: JobCap | None) -> float:
     return cap.room(running, in_queue)
 
 
-def _change(state: State, found: Sequence[JobRange], status: JobStatus, now: int) -> None:
-    if found:
-        jobs.set_status(state, map(_procs, found), status, now)
+def _change(state: State, ranges: Sequence[JobRange], status: JobStatus, now: int) -> None:
+    if ranges:
+        jobs.set_status(state, map(_procs, ranges), status, now)
 
 
-def _hold(state: State, found: Sequence[JobRange], reason: str, code: int, now: int) -> None:
-    if found:
+def _hold(state: State, ranges: Sequence[JobRange], reason: str, code: int, now: int) -> None:
+    if ranges:
         body = {"reason": reason, "code": code, "subcode": 0}
-        events.record(state, found, events.HELD, body, now, always=True)
-        jobs.set_status(state, map(_procs, found), JobStatus.HELD, now, reason, code, 0)
+        events.record(state, ranges, events.HELD, body, now, always=True)
+        jobs.set_status(state, map(_procs, ranges), JobStatus.HELD, now, reason, code, 0)
 
 
 def _in_vain(after: JobAfter) -> str:
     """Return why a condition can never come true."""
     is_one = after.other_first == after.other_last
     if after.how == AFTER_FAILED:
-        what = f"job {after.others} succeeded" if is_one else f"no job of {after.others} failed"
+        cause = f"job {after.others} succeeded" if is_one else f"no job of {after.others} failed"
     else:
-        what = f"job {after.others} failed" if is_one else f"{after.failed} of the jobs failed"
-    return f"{after.how} {after.others} can never come true: {what}"
+        cause = f"job {after.others} failed" if is_one else f"{after.failed} of the jobs failed"
+    return f"{after.how} {after.others} can never come true: {cause}"
 
 
 def _within(state: State, wait: JobWait, statuses: Collection[int]) -> Iterator[JobRange]:
@@ -251,7 +255,7 @@ def _procs(job: JobRange) -> Procs:
 
 
 class Reasons:
-    """What waiting jobs wait for, read from one state when first needed."""
+    """The reasons for which jobs wait, read from one state when first needed."""
 
     def __init__(self, state: State) -> None:
         """Read from *state*, which must be open."""
@@ -259,18 +263,22 @@ class Reasons:
         self._clusters: dict[int, tuple[list[JobWait], dict[int, str], JobCap | None]] = {}
 
     def load(self, clusters: Iterable[int]) -> None:
-        """Read all that `of` needs for jobs of these *clusters*."""
+        """Read the data that `of` needs for jobs of these *clusters*."""
         for cluster in clusters:
             if cluster not in self._clusters:
-                own = waits.of_cluster(self._state, cluster)
-                texts = {one.first_proc: self._conditions(one) for one in own if one.open and not one.waived}
-                self._clusters[cluster] = own, texts, waits.cap(self._state, cluster)
+                cluster_waits = waits.of_cluster(self._state, cluster)
+                texts = {
+                    wait.first_proc: self._conditions(wait) for wait in cluster_waits if wait.open and not wait.waived
+                }
+                self._clusters[cluster] = cluster_waits, texts, waits.cap(self._state, cluster)
 
     def of(self, cluster: int, proc: int) -> str:
-        """Return what a waiting job waits for, first things first."""
+        """Return the reason for which a waiting job waits, the first obstacle first."""
         self.load([cluster])
-        own, texts, cap = self._clusters[cluster]
-        wait = next((one for one in own if one.first_proc <= proc <= one.last_proc), None)
+        cluster_waits, texts, cap = self._clusters[cluster]
+        wait = next(
+            (candidate for candidate in cluster_waits if candidate.first_proc <= proc <= candidate.last_proc), None
+        )
         if wait is not None and wait.first_proc in texts:
             return texts[wait.first_proc]
         if wait is not None and wait.begin is not None and not wait.waived:
@@ -278,12 +286,14 @@ class Reasons:
         if cap is None:
             return ""
         limits = (("running", cap.running), ("idle", cap.idle), ("queued", cap.queued))
-        found = [f"its limit of {most} {what}" for what, most in limits if most is not None]
+        reasons = [f"its limit of {maximum} {noun}" for noun, maximum in limits if maximum is not None]
         if cap.category is not None:
-            found.append(f"the limit of {counted(cap.clusters or 0, 'node')} of category {category_name(cap.category)}")
-        return ", ".join(found)
+            reasons.append(
+                f"the limit of {counted(cap.clusters or 0, 'node')} of category {category_name(cap.category)}"
+            )
+        return ", ".join(reasons)
 
     def _conditions(self, wait: JobWait) -> str:
-        found = waits.open_conditions(self._state, wait, _SHOWN)
-        more = f" and {wait.open - len(found)} more" if wait.open > len(found) else ""
-        return ", ".join(f"{one.how} {one.others}" for one in found) + more
+        conditions = waits.open_conditions(self._state, wait, _SHOWN)
+        others = f" and {wait.open - len(conditions)} more" if wait.open > len(conditions) else ""
+        return ", ".join(f"{condition.how} {condition.others}" for condition in conditions) + others
