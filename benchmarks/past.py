@@ -64,29 +64,31 @@ def make(path: Path) -> None:
     _use_zone()
     random = np.random.default_rng(SEED)
     end = BEGIN + DAYS * 24 * HOUR
-    user = np.minimum((random.pareto(0.8, JOBS) * 3).astype(int), USERS - 1)
+    owner = np.minimum((random.pareto(0.8, JOBS) * 3).astype(int), USERS - 1)
     queued = np.sort(random.integers(BEGIN, end - 48 * HOUR, JOBS))
     start = queued + random.exponential(1800, JOBS).astype(int)
     seconds = np.minimum(random.lognormal(7.5, 1.2, JOBS).astype(int) + 1, 24 * HOUR)
     weight = random.choice([1, 1, 1, 2, 4, 8], JOBS)
     order = np.argsort(start + seconds, kind="stable")
-    names = [f"group{one % GROUPS:02}.user{one:03}@example.org" if one % 4 else f"user{one:03}@example.org"
-             for one in range(USERS)]  # fmt: skip
-    Path(f"{path}.toml").write_text("".join(f"[groups.group{one:02}]\nquota = {10 + one}\n" for one in range(GROUPS)))
+    names = [f"group{user % GROUPS:02}.user{user:03}@example.org" if user % 4 else f"user{user:03}@example.org"
+             for user in range(USERS)]  # fmt: skip
+    Path(f"{path}.toml").write_text(
+        "".join(f"[groups.group{group_number:02}]\nquota = {10 + group_number}\n" for group_number in range(GROUPS))
+    )
     with writing(path) as state:
         ads = job_ads.ad_ids(
             state,
-            [{"Cmd": f"/bin/work{one}", "Arguments": "-n 1", "RequestCpus": int(cpus), "RequestMemory": 1024,
-              "Requirements": "/Expr(TARGET.Memory > 1)/"} for one in range(20) for cpus in (1, 2, 4, 8)],
+            [{"Cmd": f"/bin/work{program}", "Arguments": "-n 1", "RequestCpus": int(cpus), "RequestMemory": 1024,
+              "Requirements": "/Expr(TARGET.Memory > 1)/"} for program in range(20) for cpus in (1, 2, 4, 8)],
         )  # fmt: skip
-        which = {cpus: place for place, cpus in enumerate((1, 2, 4, 8))}
+        index = {cpus: number for number, cpus in enumerate((1, 2, 4, 8))}
         code = random.choice([0, 0, 0, 0, 0, 0, 0, 0, 0, 1], JOBS)
         ended, ran = [], []
         for cluster, job in enumerate(order.tolist(), 1):
-            name, begin, length, cpus = names[user[job]], int(start[job]), int(seconds[job]), int(weight[job])
+            name, begin, length, cpus = names[owner[job]], int(start[job]), int(seconds[job]), int(weight[job])
             slot = f"slot1_{job % 40}@node{job % 97}"
             ended.append(EndedJob(
-                cluster, 0, 0, ads[(job % 20) * 4 + which[cpus]], name, name.rpartition("@")[0].rpartition(".")[2], 4,
+                cluster, 0, 0, ads[(job % 20) * 4 + index[cpus]], name, name.rpartition("@")[0].rpartition(".")[2], 4,
                 int(queued[job]), begin + length, runs=1, first_start=begin, start_time=begin, wall_seconds=length,
                 slot_seconds=float(cpus * length), slot=slot, exit_code=int(code[job]),
                 user_seconds=0.8 * cpus * length, system_seconds=0.01 * length, measured_seconds=float(length),
@@ -96,8 +98,10 @@ def make(path: Path) -> None:
         ended_jobs.add(state, ended)
         runs.add(state, ran)
         del ended, ran
-        _charge(state, names, user, start, seconds, weight, end)
-        slots.add(state, [SlotRecord(0, f"slot1@node{one}", {**SLOT, "Name": f"slot1@node{one}"}) for one in range(97)])
+        _charge(state, names, owner, start, seconds, weight, end)
+        slots.add(
+            state, [SlotRecord(0, f"slot1@node{node}", {**SLOT, "Name": f"slot1@node{node}"}) for node in range(97)]
+        )
         meta.set(state, "next_cluster", str(JOBS + 1))
         meta.set(state, "last_update", str(end))
     with tempfile.TemporaryDirectory() as folder:
@@ -105,32 +109,32 @@ def make(path: Path) -> None:
             fairq(Path(folder), "--state", path.resolve(), *words)
 
 
-def _charge(state, names, user, start, seconds, weight, end) -> None:  # type: ignore[no-untyped-def]
+def _charge(state, names, owner, start, seconds, weight, end) -> None:  # type: ignore[no-untyped-def]
     """Write the ledger, and the accounting records that it adds up to."""
     hours = DAYS * 24
     used, weighted = np.zeros((USERS, hours)), np.zeros((USERS, hours))
-    at, left, who, times = start.copy(), seconds.copy(), user, weight
-    while len(at):
-        hour = (at - BEGIN) // HOUR
-        part = np.minimum(left, BEGIN + (hour + 1) * HOUR - at)
-        np.add.at(used, (who, hour), part)
-        np.add.at(weighted, (who, hour), part * times)
-        at, left = at + part, left - part
-        on = left > 0
-        at, left, who, times = at[on], left[on], who[on], times[on]
+    moment, remaining, user_of, factor = start.copy(), seconds.copy(), owner, weight
+    while len(moment):
+        hour = (moment - BEGIN) // HOUR
+        part = np.minimum(remaining, BEGIN + (hour + 1) * HOUR - moment)
+        np.add.at(used, (user_of, hour), part)
+        np.add.at(weighted, (user_of, hour), part * factor)
+        moment, remaining = moment + part, remaining - part
+        on = remaining > 0
+        moment, remaining, user_of, factor = moment[on], remaining[on], user_of[on], factor[on]
     rows, records = [], {}
-    for one, name in enumerate(names):
+    for user, name in enumerate(names):
         group = name.partition(".")[0] if name.startswith("group") else "<none>"
         for charged in (name, group):
             record = records.setdefault(charged, AccountingRecord(charged, is_group="@" not in charged, priority=20.0,
                                                                   priority_factor=1000.0))  # fmt: skip
-            record.accumulated_usage += used[one].sum()
-            record.weighted_accumulated_usage += weighted[one].sum()
-            for hour in np.nonzero(used[one])[0].tolist():
-                row = UsageRow(BEGIN + hour * HOUR, charged, used[one, hour], weighted[one, hour])
+            record.accumulated_usage += used[user].sum()
+            record.weighted_accumulated_usage += weighted[user].sum()
+            for hour in np.nonzero(used[user])[0].tolist():
+                row = UsageRow(BEGIN + hour * HOUR, charged, used[user, hour], weighted[user, hour])
                 if charged == name:
-                    row.entitled, row.delivered, row.wanting = weighted[one, hour] / 0.9, weighted[one, hour], 3600.0
-                    row.idle, row.running, row.priority, row.known = 36000.0, used[one, hour], 7.2e7, 3600.0
+                    row.entitled, row.delivered, row.wanting = weighted[user, hour] / 0.9, weighted[user, hour], 3600.0
+                    row.idle, row.running, row.priority, row.known = 36000.0, used[user, hour], 7.2e7, 3600.0
                 rows.append(row)
     total = weighted.sum(axis=0)
     for hour in range(hours):

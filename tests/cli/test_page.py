@@ -149,8 +149,8 @@ def test_text_can_be_read(run, pool, tmp_path, scheme):
     light, dark = re.findall(r":root \{(.*?)\}", text, re.DOTALL)
     colours = dict(re.findall(r"--(\S+): (#[0-9a-f]{6})", light if scheme == "light" else light + dark))
 
-    def contrast(one, other):
-        high, low = sorted((luminance(colours[one]), luminance(colours[other])), reverse=True)
+    def contrast(colour, other_colour):
+        high, low = sorted((luminance(colours[colour]), luminance(colours[other_colour])), reverse=True)
         return (high + 0.05) / (low + 0.05)
 
     for ink in ("ink", "faint", "link", "over", "under"):

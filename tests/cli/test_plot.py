@@ -209,9 +209,9 @@ def test_priorities_far_apart_are_drawn_on_a_scale_that_says_it_is_logarithmic(f
     window = ("--since", NOW, "--until", NOW + 15 * HOUR, "--now", NOW + 15 * HOUR)
     lines = fairq("plot", "priority", *window).out.splitlines()
     assert re.fullmatch(r"a character is 1h; log scale from 500 to 6\.\d+e\+05 \(effective priority\)", lines[1])
-    of = {line.split()[0]: line.split()[1] for line in lines[3:5]}
-    assert set(of["anna"][:3]) <= {"▁", "▂"}
-    assert of["bert"].strip("·")[-1] == "█"
+    picture_of = {line.split()[0]: line.split()[1] for line in lines[3:5]}
+    assert set(picture_of["anna"][:3]) <= {"▁", "▂"}
+    assert picture_of["bert"].strip("·")[-1] == "█"
     monkeypatch.setenv("COLUMNS", "60")
     assert "log scale" in fairq("plot", "priority", *window, "--ascii").out
     assert "log scale" not in fairq("plot", "priority", *WINDOW).out

@@ -48,18 +48,23 @@ def test_a_log_is_read_and_what_is_no_job_is_left_out_and_counted(run, trace):
 def test_policies_stand_side_by_side_and_all_work_is_done_under_each(run, trace, tmp_path):
     groups = tmp_path / "groups.toml"
     groups.write_text("[groups.g5]\nquota = 1\naccept_surplus = true\n[groups.g4]\nquota = 1\naccept_surplus = true\n")
-    found = simulated(run, trace, "--policy", "fifo", "--policy", "current", "--policy", f"groups={groups}")
-    assert [one["policy"] for one in found["policies"]] == ["fifo", "current", "groups"]
-    assert [(one["ended"], one["work"]) for one in found["policies"]] == [(5, 3200)] * 3
-    waits = {one["user"]: {of["policy"]: of["mean_wait"] for of in one["policies"]} for one in found["users_by_policy"]}
+    result = simulated(run, trace, "--policy", "fifo", "--policy", "current", "--policy", f"groups={groups}")
+    assert [policy["policy"] for policy in result["policies"]] == ["fifo", "current", "groups"]
+    assert [(policy["ended"], policy["work"]) for policy in result["policies"]] == [(5, 3200)] * 3
+    waits = {
+        user["user"]: {figures["policy"]: figures["mean_wait"] for figures in user["policies"]}
+        for user in result["users_by_policy"]
+    }
     assert waits["u2"]["groups"] <= waits["u2"]["fifo"]
-    assert found["changes"][0]["longer"] + found["changes"][0]["shorter"] + found["changes"][0]["same"] == 5
+    assert result["changes"][0]["longer"] + result["changes"][0]["shorter"] + result["changes"][0]["same"] == 5
 
 
 def test_csv_has_a_column_of_plain_numbers_for_each_policy(run, trace):
     words = ("simulate", trace, "--every", "60", "--policy", "fifo", "--policy", "current")
     rows = list(csv.DictReader(run(*words, "--csv").out.splitlines()))
-    waits = {of["policy"]: of["wait"]["mean"] for of in json.loads(run(*words, "--json").out)["policies"]}
+    waits = {
+        figures["policy"]: figures["wait"]["mean"] for figures in json.loads(run(*words, "--json").out)["policies"]
+    }
     assert list(rows[0]) == ["metric", "label", "fifo", "current"]
     assert (rows[0]["metric"], {name: float(rows[0][name]) for name in waits}) == ("wait_mean", waits)
 
@@ -72,9 +77,9 @@ def test_a_job_without_a_time_of_submission_is_left_out(run, tmp_path):
 
 
 def test_the_same_command_prints_the_same_and_a_seed_moves_whole_users(run, trace):
-    one, other = (run("simulate", trace, "--shake", "600", "--seed", "3", "--json").out for _ in range(2))
-    assert one == other
-    assert json.loads(one)["jobs"] == 5
+    first, second = (run("simulate", trace, "--shake", "600", "--seed", "3", "--json").out for _ in range(2))
+    assert first == second
+    assert json.loads(first)["jobs"] == 5
 
 
 def test_a_window_of_submissions(run, trace):
@@ -83,8 +88,8 @@ def test_a_window_of_submissions(run, trace):
 
 def test_limits_are_not_enforced_and_preceding_jobs_not_awaited_which_is_said(run, tmp_path):
     file = tmp_path / "log.swf"
-    rest = "60 -1 1 1 1 -1 -1 -1"
-    file.write_text(f"1 0 -1 10000000 1 -1 -1 -1 {rest} 2 5\n2 0 -1 10 1 -1 -1 -1 {rest} 1 5\n")
+    last_columns = "60 -1 1 1 1 -1 -1 -1"
+    file.write_text(f"1 0 -1 10000000 1 -1 -1 -1 {last_columns} 2 5\n2 0 -1 10 1 -1 -1 -1 {last_columns} 1 5\n")
     ended = run("simulate", file, "--slots", "2", "--json")
     assert ended.code == 0
     assert json.loads(ended.out)["policies"][0]["work"] == 10_000_010

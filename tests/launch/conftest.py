@@ -20,13 +20,13 @@ PATIENCE = 120.0
 """Seconds; far more than anything takes on an idle machine, for machines that are not idle."""
 
 
-def until(is_so: Callable[[], Any], what: str = "it") -> Any:
-    """Wait until *is_so*, and return what it says."""
+def until(condition: Callable[[], Any], event: str = "it") -> Any:
+    """Wait until *condition* returns something true; return that."""
     end, wait = time.monotonic() + PATIENCE, 0.02
     while True:
-        if found := is_so():
-            return found
-        assert time.monotonic() < end, f"{what} did not come about"
+        if result := condition():
+            return result
+        assert time.monotonic() < end, f"{event} did not come about"
         time.sleep(wait)
         wait = min(wait * 1.5, 0.2)
 
@@ -98,8 +98,8 @@ class Pool:
         return dict(json.loads(self.done("export")))
 
     def supervisor(self, job: str) -> int:
-        (launch,) = [one for one in self.export()["launches"] if f"{one['cluster']}.{one['proc']}" == job
-                     and one["phase"] != "ended"]  # fmt: skip
+        (launch,) = [launch for launch in self.export()["launches"] if f"{launch['cluster']}.{launch['proc']}" == job
+                     and launch["phase"] != "ended"]  # fmt: skip
         return int(launch["pid"])
 
     def end(self) -> None:
@@ -127,9 +127,9 @@ def pool(run, state, tmp_path, monkeypatch):
     monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "example.org")
     work = tmp_path / "work"
     work.mkdir()
-    found = Pool(run, state, work)
-    yield found
-    found.end()
+    empty_pool = Pool(run, state, work)
+    yield empty_pool
+    empty_pool.end()
 
 
 @pytest.fixture(params=["none", "auto"])

@@ -13,20 +13,20 @@ MEMORY = ("memory.max", "memory.swap.max", "memory.oom.group", "memory.events", 
 @pytest.fixture
 def base(tmp_path):
     """A directory like one in which groups can be made."""
-    place = tmp_path / "fairq"
-    place.mkdir()
-    (place / "cgroup.controllers").write_text("cpu memory pids\n")
-    (place / "cgroup.subtree_control").write_text("")
-    return place
+    directory = tmp_path / "fairq"
+    directory.mkdir()
+    (directory / "cgroup.controllers").write_text("cpu memory pids\n")
+    (directory / "cgroup.subtree_control").write_text("")
+    return directory
 
 
 def group(base, *names):
     """A group as the kernel makes it, with these files."""
-    place = base / "1.0-x"
-    place.mkdir()
+    directory = base / "1.0-x"
+    directory.mkdir()
     for name in ("cgroup.procs", "cgroup.events", "cgroup.kill", *names):
-        (place / name).write_text("")
-    return place
+        (directory / name).write_text("")
+    return directory
 
 
 def test_the_controllers_that_there_are_are_handed_on(base):
@@ -40,37 +40,37 @@ def test_what_is_no_control_group_is_not_used(tmp_path):
 
 
 def test_the_memory_of_a_group_is_limited_to_the_request(base):
-    place = group(base, *MEMORY)
-    assert cgroup.make(str(base), "1.0-x", 100) == str(place)
-    written = {name: (place / name).read_text() for name in MEMORY[:3]}
+    directory = group(base, *MEMORY)
+    assert cgroup.make(str(base), "1.0-x", 100) == str(directory)
+    written = {name: (directory / name).read_text() for name in MEMORY[:3]}
     assert written == {"memory.max": "104857600", "memory.swap.max": "0", "memory.oom.group": "1"}
-    assert cgroup.limits_memory(str(place))
+    assert cgroup.limits_memory(str(directory))
 
 
 @pytest.mark.parametrize("names", [(), MEMORY], ids=["no memory controller", "no limit was set"])
 def test_without_a_limit_of_the_kernel_the_supervisor_watches(base, names):
-    place = group(base, *names)
+    directory = group(base, *names)
     if names:
-        (place / "memory.max").write_text("max\n")
-    assert cgroup.make(str(base), "1.0-x", None) == str(place)
-    assert not cgroup.limits_memory(str(place))
+        (directory / "memory.max").write_text("max\n")
+    assert cgroup.make(str(base), "1.0-x", None) == str(directory)
+    assert not cgroup.limits_memory(str(directory))
 
 
 @pytest.mark.parametrize(
     ("events", "killed"), [("oom 1\noom_kill 1\n", True), ("oom 3\noom_kill 0\n", False), ("", False)]
 )
 def test_what_the_kernel_ended_for_its_memory_is_told(base, events, killed):
-    place = group(base, *MEMORY)
-    (place / "memory.events").write_text(f"low 0\nhigh 0\nmax 7\n{events}")
-    (place / "memory.peak").write_text("2097152\n")
-    assert (cgroup.killed_for_memory(str(place)), cgroup.peak_kb(str(place))) == (killed, 2048)
+    directory = group(base, *MEMORY)
+    (directory / "memory.events").write_text(f"low 0\nhigh 0\nmax 7\n{events}")
+    (directory / "memory.peak").write_text("2097152\n")
+    assert (cgroup.killed_for_memory(str(directory)), cgroup.peak_kb(str(directory))) == (killed, 2048)
 
 
 def test_a_group_is_killed_only_while_something_is_in_it(base):
-    place = group(base)
-    (place / "cgroup.events").write_text("populated 0\nfrozen 0\n")
-    cgroup.kill(str(place))
-    assert (place / "cgroup.kill").read_text() == ""
+    directory = group(base)
+    (directory / "cgroup.events").write_text("populated 0\nfrozen 0\n")
+    cgroup.kill(str(directory))
+    assert (directory / "cgroup.kill").read_text() == ""
 
 
 def test_a_child_that_cannot_begin_in_a_group_is_not_forked(base):
@@ -80,8 +80,8 @@ def test_a_child_that_cannot_begin_in_a_group_is_not_forked(base):
 
 @pytest.mark.skipif(cgroup.base("auto") is None, reason="no control group can be made here")
 def test_a_child_begins_in_its_group():
-    place = str(cgroup.base("auto"))
-    own = cgroup.make(place, f"test-{os.getpid()}", None)
+    directory = str(cgroup.base("auto"))
+    own = cgroup.make(directory, f"test-{os.getpid()}", None)
     assert own is not None
     hear, say = os.pipe()
     child = cgroup.fork(own)

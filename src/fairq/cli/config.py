@@ -123,8 +123,8 @@ def set_(
 
     invocation = context.obj
     chosen, recorder = invocation.settings_files, None if dry_run else invocation.recorder(reason)
-    file, kept = set_setting(chosen, key, value, recorder=recorder, dry_run=dry_run)
-    tell_change(invocation, file, kept, dry_run)
+    file, comments_kept = set_setting(chosen, key, value, recorder=recorder, dry_run=dry_run)
+    tell_change(invocation, file, comments_kept, dry_run)
 
 
 @app.command(
@@ -151,14 +151,14 @@ def unset(
 
     invocation = context.obj
     recorder = None if dry_run else invocation.recorder(reason)
-    found = unset_setting(invocation.settings_files, key, recorder=recorder, dry_run=dry_run)
-    if found is None:
+    edited = unset_setting(invocation.settings_files, key, recorder=recorder, dry_run=dry_run)
+    if edited is None:
         invocation.note(f"no changes: {invocation.settings_files.destination} does not set {key}")
         return
-    tell_change(invocation, found.file, found.kept, dry_run)
-    if found.left is not None:
-        value, verb = to_text(found.left.key, found.left.value), "would still be" if dry_run else "is still"
-        invocation.note(f"{found.left.name} {verb} {value or 'unset'}, set by {found.left.origin}")
+    tell_change(invocation, edited.file, edited.kept, dry_run)
+    if edited.left is not None:
+        value, verb = to_text(edited.left.key, edited.left.value), "would still be" if dry_run else "is still"
+        invocation.note(f"{edited.left.name} {verb} {value or 'unset'}, set by {edited.left.origin}")
 
 
 @app.command("check", examples="fairq config check pool.toml")
@@ -258,9 +258,9 @@ def import_(
     emit(View(document=_summary(imported), text=_sentence(imported, dry_run)), output)
 
 
-def tell_change(invocation: Invocation, file: Path, kept: bool, dry_run: bool) -> None:
-    """Print what happened to a settings *file*, whose comments were *kept* or not."""
-    if not kept:
+def tell_change(invocation: Invocation, file: Path, comments_kept: bool, dry_run: bool) -> None:
+    """Print the change of a settings *file*; *comments_kept* tells whether its comments and order were kept."""
+    if not comments_kept:
         lost = "would be rewritten; its comments would be lost" if dry_run else "was rewritten; its comments were lost"
         invocation.note(f"{file} {lost}")
     if dry_run:
@@ -390,5 +390,5 @@ def _sentence(imported: ImportedConfig, dry_run: bool) -> str:
     sentence = f"{counts} from {counted(imported.taken, 'line')}; {not_taken} not imported"
     if dry_run:
         return f"{imported.text}\n# would write this to {imported.file}: {sentence}"
-    kept = f" (the former one is {imported.former})" if imported.former else ""
-    return f"wrote {imported.file}{kept}: {sentence}"
+    former = f" (the former one is {imported.former})" if imported.former else ""
+    return f"wrote {imported.file}{former}: {sentence}"

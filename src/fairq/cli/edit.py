@@ -105,7 +105,7 @@ def edit(
     fairq sets cannot be edited: the identity of a job, its status, times, usage and numbers of runs, the user who is
     charged, and what it waits for. On a terminal, the command asks before it changes all jobs, or more than 20.
     """
-    given = {
+    by_command = {
         "request_cpus": cpus,
         "request_memory": mem,
         "request_disk": disk,
@@ -119,7 +119,7 @@ def edit(
         "rank": rank,
         "concurrency_limits": limits,
     }
-    commands = {name: value for name, value in given.items() if value is not None}
+    commands = {name: value for name, value in by_command.items() if value is not None}
     assigned = [word for word in words or () if _ASSIGNMENT.match(word)]
     words = [word for word in words or () if word not in assigned]
     pairs = [attribute_of(text) for text in (*(attribute or ()), *assigned)]
@@ -144,9 +144,11 @@ def edit(
 
         now_too = [name for name in attributes if name.lower() in AT_ONCE]
         others = len(now_too) < len(attributes)
-        kept = "the current run keeps what it was started with; the next one has the new values" if others else ""
+        other_values = (
+            "the current run keeps what it was started with; the next one has the new values" if others else ""
+        )
         at_once = f"{', '.join(now_too)} {'counts' if len(now_too) == 1 else 'count'} at once" if now_too else ""
-        invocation.note(f"{run}: {'; '.join(filter(None, [at_once, kept]))}")
+        invocation.note(f"{run}: {'; '.join(filter(None, [at_once, other_values]))}")
     emit(report(changed.targets, selection, "edited", dry_run), invocation.output)
 
 

@@ -86,7 +86,7 @@ def history(
         raise UsageError(message="--completed and --removed exclude each other; give only one")
     time = invocation.now(now)
     code = _exit_code(exit_)
-    wanted = Wanted(
+    query = Wanted(
         since=None if since is None else parse_time(since, "--since", time),
         until=None if until is None else parse_time(until, "--until", time),
         owner=user if user is not None and "@" not in user else None,
@@ -96,11 +96,11 @@ def history(
         exit_code=code,
         failed=exit_ is not None and code is None,
     )
-    wanted = wanted_jobs(wanted, selection.targets)
-    found = Past(invocation.existing_state, wanted)
-    view = _view(invocation, found, output, limit, procs=procs, long=long)
+    query = wanted_jobs(query, selection.targets)
+    past = Past(invocation.existing_state, query)
+    view = _view(invocation, past, output, limit, procs=procs, long=long)
     if view.tables and not view.tables[0].records:
-        anything = wanted == Wanted() and output.constraint is None
+        anything = query == Wanted() and output.constraint is None
         nothing = "no job has ended" if anything else "no job that has ended matches; 'fairq history' shows all"
         view.tables[0].empty = still_queued(invocation.existing_state, selection.targets) or nothing
     emit(view, output)

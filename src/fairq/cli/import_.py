@@ -114,13 +114,13 @@ def import_(
     A state document replaces the whole state, its history included. Exporting it again gives the same document.
     """
     invocation, output = context.obj, context.obj.output
-    given = [name for name in (document, slots, jobs, accounting, schedds) if name is not None]
+    sources = [name for name in (document, slots, jobs, accounting, schedds) if name is not None]
     if script:
         from fairq.steps.pool.bundle import script as text
 
         write_text(text(slurm))
         return
-    _check_use(given, document, live, pool, slurm)
+    _check_use(sources, document, live, pool, slurm)
     if slurm is not None:
         from fairq.steps.pool.slurm.site import read_site
 
@@ -152,7 +152,7 @@ def import_(
 
     from fairq.steps.pool.import_ import Dumps, import_dumps
 
-    with progress("Importing", _size(given), invocation.quiet) as advance:
+    with progress("Importing", _size(sources), invocation.quiet) as advance:
         imported = import_dumps(
             invocation.state_path,
             Dumps(slots, jobs, accounting, schedds),
@@ -167,20 +167,20 @@ def import_(
     emit(View(document=summary, text=_sentence(summary, dry_run)), output)
 
 
-def _check_use(given: Sequence[str], document: str | None, live: bool, pool: str | None, slurm: str | None) -> None:
-    if live and given:
+def _check_use(sources: Sequence[str], document: str | None, live: bool, pool: str | None, slurm: str | None) -> None:
+    if live and sources:
         raise UsageError(message="--live imports everything; leave out the files")
-    if slurm is not None and (given or live):
+    if slurm is not None and (sources or live):
         raise UsageError(message="--slurm imports everything; leave out the files and --live")
     if pool is not None and not live:
         raise UsageError(message="--pool is only for --live; add --live")
-    if not given and not live and slurm is None:
+    if not sources and not live and slurm is None:
         raise UsageError(
             message="nothing to import; name a document, --slots, --jobs or --accounting, or give --live or --slurm"
         )
-    if given.count("-") > 1:
+    if sources.count("-") > 1:
         raise UsageError(message="stdin can be read only once; give - for one file only")
-    if document is not None and len(given) > 1:
+    if document is not None and len(sources) > 1:
         raise UsageError(message="a state document has all data; leave out --slots, --jobs and --accounting")
 
 

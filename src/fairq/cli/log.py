@@ -39,7 +39,7 @@ def log(
     (target,) = parse_targets([job])
     if target.cluster is None or (target.first_proc is not None and not target.is_one_job):
         raise InvalidJobIdError(value=job)
-    found = events_of(invocation.existing_state, target.cluster, target.first_proc)
+    job_events = events_of(invocation.existing_state, target.cluster, target.first_proc)
     records = [
         {
             "EventTime": event.time,
@@ -49,7 +49,7 @@ def log(
             "Detail": _detail(event.number, event.body),
             **{name: value for name, value in event.body.items() if value is not None},
         }
-        for event in found
+        for event in job_events
     ]
     columns = [
         Column("Time", "EventTime", second, "left"),

@@ -72,15 +72,15 @@ def metrics(
 
     invocation = context.obj
     settings, path, time = invocation.settings, invocation.state_path, invocation.now(now)
-    found = standing(path, settings, time)
-    most = settings["metrics.submitters"] if users is None else users
+    pool = standing(path, settings, time)
+    named_count = settings["metrics.submitters"] if users is None else users
     rules = settings["negotiator.rules"]
-    known = [
-        *_metrics(found, totals(path, settings), most, rules),
+    all_metrics = [
+        *_metrics(pool, totals(path, settings), named_count, rules),
         *metrics_of_sites(site_limits(path, settings, time)),
         *metrics_of_grid(grid_status(path, time)),
     ]
-    text = "".join(map(_text, known))
+    text = "".join(map(_text, all_metrics))
     if out is None:
         write_text(text)
         return
@@ -177,9 +177,9 @@ def _of_submitters(pool: Standing, named_count: int) -> Iterator[Metric]:
     named, others = ranked[:named_count], ranked[named_count:]
 
     def samples(value: Callable[[SubmitterStanding], float | None]) -> list[tuple[Sequence[str], float]]:
-        own = [((submitter.submitter,), number) for submitter in named if (number := value(submitter)) is not None]
+        of_named = [((submitter.submitter,), number) for submitter in named if (number := value(submitter)) is not None]
         others_sum = fsum(number for submitter in others if (number := value(submitter)) is not None)
-        return [*own, *([((_OTHERS,), others_sum)] if others else [])]
+        return [*of_named, *([((_OTHERS,), others_sum)] if others else [])]
 
     jobs: list[tuple[Sequence[str], float]] = []
     for name in ("idle", "running", "held"):

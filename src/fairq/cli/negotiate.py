@@ -116,17 +116,17 @@ def negotiate(
             raise UsageError(message="a change is tried out on a whole cycle; leave out the other options")
         _try_out(invocation, output, alteration_of(*tried), invocation.now(now))
         return
-    at = invocation.now(now)
+    time = invocation.now(now)
     # First of all: an error of the settings counts as a failed cycle, whoever runs it.
-    settings = invocation.settings if dry_run else invocation.settings_of_cycle(at)
-    actor = invocation.actor(at)
+    settings = invocation.settings if dry_run else invocation.settings_of_cycle(time)
+    actor = invocation.actor(time)
     if dry_run:
-        note_pause(invocation, invocation.state_path, at)
+        note_pause(invocation, invocation.state_path, time)
         dry = decide(invocation.state_path, settings, actor, dry_run=True, explain=explain, doing=doing)
-        held = Turn(dry)
+        result = Turn(dry)
     else:
         launch = not (no_launch or collect_only)
-        held = turn(
+        result = turn(
             invocation.state_path,
             settings,
             actor,
@@ -135,16 +135,16 @@ def negotiate(
             explain=explain,
             doing=doing,
         )
-    for text in held.notes:
+    for text in result.notes:
         invocation.note(text)
-    cycle = held.cycle
+    cycle = result.cycle
     if cycle is None:
-        if held.pause is not None and not held.ended and output.format == "table":
+        if result.pause is not None and not result.ended and output.format == "table":
             return
         from fairq.cli.output import emit
         from fairq.cli.runs_view import runs_view
 
-        emit(runs_view(held), output)
+        emit(runs_view(result), output)
         return
     _tell(invocation, cycle)
     if not dry_run and output.quiet and output.format == "table":
@@ -155,9 +155,9 @@ def negotiate(
     from fairq.steps.cycle.document import match_documents
 
     view = cycle_view(cycle.document, match_documents(cycle), dry_run=dry_run)
-    emit(with_runs(view, held) if held.launching else view, output)
-    is_idle = not any(of["idle"] for of in cycle.document["submitters"])
-    if is_idle and not (held.started or held.ended) and sys.stdout.isatty() and output.format == "table":
+    emit(with_runs(view, result) if result.launching else view, output)
+    is_idle = not any(submitter["idle"] for submitter in cycle.document["submitters"])
+    if is_idle and not (result.started or result.ended) and sys.stdout.isatty() and output.format == "table":
         invocation.note("nothing to match: no jobs are idle")
 
 

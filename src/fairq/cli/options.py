@@ -153,9 +153,9 @@ def read_output(values: Mapping[str, Any], quiet: bool) -> Output:
     attributes: list[str] = []
     modifiers = ""
     for words in values["output_af"]:
-        first, *rest = words.split(SEPARATOR)
+        first, *words_after = words.split(SEPARATOR)
         modifiers += first
-        attributes += rest
+        attributes += words_after
     if len(formats) > 1:
         raise UsageError(message=f"--{formats[0]} and --{formats[1]} exclude each other; give only one")
     for modifier in modifiers:

@@ -42,7 +42,7 @@ _INSIDE = {"ls": "list", "rm": "remove", "delete": "remove", "cancel": "remove",
 def in_fairq(word: str) -> str:
     """Return a hint for *word* used as a command: another tool's command, or a program; empty if unknown."""
     if word in _OWN:
-        return "use " + " or ".join(f"'fairq {own}'" for own in _OWN[word])
+        return "use " + " or ".join(f"'fairq {command}'" for command in _OWN[word])
     return "'fairq submit -- PROGRAM ARGS...' queues a program" if "/" in word else ""
 
 

@@ -67,9 +67,9 @@ def page(
     from fairq.steps.reports.page import page as step
 
     invocation = context.obj
-    found = step(invocation.existing_state, invocation.settings, invocation.now(now))
+    data = step(invocation.existing_state, invocation.settings, invocation.now(now))
     target = Path(directory)
-    texts = {_DATA: json.dumps(document(found), indent=1), _PAGE: html(found, title, old_after or _OLD)}
+    texts = {_DATA: json.dumps(document(data), indent=1), _PAGE: html(data, title, old_after or _OLD)}
     try:
         target.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():

@@ -103,9 +103,9 @@ def plot(
         raise UsageError(message="plot wait draws a simulation; give its result with --simulation")
     if what not in WHAT:
         raise UsageError(message=f"plot: {what!r} is not known; give one of {', '.join(WHAT)}")
-    ways = [one for one in BY if one != "pool" or what in ("usage", "queue")]
-    if by not in ways:
-        raise UsageError(message=f"plot {what} --by: {by!r} is not known; give one of {', '.join(ways)}")
+    choices = [choice for choice in BY if choice != "pool" or what in ("usage", "queue")]
+    if by not in choices:
+        raise UsageError(message=f"plot {what} --by: {by!r} is not known; give one of {', '.join(choices)}")
     time = invocation.now(now)
     begin = time - _WEEK if since is None else parse_time(since, "--since", time)
     end = time if until is None else parse_time(until, "--until", time)
@@ -114,8 +114,8 @@ def plot(
     title, unit = _TITLES[what]
     title = f"{title}, by {by}, {_day(begin)} to {_day(end)}"
     if what == "shares":
-        found = shares(invocation.state_path, invocation.settings, by, begin, end, top)
-        _draw_shares(found, title, out, plain, output)
+        result = shares(invocation.state_path, invocation.settings, by, begin, end, top)
+        _draw_shares(result, title, out, plain, output)
         return
     columns = views.cells() if out is None and output.format == "table" else _COLUMNS_OF_FILE
     lines = series(invocation.state_path, invocation.settings, what, by, begin, end, columns=columns, top=top)
@@ -133,9 +133,9 @@ def _of_simulation(
 
     over_time = measured in ("usage", "queue")
     if measured not in WHAT or (by is not None and (over_time or by not in BY)):
-        known = f"{', '.join(WHAT)}; shares and wait take --by {' or '.join(BY)}"
+        choices = f"{', '.join(WHAT)}; shares and wait take --by {' or '.join(BY)}"
         raise UsageError(
-            message=f"plot {measured}{f' --by {by}' if by else ''} is not known of a simulation; give {known}"
+            message=f"plot {measured}{f' --by {by}' if by else ''} is not known of a simulation; give {choices}"
         )
     simulated = Simulated(name)
     title, unit = _OF_SIMULATION[measured]

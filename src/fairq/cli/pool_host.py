@@ -150,7 +150,7 @@ def _said(steps: list[Step], verb: str, dry_run: bool) -> str:
 def _plan(steps: list[Step], verb: str, will: str) -> str:
     needed = [step.what for step in steps if not step.is_done]
     done = [step.what for step in steps if step.is_done]
-    lines = [f"fairq pool {verb} {will}:", *(f"{number:>3}. {what}" for number, what in enumerate(needed, 1))]
+    lines = [f"fairq pool {verb} {will}:", *(f"{number:>3}. {step}" for number, step in enumerate(needed, 1))]
     if done and verb == "create":
-        lines += ["Already done:", *(f"  -  {what}" for what in done)]
+        lines += ["Already done:", *(f"  -  {step}" for step in done)]
     return "\n".join(lines)

@@ -115,33 +115,33 @@ def queue(
     from fairq.steps.jobs.view import look, look_first
 
     if is_whole and (totals or limit is not None):
-        found = look_first(state, 1 if totals else limit or 1, time, statuses)
+        jobs_found = look_first(state, 1 if totals else limit or 1, time, statuses)
     else:
-        found = look(state, selection, time)
-    for note in found.notes:
+        jobs_found = look(state, selection, time)
+    for note in jobs_found.notes:
         invocation.note(note)
-    if sort is not None and not found.sort(sort.removeprefix("-"), descending=sort.startswith("-")):
+    if sort is not None and not jobs_found.sort(sort.removeprefix("-"), descending=sort.startswith("-")):
         invocation.note(f"no job has the attribute {sort.removeprefix('-')}; the jobs are in the order of the queue")
     if batch:
         if start or procs or long or totals:
             raise UsageError(message="--batch is a view of its own; leave out the other options of the view")
-        emit(_batches_view(batches(state, found), limit), output)
+        emit(_batches_view(batches(state, jobs_found), limit), output)
         return
     if order:
         from fairq.cli.queue_order import order_view
 
         if start or procs or long or totals or statuses not in (None, {_IDLE}):
             raise UsageError(message="--order shows idle jobs in a table; leave out the other options of the view")
-        emit(order_view(invocation, found, limit), output)
+        emit(order_view(invocation, jobs_found, limit), output)
         return
     if start:
         from fairq.cli.queue_starts import starts_view
 
         if statuses not in (None, {_IDLE, _WAITING}) or long or totals:
             raise UsageError(message="--start shows idle jobs in a table; leave out the other options of the view")
-        emit(starts_view(invocation, found, output, limit, procs=procs), output)
+        emit(starts_view(invocation, jobs_found, output, limit, procs=procs), output)
         return
-    emit(_view(found, output, limit, procs=procs, long=long, totals=totals, reasons=reasons), output)
+    emit(_view(jobs_found, output, limit, procs=procs, long=long, totals=totals, reasons=reasons), output)
 
 
 def _view(
@@ -231,12 +231,12 @@ def _summary(jobs: Queue | QueuePages) -> Table:
 def summary_line(jobs: Queue | QueuePages, *, is_brief: bool) -> str:
     """Return the line of condor_q; a brief one leaves out counts of 0."""
     counts = jobs.counts()
-    named = [(4, "completed"), (3, "removed"), (1, "idle"), (2, "running"), (5, "held"), (7, "suspended")]
+    shown_statuses = [(4, "completed"), (3, "removed"), (1, "idle"), (2, "running"), (5, "held"), (7, "suspended")]
     matched = jobs.matched()
     total = counted(sum(counts.values()), "job")
     if counts.get(_WAITING):
-        named.append((_WAITING, "waiting"))
-    parts = [(counts.get(status, 0) - (matched if status == 2 else 0), name) for status, name in named]
+        shown_statuses.append((_WAITING, "waiting"))
+    parts = [(counts.get(status, 0) - (matched if status == 2 else 0), name) for status, name in shown_statuses]
     shown = [f"{count} {name}" for count, name in parts if count or not is_brief]
     if matched:
         shown.append(f"{matched} matched")

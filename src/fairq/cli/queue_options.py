@@ -80,9 +80,9 @@ def report(
 def note_ending(invocation: Invocation, count: int) -> None:
     """Print that processes of *count* jobs have not ended yet."""
     if count:
-        what = "processes of 1 job are" if count == 1 else f"processes of {count} jobs are"
-        invocation.note(f"{what} still ending; until then it keeps its slot" if count == 1 else
-                        f"{what} still ending; until then they keep their slots")  # fmt: skip
+        subject = "processes of 1 job are" if count == 1 else f"processes of {count} jobs are"
+        invocation.note(f"{subject} still ending; until then it keeps its slot" if count == 1 else
+                        f"{subject} still ending; until then they keep their slots")  # fmt: skip
 
 
 def _line(target: Target, count: int, selection: Selection, participle: str, dry_run: bool) -> str:

@@ -49,9 +49,9 @@ def _records(jobs: Queue, forecast: Forecast, *, each: bool) -> Iterator[dict[st
             yield {**ad, **first, "LastStart": last.get("EstimatedStart"), "LatestStart": last.get("LatestStart")}
             continue
         for proc in range(job.first_proc, job.last_proc + 1):
-            own: Ad = replace(job, first_proc=proc, last_proc=proc).ad_of(jobs.shared[job.ad_id], proc)
+            ad_of_proc: Ad = replace(job, first_proc=proc, last_proc=proc).ad_of(jobs.shared[job.ad_id], proc)
             name = f"{job.cluster}.{proc}"
-            yield {**own, "Submitter": job.submitter, "Jobs": name, **_start(forecast, job, proc)}
+            yield {**ad_of_proc, "Submitter": job.submitter, "Jobs": name, **_start(forecast, job, proc)}
 
 
 def _start(forecast: Forecast, job: JobRange, proc: int) -> dict[str, Any]:

@@ -100,10 +100,14 @@ def show(
     if slots is not None or other is not None or any((sets, factor, without, ceiling, floor, limit)):
         if tree or plain:
             raise UsageError(message="a preview has its own table; leave out --tree and --plain")
-        more = slots if slots is not None and slots.startswith("+") else None
-        size = None if slots is None or more is not None else _size(slots)
+        added_slots = slots if slots is not None and slots.startswith("+") else None
+        size = None if slots is None or added_slots is not None else _size(slots)
         _compare(
-            invocation, output, size, alteration_of(other, sets, factor, more, without, ceiling, floor, limit), time
+            invocation,
+            output,
+            size,
+            alteration_of(other, sets, factor, added_slots, without, ceiling, floor, limit),
+            time,
         )
         return
     from fairq.steps.quotas.tree import quota_report
@@ -182,7 +186,9 @@ def _compare(invocation: Invocation, output: Output, size: float | None, alterat
     then = alteration.settings(settings, invocation.settings_files)
     path = invocation.state_path
     comparison = compare(path, settings, then, time, size, lambda pool: alteration.of_pool(pool, time))
-    found = what_if(path, settings, invocation.settings_files, alteration, time, size=size, cycle=size is None)
+    comparison_of_use = what_if(
+        path, settings, invocation.settings_files, alteration, time, size=size, cycle=size is None
+    )
     if not comparison.size_then and size is None:
         invocation.note("the pool has no slots; --slots N gives it a size")
     _note_overruns(invocation, comparison.overruns)
@@ -190,14 +196,14 @@ def _compare(invocation: Invocation, output: Output, size: float | None, alterat
     then_words = ", ".join(filter(None, [f"a pool of {rounded(comparison.size_then)}", alteration.words]))
     groups = views.comparison_view(comparison, output.constraint, now_words, then_words)
     title = "Long-run use if all keep as many jobs as now"
-    users = whatif.submitters_table(found, title=title, key=None, cycle=False)
-    for line in whatif.summary(found) if found.submitters else ():
+    users = whatif.submitters_table(comparison_of_use, title=title, key=None, cycle=False)
+    for line in whatif.summary(comparison_of_use) if comparison_of_use.submitters else ():
         invocation.note(line)
     if not comparison.groups:
         users.empty = "no jobs are queued and no groups are configured; see [groups] in fairq.toml(5)"
         emit(View(tables=[users]), output)
         return
-    tables = [*groups.tables, users] if found.submitters else groups.tables
+    tables = [*groups.tables, users] if comparison_of_use.submitters else groups.tables
     emit(View(tables=tables, fields=groups.fields), output)
 
 

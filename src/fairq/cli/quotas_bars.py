@@ -1,4 +1,4 @@
-"""Bars in table cells: a part of a whole, in eighths of a cell if the terminal can show them, else in ASCII."""
+"""Bars in table cells for a fraction of a total, in eighths of a cell if the terminal shows them, else in ASCII."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def draws_blocks(stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM") not in ("dumb", "linux")
 
 
-def bar(part: float, whole: float, *, blocks: bool) -> str:
-    """Return a bar of *part* of *whole* followed by its percentage; a ``+`` if the part is larger than the whole.
+def bar(amount: float, total: float, *, blocks: bool) -> str:
+    """Return a bar of *amount* of *total* followed by its percentage; a ``+`` if the amount is larger than the total.
 
-    If *whole* is 0, there is no percentage: the bar is empty, or ``+`` if something is used anyway.
+    If *total* is 0, there is no percentage: the bar is empty, or ``+`` if something is used anyway.
     """
-    ratio = part / whole if whole > 0 else math.inf if part > 0 else 0.0
+    ratio = amount / total if total > 0 else math.inf if amount > 0 else 0.0
     mark = "+" if ratio > 1 + 1e-9 else " "
     drawn = _blocks(min(ratio, 1.0)) if blocks else _ascii(min(ratio, 1.0))
-    number = f"{min(ratio, 99.99):.0%}" if whole > 0 else "-"
+    number = f"{min(ratio, 99.99):.0%}" if total > 0 else "-"
     return f"{drawn}{mark}{number:>4}"
 
 

@@ -69,8 +69,8 @@ def add_edits(app: App) -> None:
             raise UsageError(message="nothing to set; give --quota, --share, --members or another option")
         invocation = context.obj
         recorder = None if dry_run else invocation.recorder(reason)
-        file, kept = set_group(invocation.settings_files, name, values, recorder=recorder, dry_run=dry_run)
-        tell_change(invocation, file, kept, dry_run)
+        file, comments_kept = set_group(invocation.settings_files, name, values, recorder=recorder, dry_run=dry_run)
+        tell_change(invocation, file, comments_kept, dry_run)
 
     @app.command("remove", examples="fairq quotas remove physics.hep physics --reason 'moved to the grid'")
     def remove(
@@ -88,5 +88,5 @@ def add_edits(app: App) -> None:
 
         invocation = context.obj
         recorder = None if dry_run else invocation.recorder(reason)
-        file, kept = remove_groups(invocation.settings_files, names, recorder=recorder, dry_run=dry_run)
-        tell_change(invocation, file, kept, dry_run)
+        file, comments_kept = remove_groups(invocation.settings_files, names, recorder=recorder, dry_run=dry_run)
+        tell_change(invocation, file, comments_kept, dry_run)

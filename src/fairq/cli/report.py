@@ -84,16 +84,16 @@ def report(
     dimensions = _dimensions(by or (["day,user"] if fairness else ["user"]))
     if fairness and set(dimensions) & {"slot", "machine"}:
         raise UsageError(message="--fairness is told of submitters, not of slots; leave out --by slot and --by machine")
-    path, settings, wanted = invocation.existing_state, invocation.settings, _wanted(user, group)
-    found = step(path, settings, dimensions, begin, end, top=top, is_wanted=wanted)
-    for note in found.notes:
+    path, settings, is_wanted = invocation.existing_state, invocation.settings, _submitter_test(user, group)
+    result = step(path, settings, dimensions, begin, end, top=top, is_wanted=is_wanted)
+    for note in result.notes:
         invocation.note(note)
     if fairness:
         from fairq.steps.reports.shortfall import blocked
 
-        emit(fairness_view(found, blocked(path, settings, time, wanted)), output)
+        emit(fairness_view(result, blocked(path, settings, time, is_wanted)), output)
     else:
-        emit(report_view(found), output)
+        emit(report_view(result), output)
 
 
 def _dimensions(by: list[str]) -> tuple[str, ...]:
@@ -126,13 +126,14 @@ def _window(since: str | None, until: str | None, month: str | None, now: int) -
     return begin, end
 
 
-def _wanted(user: str | None, group: str | None) -> Any:
+def _submitter_test(user: str | None, group: str | None) -> Any:
+    """Return the test for the submitters of this *user* and *group*."""
     from fairq.steps.userprio.rows import named
 
-    is_user = None if user is None else named([user])
+    matches_user = None if user is None else named([user])
 
-    def wanted(name: str) -> bool:
+    def is_wanted(name: str) -> bool:
         in_group = group is None or name == group or name.startswith(f"{group}.")
-        return in_group and (is_user is None or is_user(name))
+        return in_group and (matches_user is None or matches_user(name))
 
-    return wanted
+    return is_wanted

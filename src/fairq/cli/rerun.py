@@ -63,24 +63,24 @@ def rerun(
     actor = invocation.actor(invocation.now(now), reason)
     path, settings, host = invocation.state_path, invocation.settings, host_name()
 
-    def found(*, dry_run: bool) -> Rerun:
+    def rerun_jobs_of(*, dry_run: bool) -> Rerun:
         return step(path, settings, selection, actor, failed=failed, host=host, dry_run=dry_run)
 
     if not dry_run:
-        confirm_many(invocation, "Run again", yes, lambda: len(found(dry_run=True)))
+        confirm_many(invocation, "Run again", yes, lambda: len(rerun_jobs_of(dry_run=True)))
     door = None if dry_run else invocation.by_program(actor, now)
     if door is None:
-        done = found(dry_run=dry_run)
+        done = rerun_jobs_of(dry_run=dry_run)
     else:
         from fairq.host.client.changes import rerun_jobs
 
-        done = rerun_jobs(door, selection, found(dry_run=True), failed=failed)
+        done = rerun_jobs(door, selection, rerun_jobs_of(dry_run=True), failed=failed)
     for warning in done.warnings:
         invocation.note(f"WARNING: {warning.removeprefix('WARNING: ')}")
     overwritten = list(dict.fromkeys(str(file) for file in done.outputs() if file.is_file()))
     if overwritten:
-        more = f" and {len(overwritten) - _NAMED} more" if len(overwritten) > _NAMED else ""
-        invocation.note(f"WARNING: the new runs overwrite {', '.join(overwritten[:_NAMED])}{more}")
+        others = f" and {len(overwritten) - _NAMED} more" if len(overwritten) > _NAMED else ""
+        invocation.note(f"WARNING: the new runs overwrite {', '.join(overwritten[:_NAMED])}{others}")
     emit(_view(done, overwritten, dry_run), invocation.output)
 
 
@@ -88,7 +88,7 @@ def _view(done: Rerun, overwritten: list[str], dry_run: bool) -> View:
     lines, reruns = [], []
     for old, ended in done.ended.items():
         count, new = sum(map(len, ended)), done.clusters.get(old)
-        again = "would run again" if dry_run else f"run{'s' if count == 1 else ''} again as cluster {new}"
-        lines.append(f"{counted(count, 'job')} of cluster {old} {again}")
+        verb = "would run again" if dry_run else f"run{'s' if count == 1 else ''} again as cluster {new}"
+        lines.append(f"{counted(count, 'job')} of cluster {old} {verb}")
         reruns.append({"cluster_id": old, "jobs": count, "rerun_cluster_id": new})
     return View(document={"jobs": len(done), "reruns": reruns, "overwritten": overwritten}, text="\n".join(lines))

@@ -106,8 +106,8 @@ def run(
             stop_all(invocation.state_path, invocation.settings, invocation.actor(invocation.now()))
         running = standing_of(invocation.state_path, invocation.settings).running
         if running:
-            what = "still ending" if stop else "still running"
-            invocation.note(f"{counted(running, 'job')} {what}; the next fairq run or fairq negotiate collects them")
+            status = "still ending" if stop else "still running"
+            invocation.note(f"{counted(running, 'job')} {status}; the next fairq run or fairq negotiate collects them")
         raise SystemExit(INTERRUPTED) from None
     line.clear()
     if standing.idle and pause is not None:

@@ -99,7 +99,7 @@ def shell(
 
     invocation = context.obj
     actor = invocation.actor(invocation.now())
-    here = local_slots(invocation.existing_state, invocation.settings)
+    requirement = local_slots(invocation.existing_state, invocation.settings)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(message="fairq shell needs a terminal; use 'fairq submit -- PROGRAM' without one")
     address, listener = listen()
@@ -108,16 +108,18 @@ def shell(
         "request_memory": request_memory,
         "request_gpus": request_gpus,
         "allowed_execute_duration": None if execute is None else str(parse_duration(execute, "--time")),
-        "requirements": " && ".join(f"({text})" for text in (requirements, here) if text) or None,
+        "requirements": " && ".join(f"({text})" for text in (requirements, requirement) if text) or None,
         "accounting_group": accounting_group,
         "batch_name": batch_name,
         "getenv": "true" if getenv else None,
         f"MY.{INTERACTIVE}": "true",
         f"MY.{TERMINAL}": f'"{address}"',
     }
-    given = {name: value for name, value in commands.items() if value is not None}
+    set_commands = {name: value for name, value in commands.items() if value is not None}
     variables = [*(name for name in _VARIABLES if name in os.environ), *(env or [])]
-    source = program_of(words or [_own_shell()], given, 1, time_macros(actor.time), variables=variables, verbatim=True)
+    source = program_of(
+        words or [_own_shell()], set_commands, 1, time_macros(actor.time), variables=variables, verbatim=True
+    )
     for number in _ENDING:
         signal.signal(number, _end)
     with listener:

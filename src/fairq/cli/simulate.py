@@ -133,6 +133,6 @@ def simulate(
         invocation.note(warning)
     replays = []
     with progress("simulating", len(plan.trace.jobs) * len(plan.policies), invocation.quiet) as advance:
-        for one in plan.policies:
-            replays.append(replay(plan.trace, one, plan.slots, every, window, advance, plan.reservations))
+        for replayed in plan.policies:
+            replays.append(replay(plan.trace, replayed, plan.slots, every, window, advance, plan.reservations))
     emit(views.simulation_view(document(plan.trace, replays, every, window), users), output)

@@ -114,7 +114,10 @@ def add(
         is_whole_name = count == 1 and ("@" in name or not partitionable)
         names = [name] if is_whole_name else [f"slot{number}@{machine}" for number in range(1, count + 1)]
         new = step.records(
-            [slot_ad(one, i, shape, platform, time, partitionable=partitionable) for i, one in enumerate(names, 1)]
+            [
+                slot_ad(slot_name, number, shape, platform, time, partitionable=partitionable)
+                for number, slot_name in enumerate(names, 1)
+            ]
         )
     if until is not None and until <= time:
         raise UsageError(message="--until is not later than now; give a later time")
@@ -124,9 +127,9 @@ def add(
         step.add(invocation.state_path, invocation.settings, new, actor, until, dry_run=dry_run)
     else:
         add_slots(door, new, until)
-    said = f"{counted(len(new), 'slot')} {'would be ' if dry_run else ''}added"
-    said += "" if until is None else f" until {moment(until)}"
-    emit(slots_report("added", [slot.name for slot in new], said, dry_run), output)
+    sentence = f"{counted(len(new), 'slot')} {'would be ' if dry_run else ''}added"
+    sentence += "" if until is None else f" until {moment(until)}"
+    emit(slots_report("added", [slot.name for slot in new], sentence, dry_run), output)
 
 
 @app.listing(

@@ -58,14 +58,14 @@ def add_removal(app: App) -> None:
         _confirm(invocation, "remove", chosen, names, yes or dry_run)
         door = None if dry_run else invocation.by_program(actor, now)
         if not chosen:
-            gone = []
+            removed = []
         elif door is None:
-            gone = step(invocation.state_path, invocation.settings, chosen, actor, force=force, dry_run=dry_run)
+            removed = step(invocation.state_path, invocation.settings, chosen, actor, force=force, dry_run=dry_run)
         else:
-            gone = door.ask("slots remove", {"names": chosen, "force": force})["slots"]
-        said = "\n".join(f"slot {name} {'would be ' if dry_run else ''}removed" for name in gone)
-        emit(slots_report("removed", gone, said, dry_run), output)
-        if not gone:
+            removed = door.ask("slots remove", {"names": chosen, "force": force})["slots"]
+        sentence = "\n".join(f"slot {name} {'would be ' if dry_run else ''}removed" for name in removed)
+        emit(slots_report("removed", removed, sentence, dry_run), output)
+        if not removed:
             invocation.note("no changes: no slot is selected")
 
 
@@ -125,13 +125,13 @@ def add_drain(app: App) -> None:
             done = step(invocation.state_path, invocation.settings, chosen, schedule, actor, dry_run=dry_run)
         else:
             done = Drained(**door.ask("slots drain", {"names": chosen, "schedule": schedule.value}))
-        what = "would be drained" if dry_run else "is being drained"
-        said = [f"slot {name} {what}" for name in done.slots]
+        verb = "would be drained" if dry_run else "is being drained"
+        sentences = [f"slot {name} {verb}" for name in done.slots]
         if done.evicted:
-            said.append(f"{counted(done.evicted, 'job')} {'would be requeued' if dry_run else 'requeued'}")
-        emit(slots_report("drained", done.slots, "\n".join(said), dry_run), output)
+            sentences.append(f"{counted(done.evicted, 'job')} {'would be requeued' if dry_run else 'requeued'}")
+        emit(slots_report("drained", done.slots, "\n".join(sentences), dry_run), output)
         note_ending(invocation, done.ending)
-        if not said:
+        if not sentences:
             invocation.note("no changes: all are draining already" if chosen else "no changes: no slot is selected")
 
 
@@ -147,8 +147,8 @@ def _cancel(
         changed = step(invocation.state_path, names, actor, dry_run=dry_run)
     else:
         changed = door.ask("slots release", {"names": names})["slots"]
-    what = "would take jobs again" if dry_run else "takes jobs again"
-    emit(slots_report("released", changed, "\n".join(f"slot {name} {what}" for name in changed), dry_run), output)
+    verb = "would take jobs again" if dry_run else "takes jobs again"
+    emit(slots_report("released", changed, "\n".join(f"slot {name} {verb}" for name in changed), dry_run), output)
     if not changed:
         invocation.note("no changes: none of them is draining")
 

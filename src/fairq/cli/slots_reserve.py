@@ -73,7 +73,7 @@ def add_reserve(app: App) -> None:
                 done = step.cancel(invocation.state_path, actor, cancel, dry_run=dry_run)
             else:
                 done = door.ask("slots unreserve", {"numbers": cancel})["numbers"]
-            text = "\n".join(f"reservation {one} {'would be' if dry_run else 'is'} cancelled" for one in done)
+            text = "\n".join(f"reservation {number} {'would be' if dry_run else 'is'} cancelled" for number in done)
             emit(View(document={"action": "cancelled", "numbers": done, "stored": not dry_run}, text=text), output)
             return
         begin = actor.time if begin is None else begin
@@ -83,7 +83,7 @@ def add_reserve(app: App) -> None:
         chosen = chosen_slots(invocation, names, constraint, every, actor.time)
         if count is not None:
             if names:
-                chosen = [name for one in names for name in _slot_names(invocation.state_path, one)]
+                chosen = [name for slot in names for name in _slot_names(invocation.state_path, slot)]
             chosen = step.free_names(invocation.state_path, count, begin, end, chosen, actor.time)
         if not chosen:
             raise UsageError(message="no slot is selected; name slots, or give --count, --constraint or --all")
@@ -96,9 +96,9 @@ def add_reserve(app: App) -> None:
             document = door.ask(
                 "slots reserve", {"names": chosen, "begin": begin, "end": end, "users": users, "groups": groups}
             )
-        what = "would be" if dry_run else "is"
+        verb = "would be" if dry_run else "is"
         number = "the reservation" if dry_run else f"reservation {document['number']}"
-        text = f"{number} {what} made: {counted(len(document['slots']), 'slot')} {_when(document)}, {_whom(document)}"
+        text = f"{number} {verb} made: {counted(len(document['slots']), 'slot')} {_when(document)}, {_whom(document)}"
         emit(View(document={"action": "reserved", **document, "stored": not dry_run}, text=text), output)
         if document["jobs_of_others"]:
             invocation.note(f"jobs of others run there, and run on: {', '.join(document['jobs_of_others'])}")
@@ -125,7 +125,7 @@ def add_reservations(app: App) -> None:
             Column("By", "by", level=3),
             Column("Reason", "reason", lambda reason: reason or "", level=2),
         ]
-        records = [{**one, "for": _names(one)} for one in records]
+        records = [{**record, "for": _names(record)} for record in records]
         fields = ("number", "begin_time", "end_time", "users", "groups", "slots", "status", "leaves", "job",
                   "jobs_of_others", "by", "reason")  # fmt: skip
         emit(View(tables=[Table(columns, records, empty="no reservations")], fields=fields), output)

@@ -50,8 +50,10 @@ def sync(
 
     invocation, output = context.obj, context.obj.output
     actor = invocation.actor(invocation.now(now), reason)
-    done = synchronise(invocation.state_path, invocation.settings, engine, actor, partition=partition, dry_run=dry_run)
-    changes = asdict(done)
+    result = synchronise(
+        invocation.state_path, invocation.settings, engine, actor, partition=partition, dry_run=dry_run
+    )
+    changes = asdict(result)
     lines = [f"slot {name}: {_SAID[kind]}" for kind, names in changes.items() for name in names]
     document = {"action": "synchronised", "engine": engine, **changes, "stored": not dry_run}
     emit(View(document=document, text="\n".join(lines)), output)

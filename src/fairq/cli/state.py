@@ -40,9 +40,9 @@ def path(context: Context) -> None:
     from fairq.steps.state import locate
 
     invocation, output = context.obj, context.obj.output
-    place = locate(invocation.state_path)
-    record = {"path": str(place.path), "exists": place.size is not None, "size": place.size}
-    emit(View(text=[str(place.path)], document=record), output)
+    file = locate(invocation.state_path)
+    record = {"path": str(file.path), "exists": file.size is not None, "size": file.size}
+    emit(View(text=[str(file.path)], document=record), output)
 
 
 @app.listing(
@@ -69,18 +69,18 @@ def check(context: Context) -> None:
     from fairq.steps.state import check_state, locate
 
     invocation, output = context.obj, context.obj.output
-    place = locate(invocation.state_path)
-    found = check_state(place.path)
+    file = locate(invocation.state_path)
+    findings = check_state(file.path)
     table = Table(
         columns=[Column("Finding", "finding")],
-        records=[{"finding": finding} for finding in found],
+        records=[{"finding": finding} for finding in findings],
         plain=_as_lines,
     )
     emit(View(tables=[table]), output)
-    if found:
-        faults = counted(len(found), "fault")
-        raise FairqError(message=f"{faults} found in {place.path}; read the list above, then restore a backup")
-    invocation.note(f"{place.path} has no faults")
+    if findings:
+        faults = counted(len(findings), "fault")
+        raise FairqError(message=f"{faults} found in {file.path}; read the list above, then restore a backup")
+    invocation.note(f"{file.path} has no faults")
 
 
 @app.command(
@@ -150,8 +150,8 @@ def restore(
     if asks(yes):
         confirm(invocation, f"Replace {invocation.state_path} by {copy}?")
     former = step(invocation.state_path, copy, invocation.actor(invocation.now(now), reason))
-    kept = f"; what was there is now {former}" if former is not None else ""
-    invocation.note(f"restored {copy}{kept}")
+    former_text = f"; what was there is now {former}" if former is not None else ""
+    invocation.note(f"restored {copy}{former_text}")
 
 
 @app.listing(
@@ -238,14 +238,14 @@ def cycles(
     invocation, output = context.obj, context.obj.output
     records = [
         {
-            "cycle": one.number,
-            "time": one.time,
-            "rules": one.rules,
-            "matches": one.matches,
-            "preempted": one.preempted,
-            "kept": one.kept,
+            "cycle": summary.number,
+            "time": summary.time,
+            "rules": summary.rules,
+            "matches": summary.matches,
+            "preempted": summary.preempted,
+            "kept": summary.kept,
         }
-        for one in recent_cycles(invocation.existing_state, limit or None)
+        for summary in recent_cycles(invocation.existing_state, limit or None)
     ]
     columns = [
         Column("Cycle", "cycle"),
@@ -283,7 +283,7 @@ def cycle(
     document, matches = stored_cycle(invocation.existing_state, number)
     if "submitters" not in document:
         invocation.note(f"the decision of cycle {document['cycle']} has been pruned; only its matches remain")
-    elif not matches and not any(of["idle"] for of in document["submitters"]):
+    elif not matches and not any(submitter["idle"] for submitter in document["submitters"]):
         invocation.note(f"cycle {document['cycle']} of {second(document['time'])} had nothing to match")
     emit(cycle_view(document, matches), output)
 

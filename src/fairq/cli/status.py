@@ -52,36 +52,36 @@ def status(
     from fairq.steps.reports.status import standing
 
     invocation, output = context.obj, context.obj.output
-    found = standing(invocation.existing_state, invocation.settings, invocation.now(now))
-    emit(_view(found, limit if output.format == "table" else None), output)
+    pool = standing(invocation.existing_state, invocation.settings, invocation.now(now))
+    emit(_view(pool, limit if output.format == "table" else None), output)
 
 
-def _view(found: Standing, limit: int | None) -> View:
-    records = [one.document() for one in found.submitters[:limit]]
+def _view(pool: Standing, limit: int | None) -> View:
+    records = [submitter.document() for submitter in pool.submitters[:limit]]
     if limit is not None:
         records = [
-            stopped_by({**record, "quota_group": one.quota_group})
-            for record, one in zip(records, found.submitters, strict=False)
+            stopped_by({**record, "quota_group": submitter.quota_group})
+            for record, submitter in zip(records, pool.submitters, strict=False)
         ]
     lines = [
-        ("Pool", found.state),
-        ("Slots", _slots(found)),
-        ("Jobs", ", ".join(f"{found.count(name)} {name}" for name in ("idle", "running", "held"))),
-        ("Last cycle", _cycle(found)),
+        ("Pool", pool.state),
+        ("Slots", _slots(pool)),
+        ("Jobs", ", ".join(f"{pool.count(name)} {name}" for name in ("idle", "running", "held"))),
+        ("Last cycle", _cycle(pool)),
     ]
-    if found.pause is not None:
-        lines.append(("Paused", pause_words(found.pause)))
-    if found.launching or found.running_here:
-        lines.append(("Launcher", f"{counted(found.running_here, 'process', 'processes')} of jobs"))
-    if found.rejected:
-        most = found.rejected.most_common(_REASONS)
-        lines.append(("Rejected", ", ".join(f"{counted(count, 'request')}: {reason}" for reason, count in most)))
-    left = len(found.submitters) - len(records)
-    if left:
-        lines.append(("Not shown", counted(left, "submitter")))
+    if pool.pause is not None:
+        lines.append(("Paused", pause_words(pool.pause)))
+    if pool.launching or pool.running_here:
+        lines.append(("Launcher", f"{counted(pool.running_here, 'process', 'processes')} of jobs"))
+    if pool.rejected:
+        reasons = pool.rejected.most_common(_REASONS)
+        lines.append(("Rejected", ", ".join(f"{counted(count, 'request')}: {reason}" for reason, count in reasons)))
+    hidden = len(pool.submitters) - len(records)
+    if hidden:
+        lines.append(("Not shown", counted(hidden, "submitter")))
     text = "\n".join(f"{name:<10}  {value}" for name, value in lines)
     table = Table(columns=_COLUMNS, records=records, key="submitters")
-    return View(text=text, tables=[table], document=_document(found))
+    return View(text=text, tables=[table], document=_document(pool))
 
 
 def _slots(pool: Standing) -> str:

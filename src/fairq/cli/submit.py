@@ -240,10 +240,10 @@ def submit(
     }
     if notify_command is not None:
         commands["notify_all_ended"] = "true"
-    given = {name: value for name, value in commands.items() if value is not None}
+    of_options = {name: value for name, value in commands.items() if value is not None}
     defaults = submit_defaults(invocation.settings)
     for text in attribute or []:
-        given.update([attribute_of(text)])
+        of_options.update([attribute_of(text)])
     actor = invocation.actor(invocation.now(now))
     file, macros = _file_and_macros(words or [])
     afters = {"after": after, "after_ok": after_ok, "after_failed": after_failed}
@@ -259,7 +259,7 @@ def submit(
         lines += [f"{name} = {value}" for name, value in waits.items()]
         timeout = invocation.settings["submit.command_timeout"]
         only = {"env": env, "each": each, "each-line": each_line, "verbatim": verbatim, "count": count}
-        name = next((name for name in (*given, *only) if only.get(name, True)), None)
+        name = next((name for name in (*of_options, *only) if only.get(name, True)), None)
         source: Description | Program
         source = described = _description(
             file,
@@ -276,18 +276,18 @@ def submit(
             if value:
                 raise UsageError(message=f"{name} is only for a submit description; leave it out with -- PROGRAM")
         if batch_name is not None:
-            given["batch_name"] = batch_name
-        given |= waits
+            of_options["batch_name"] = batch_name
+        of_options |= waits
         if file is not None:
             raise UsageError(message=f"both a submit description ({file}) and a program; give only one")
         if environment is not None and env:
             raise UsageError(message="both --environment and --env; give only one")
-        filled = defaults.missing(given)
+        filled = defaults.missing(of_options)
         variables = () if environment is not None else defaults.variables
         defaults.note(invocation, [*filled, *(["environment"] if variables else [])])
         source = program_of(
             program.split(_SEPARATOR),
-            {**{name: defaults.commands[name] for name in filled}, **given},
+            {**{name: defaults.commands[name] for name in filled}, **of_options},
             count or 1,
             time_macros(actor.time),
             items=items_of(each, each_line),

@@ -50,10 +50,10 @@ def undo(
     if door:
         undone = door.ask("undo", {"number": number})
     else:
-        way = try_to_take_back if dry_run else take_back
-        undone = way(invocation.state_path, invocation.settings, actor, number).document()
+        step = try_to_take_back if dry_run else take_back
+        undone = step(invocation.state_path, invocation.settings, actor, number).document()
     subjects = undone["subjects"]
-    what = subjects[0] if len(subjects) == 1 else f"{subjects[0]} and {len(subjects) - 1} more"
+    changed_subjects = subjects[0] if len(subjects) == 1 else f"{subjects[0]} and {len(subjects) - 1} more"
     done = "would be undone" if dry_run else "undone"
-    text = f"Change {undone['change']} of {undone['user']} {done}: {undone['command']} ({what})"
+    text = f"Change {undone['change']} of {undone['user']} {done}: {undone['command']} ({changed_subjects})"
     emit(View(text=text, document={**undone, "stored": not dry_run}), output)

@@ -195,7 +195,7 @@ def userprio(  # noqa: PLR0912 - one branch for each kind of view
     elif activefrom is not None:
         cutoff = views.midnight(*activefrom)
     options = views.options_of(
-        [name for name, wanted in columns.items() if wanted],
+        [name for name, is_requested in columns.items() if is_requested],
         hierarchical=hierarchical,
         flat=flat,
         groups_first=grouporder,

@@ -129,8 +129,8 @@ def run_edits(
     emit(View(document=document, text=edited.message), output)
     for note in edited.notes:
         invocation.note(f"fairq: {note}")
-    for name, meant in edited.strangers.items():
-        invocation.note(f"fairq: {_new_record(name, meant)}")
+    for name, similar in edited.strangers.items():
+        invocation.note(f"fairq: {_new_record(name, similar)}")
 
 
 def _ask(invocation: Invocation, edits: Edits, actor: Actor) -> None:
@@ -139,14 +139,14 @@ def _ask(invocation: Invocation, edits: Edits, actor: Actor) -> None:
     questions = edits.questions()
     if edits.prune is not None and tried.changes:
         questions.append(f"delete {counted(sum(change.after is None for change in tried.changes), 'record')}")
-    for name, meant in tried.strangers.items():
-        questions.append(f"new record {name}" + (f", not {meant}" if meant else ""))
+    for name, similar in tried.strangers.items():
+        questions.append(f"new record {name}" + (f", not {similar}" if similar else ""))
     for question in questions:
         confirm(invocation, f"{question[:1].upper()}{question[1:]}?")
 
 
-def _new_record(name: str, meant: str | None) -> str:
-    return f"new record {name}" + (f"; did you mean {meant}?" if meant else "")
+def _new_record(name: str, similar: str | None) -> str:
+    return f"new record {name}" + (f"; did you mean {similar}?" if similar else "")
 
 
 def _make(invocation: Invocation, edits: Edits, actor: Actor, *, dry_run: bool) -> Edited:

@@ -134,8 +134,8 @@ def _aligned(name: str, text: str) -> str:
 
 
 def _centred(head: str, width: int) -> str:
-    left = (width - len(head)) // 2
-    return (" " * left + head).ljust(width)
+    left_blanks = (width - len(head)) // 2
+    return (" " * left_blanks + head).ljust(width)
 
 
 def _name_width(listing: Listing) -> int:

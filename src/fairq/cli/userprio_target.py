@@ -17,20 +17,26 @@ if TYPE_CHECKING:
 
 
 def run_target(
-    invocation: Invocation, output: Output, texts: Sequence[str], given: int | None, *, apply: bool, scale_all: bool
+    invocation: Invocation,
+    output: Output,
+    texts: Sequence[str],
+    now_option: int | None,
+    *,
+    apply: bool,
+    scale_all: bool,
 ) -> None:
-    """Show the priority factors for the shares in *texts*; with *apply*, set them. *given* is the value of --now."""
+    """Show the factors for the shares in *texts*; with *apply*, set them. *now_option* is the value of --now."""
     from fairq.steps.userprio.target import plan_targets, read_targets
 
-    targets, now = read_targets(texts), invocation.now(given)
+    targets, now = read_targets(texts), invocation.now(now_option)
     actor = invocation.actor(now)
-    door = invocation.by_program(actor, given) if apply else None
+    door = invocation.by_program(actor, now_option) if apply else None
     if door is not None:
         from fairq.steps.rights import require_administrator
 
         require_administrator(actor, "set priority factors")
-    here = apply and door is None
-    plan = plan_targets(invocation.state_path, invocation.settings, targets, actor, apply=here, all_=scale_all)
+    applies_here = apply and door is None
+    plan = plan_targets(invocation.state_path, invocation.settings, targets, actor, apply=applies_here, all_=scale_all)
     if door is not None:
         from fairq.host.client.changes import RecordedEdits
 
@@ -59,8 +65,8 @@ def _view(plan: Plan) -> View:
         Column("Simulated", "share_simulated", percent),
         Column("Asks For", "asks", short),
     ]
-    of = "the pool" if plan.group == "<none>" else f"group {plan.group}"
-    title = f"Long-run shares of {of}"
+    scope = "the pool" if plan.group == "<none>" else f"group {plan.group}"
+    title = f"Long-run shares of {scope}"
     records = [asdict(entry) for entry in plan.entries]
     document = {
         "group": plan.group,

@@ -54,16 +54,18 @@ def wait(
         timeout=timeout,
         any_of_them=any_,
     )
-    ended = [one for one in verdicts if one.how != "pending"]
+    ended = [verdict for verdict in verdicts if verdict.how != "pending"]
     if not ended or (len(ended) < len(verdicts) and not any_):
-        pending = [one.job for one in verdicts if one.how == "pending"]
-        left = f"job {pending[0]} has" if len(pending) == 1 else f"{len(pending)} jobs, {pending[0]} among them, have"
-        raise WaitTimeoutError(time=shown_duration(timeout or 0), jobs=f"{left} not ended")
-    for one in ended:
-        if one.how == "held":
-            raise JobHeldError(job=one.job, reason=one.reason or "no reason is given")
-        if one.how == "removed":
-            raise JobRemovedError(job=one.job)
-    code = next((one.code for one in ended if one.code), 0)
+        pending = [verdict.job for verdict in verdicts if verdict.how == "pending"]
+        subject = (
+            f"job {pending[0]} has" if len(pending) == 1 else f"{len(pending)} jobs, {pending[0]} among them, have"
+        )
+        raise WaitTimeoutError(time=shown_duration(timeout or 0), jobs=f"{subject} not ended")
+    for verdict in ended:
+        if verdict.how == "held":
+            raise JobHeldError(job=verdict.job, reason=verdict.reason or "no reason is given")
+        if verdict.how == "removed":
+            raise JobRemovedError(job=verdict.job)
+    code = next((verdict.code for verdict in ended if verdict.code), 0)
     if code:
         raise SystemExit(code)

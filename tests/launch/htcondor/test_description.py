@@ -14,8 +14,8 @@ KEPT = Path("/pool.db.htcondor/1.0-abc")
 
 def asked(*program, **fields):
     """Return the item of a run of *program* on slot1@n1."""
-    given = {"run": "1.0-abc", "directory": "/work", "environment": {}, "place": {PLACE: "slot1@n1"}, **fields}
-    return item(Assignment(program=program or ("/bin/true",), **given), KEPT)
+    fields_given = {"run": "1.0-abc", "directory": "/work", "environment": {}, "place": {PLACE: "slot1@n1"}, **fields}
+    return item(Assignment(program=program or ("/bin/true",), **fields_given), KEPT)
 
 
 @pytest.mark.parametrize(

@@ -18,17 +18,21 @@ HIDDEN = {"CUDA_VISIBLE_DEVICES": "10000", "ROCR_VISIBLE_DEVICES": "10000", "NVI
 
 def supervised(work, script, of_slurm=None):
     """Run *script* as a batch job does; return the exit code of that, and the end that was written."""
-    place = work / "1.0-a"
-    if not place.exists():
-        place.mkdir()
+    directory = work / "1.0-a"
+    if not directory.exists():
+        directory.mkdir()
         environment = {"PATH": os.defpath, **HIDDEN}
-        one = Assignment("1.0-a", ["/bin/sh", "-c", script], str(work), environment)
-        (place / "spec").write_text(json.dumps(complete(asdict(one), str(place), 1000, None)))
-    line = [sys.executable, "-I", "-S", str(archive.put(work)), str(place)]
-    given = {"SLURM_JOB_ID": "17", "OTHER": "x", **({"CUDA_VISIBLE_DEVICES": "3"} if of_slurm is None else of_slurm)}
-    done = subprocess.run(line, cwd="/", env=given, check=False, capture_output=True, text=True)
+        assignment = Assignment("1.0-a", ["/bin/sh", "-c", script], str(work), environment)
+        (directory / "spec").write_text(json.dumps(complete(asdict(assignment), str(directory), 1000, None)))
+    line = [sys.executable, "-I", "-S", str(archive.put(work)), str(directory)]
+    environment_given = {
+        "SLURM_JOB_ID": "17",
+        "OTHER": "x",
+        **({"CUDA_VISIBLE_DEVICES": "3"} if of_slurm is None else of_slurm),
+    }
+    done = subprocess.run(line, cwd="/", env=environment_given, check=False, capture_output=True, text=True)
     assert done.stderr == ""
-    return done.returncode, Files.of(place).end
+    return done.returncode, Files.of(directory).end
 
 
 def test_a_job_is_supervised_without_fairq(tmp_path):

@@ -35,17 +35,17 @@ def pool(run, state, tmp_path):
 
 
 def held_with(state, *commands):
-    """Hold a cycle; run *commands* as processes once it has begun to decide. Return it, and what it told it did."""
-    told: list[str] = []
+    """Hold a cycle, and run *commands* once it has begun to decide; return it, and its progress messages."""
+    messages: list[str] = []
 
-    def doing(what):
-        told.append(what)
-        if what == "matching jobs with slots":
+    def doing(message):
+        messages.append(message)
+        if message == "matching jobs with slots":
             for line in commands:
                 words = [sys.executable, "-m", "fairq", "--state", str(state), *line.split(), "--now", str(NOW)]
                 subprocess.run(words, check=True, timeout=30, capture_output=True)
 
-    return negotiate(state, load(None, state, {}), Actor("root", "fairq negotiate", NOW), doing=doing), told
+    return negotiate(state, load(None, state, {}), Actor("root", "fairq negotiate", NOW), doing=doing), messages
 
 
 def matched(cycle):
@@ -59,16 +59,19 @@ def stored(state):
 
 @pytest.mark.parametrize("change", ["remove 1.0", "hold 1.0", "prio 5 1.0"])
 def test_the_match_of_a_job_that_changed_meanwhile_is_dropped_and_recorded(pool, run, change):
-    cycle, told = held_with(pool, change)
+    cycle, messages = held_with(pool, change)
 
-    assert "matching again, since the pool has changed" not in told
+    assert "matching again, since the pool has changed" not in messages
     assert "1.0" not in matched(cycle)
     assert len(matched(cycle)) == 2
     assert list(stored(pool)) == matched(cycle)
     assert any("1.0" in note for note in cycle.notes)
     past = json.loads(run("--state", pool, "state", "cycle", "1", "--json").out)
     assert past["dropped"] == ["1.0"]
-    assert {of["submitter"].partition("@")[0]: of["matched"] for of in past["submitters"]} == {"ann": 1, "bob": 1}
+    assert {submitter["submitter"].partition("@")[0]: submitter["matched"] for submitter in past["submitters"]} == {
+        "ann": 1,
+        "bob": 1,
+    }
     users = json.loads(run("--state", pool, "userprio", "--allusers", "--json", "--now", NOW).out)
     assert sum(user.get("ResourcesUsed", 0) for user in users if not user.get("IsAccountingGroup")) == 2
     assert run("--state", pool, "state", "check").code == 0
@@ -85,9 +88,9 @@ def test_who_had_only_a_dropped_match_has_not_begun_to_use_anything(pool, run):
 def test_new_jobs_wait_for_the_next_cycle_and_submit_does_not_wait_for_this_one(pool, tmp_path):
     (tmp_path / "job.sub").write_text("executable = /bin/true\nqueue 2\n")
 
-    cycle, told = held_with(pool, f"submit {tmp_path / 'job.sub'}")
+    cycle, messages = held_with(pool, f"submit {tmp_path / 'job.sub'}")
 
-    assert "matching again, since the pool has changed" not in told
+    assert "matching again, since the pool has changed" not in messages
     assert len(matched(cycle)) == 3
     assert cycle.decision.dropped == []
 
@@ -96,9 +99,9 @@ def test_new_jobs_wait_for_the_next_cycle_and_submit_does_not_wait_for_this_one(
     "change", ["slots drain slot0", "userprio --setfactor ann@example.org 9", "slots remove slot2"]
 )
 def test_with_other_slots_or_priorities_it_decides_again(pool, change):
-    cycle, told = held_with(pool, change)
+    cycle, messages = held_with(pool, change)
 
-    assert told.count("matching again, since the pool has changed") == 1
+    assert messages.count("matching again, since the pool has changed") == 1
     assert list(stored(pool)) == matched(cycle)
     if change != "userprio --setfactor ann@example.org 9":
         assert len(matched(cycle)) == 2
@@ -106,36 +109,36 @@ def test_with_other_slots_or_priorities_it_decides_again(pool, change):
 
 def test_a_claim_that_ended_meanwhile_leaves_a_slot_for_this_cycle(pool):
     first, _ = held_with(pool)
-    cycle, told = held_with(pool, f"finish {matched(first)[0]}")
+    cycle, messages = held_with(pool, f"finish {matched(first)[0]}")
 
-    assert "matching again, since the pool has changed" in told
+    assert "matching again, since the pool has changed" in messages
     assert len(matched(cycle)) == 1
 
 
 def held_while_written(state, settings):
     """Hold a cycle; write *settings* into the pool's file once it has begun to decide."""
-    told: list[str] = []
+    messages: list[str] = []
 
-    def doing(what):
-        told.append(what)
-        if what == "matching jobs with slots":
+    def doing(message):
+        messages.append(message)
+        if message == "matching jobs with slots":
             Path(f"{state}.toml").write_text(settings)
 
-    return negotiate(state, load(None, state, {}), Actor("root", "fairq negotiate", NOW), doing=doing), told
+    return negotiate(state, load(None, state, {}), Actor("root", "fairq negotiate", NOW), doing=doing), messages
 
 
 def test_with_other_settings_it_decides_again_by_them(pool):
-    cycle, told = held_while_written(pool, '[negotiator]\nnegotiator_job_constraint = "false"\n')
+    cycle, messages = held_while_written(pool, '[negotiator]\nnegotiator_job_constraint = "false"\n')
 
-    assert told.count("matching again, since the pool has changed") == 1
+    assert messages.count("matching again, since the pool has changed") == 1
     assert matched(cycle) == list(stored(pool)) == []
 
 
 @pytest.mark.parametrize("settings", ["# a comment\n", "[negotiator\n"])
 def test_settings_that_say_nothing_else_or_nothing_at_all_leave_it_as_decided(pool, settings):
-    cycle, told = held_while_written(pool, settings)
+    cycle, messages = held_while_written(pool, settings)
 
-    assert "matching again, since the pool has changed" not in told
+    assert "matching again, since the pool has changed" not in messages
     assert len(matched(cycle)) == 3
 
 
@@ -149,5 +152,5 @@ def test_a_dropped_match_is_not_in_the_figures_of_its_group(pool, run):
 
     cycle, _ = held_with(pool, "hold 3.1")
 
-    (group,) = (of for of in cycle.decision.quotas if of.group == "group_a")
+    (group,) = (figures for figures in cycle.decision.quotas if figures.group == "group_a")
     assert (len(matched(cycle)), group.used_after, group.subtree_used) == (2, 2.0, 2.0)

@@ -182,15 +182,15 @@ def test_the_cycle_and_its_matches_are_kept(state):
     cycle(state)
 
     with reading(state) as opened:
-        kept = cycles.latest(opened)
+        latest = cycles.latest(opened)
 
-    assert kept is not None
-    assert (kept.number, kept.time, kept.rules) == (1, NOW, "documented")
-    assert [(m.sequence, m.submitter, m.slot) for m in kept.matches] == [
+    assert latest is not None
+    assert (latest.number, latest.time, latest.rules) == (1, NOW, "documented")
+    assert [(m.sequence, m.submitter, m.slot) for m in latest.matches] == [
         (0, "a@x", "slot1@m1"),
         (1, "b@x", "slot1@m2"),
     ]
-    assert kept.decision["submitters"][0]["share"] == 0.5
+    assert latest.decision["submitters"][0]["share"] == 0.5
 
 
 def test_a_matched_slot_that_was_claimed_for_a_foreign_job_becomes_ours(state):
@@ -218,7 +218,7 @@ def test_running_jobs_use_their_concurrency_limits_until_they_end(state):
         job_changes.remove(opened, "", 1, 0, 0)
     third = cycle(state, NOW + 120, FAIRQ_LIMITS_LICENSE="3")
 
-    assert [len(of.decision.matches) for of in (first, second, third)] == [2, 0, 1]
+    assert [len(cycle.decision.matches) for cycle in (first, second, third)] == [2, 0, 1]
     assert second.document["limits"] == [{"name": "license", "in_use_before": 3.0, "in_use": 3.0, "maximum": 3.0}]
     assert second.document["rejections"][0]["reason"] == "concurrency limit license reached"
 

@@ -27,8 +27,8 @@ _STDERR = 2
 class _Line:
     """The status line; there is at most one."""
 
-    def __init__(self, what: str) -> None:
-        self.what = what
+    def __init__(self, name: str) -> None:
+        self.what = name
         self.is_drawn = False
         self._start = time.monotonic()
         self._former = signal.signal(signal.SIGALRM, self._draw)

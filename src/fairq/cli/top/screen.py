@@ -154,9 +154,9 @@ class Screen(App[None]):
         rows: Rows = []
         columns: Sequence[Column] = ()
 
-        def take(found: Sequence[Column], batch: Rows) -> None:
+        def take(page_columns: Sequence[Column], batch: Rows) -> None:
             nonlocal columns
-            columns = found
+            columns = page_columns
             rows.extend(batch)
             if not self._rows:
                 self.call_from_thread(self._take, page, columns, list(rows), "reading")

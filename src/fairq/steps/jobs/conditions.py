@@ -158,8 +158,9 @@ class Waits:
         self.afters += [replace(after, cluster=job.cluster, first_proc=job.first_proc) for after in afters]
 
 
-def _least(one: int | None, other: int | None) -> int | None:
-    return min((value for value in (one, other) if value is not None), default=None)
+def _least(first: int | None, second: int | None) -> int | None:
+    """Return the smaller value; None only if both are."""
+    return min((value for value in (first, second) if value is not None), default=None)
 
 
 class Others:

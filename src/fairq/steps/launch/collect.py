@@ -150,15 +150,15 @@ def _without_claim(state: State, live: Sequence[Launch]) -> list[Launch]:
     """Return the runs without an order to end that have lost their slot: their claim is gone or another's."""
     if not live:
         return []
-    held = held_slots(state, live)
-    return [launch for launch in live if launch.ordered is None and launch.name not in held]
+    claims_of_runs = held_slots(state, live)
+    return [launch for launch in live if launch.ordered is None and launch.name not in claims_of_runs]
 
 
 def held_slots(state: State, live: Sequence[Launch]) -> dict[str, Claim]:
     """Return the claims of live runs on their slots, by the names of the runs."""
-    held = claims.of_procs(state, {jobs.Procs(*launch.key, launch.proc) for launch in live})
-    by_job = {(claim.schedd or "", claim.cluster or 0, claim.proc or 0): claim for claim in held}
-    names = slots.names_of(state, [claim.slot_id for claim in held])
+    all_claims = claims.of_procs(state, {jobs.Procs(*launch.key, launch.proc) for launch in live})
+    by_job = {(claim.schedd or "", claim.cluster or 0, claim.proc or 0): claim for claim in all_claims}
+    names = slots.names_of(state, [claim.slot_id for claim in all_claims])
     last = {launch.key: launch.name for launch in live}
     return {
         launch.name: claim

@@ -67,9 +67,7 @@ def describe(path: Path, settings: Settings, logs: Logs) -> dict[str, Any]:
         # A live run that the state does not know: the state was restored, and the same job could be started twice.
         is_blocked = any(looks[run].condition in _ALIVE for run in forgotten)
         # Another call may have begun a run that the state does not show as started yet.
-        used_cores = {
-            core for found in looks.values() if isinstance(found.begun, Started) for core in found.begun.cores
-        }
+        used_cores = {core for look in looks.values() if isinstance(look.begun, Started) for core in look.begun.cores}
         waiting = [
             launch
             for launch in startable(state)
@@ -82,7 +80,7 @@ def describe(path: Path, settings: Settings, logs: Logs) -> dict[str, Any]:
     return {
         "runs": _bounded([described(item, owner, keep) for _, item, owner in plans if isinstance(item, Assignment)]),
         "logs": entries,
-        "lost": sorted(run for run, found in looks.items() if found.condition in (Condition.STRAY, Condition.LOST)),
+        "lost": sorted(run for run, look in looks.items() if look.condition in (Condition.STRAY, Condition.LOST)),
         "forget": forgotten,
     }
 

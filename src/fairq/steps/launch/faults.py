@@ -63,9 +63,9 @@ class Faults(Struct):
 
     def take(self, procs: Procs | None = None) -> Sequence[Fault]:
         """Remove and return the faults found, or only those of *procs*."""
-        taken = [fault for fault in self.found if procs is None or fault.procs == procs]
+        removed = [fault for fault in self.found if procs is None or fault.procs == procs]
         self.found = [fault for fault in self.found if procs is not None and fault.procs != procs]
-        return taken
+        return removed
 
     def take_fresh(self) -> Sequence[Fault]:
         """Remove and return the unforeseen errors that are not reported yet."""

@@ -38,9 +38,9 @@ def runs_directory(state: Path, launcher: str, settings: Settings | None = None)
     """
     if launcher == LOCAL:
         return Path(f"{resolve(state)}.runs")
-    own = None if settings is None else engine_settings(settings, launcher).get("directory")
+    configured = None if settings is None else engine_settings(settings, launcher).get("directory")
     beside = Path(f"{resolve(state)}.{launcher}")
-    return Path(own) / beside.name if own else beside
+    return Path(configured) / beside.name if configured else beside
 
 
 def engine_settings(settings: Settings, launcher: str) -> dict[str, Any]:
@@ -140,8 +140,8 @@ def opened(state: Path, settings: Settings, *, starting: bool = False) -> Iterat
 
 def of_slot(ad: Mapping[str, Any], settings: Settings) -> str:
     """Return the name of the launcher of a slot with this *ad*; raises UnknownLauncherError."""
-    own = next((value for name, value in ad.items() if name.lower() == ATTRIBUTE.lower()), None)
-    return check(own if isinstance(own, str) else settings["launch.kind"])
+    named_launcher = next((value for name, value in ad.items() if name.lower() == ATTRIBUTE.lower()), None)
+    return check(named_launcher if isinstance(named_launcher, str) else settings["launch.kind"])
 
 
 def is_launching(state: State, settings: Settings) -> bool:

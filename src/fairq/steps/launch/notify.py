@@ -73,8 +73,8 @@ def notify(
 
 def _ad(state: State, launch: Launch, outcome: Outcome) -> Ad | None:
     if outcome.status in (JobStatus.COMPLETED, JobStatus.REMOVED):
-        wanted = Wanted(jobs=((launch.cluster, launch.proc, launch.proc, launch.schedd),))
-        for _, ended_job in ended_jobs.page(state, wanted, 1):
+        query = Wanted(jobs=((launch.cluster, launch.proc, launch.proc, launch.schedd),))
+        for _, ended_job in ended_jobs.page(state, query, 1):
             return ended_job.ad_of(jobs.ads(state, [ended_job.ad_id])[ended_job.ad_id], launch.proc)
         return None
     return _queued_ad(state, launch)

@@ -41,15 +41,15 @@ def output_of(path: Path, cluster: int, proc: int, *, error: bool = False) -> Pa
     return runs_directory(path, last.launcher) / file if name.endswith(f".runs/{file}") else Path(name)
 
 
-def open_output(path: Path, job: str, what: str) -> int:
+def open_output(path: Path, job: str, kind: str) -> int:
     """Open a file of output for reading; return its descriptor. Raises NoOutputError, also if it is not a file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError as error:
-        raise NoOutputError(what=what, job=job, path=path, reason=error.strerror) from None
+        raise NoOutputError(what=kind, job=job, path=path, reason=error.strerror) from None
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise NoOutputError(what=what, job=job, path=path, reason="it is not a file")
+        raise NoOutputError(what=kind, job=job, path=path, reason="it is not a file")
     return descriptor
 
 

@@ -126,13 +126,13 @@ def startable(state: State) -> list[Launch]:
     """Return the intended runs that can start: without an order to end, and without earlier runs still alive."""
     live = launches.live(state)
     names = {launch.name for launch in live}
-    held = held_slots(state, live)
+    claims_of_runs = held_slots(state, live)
     return [
         launch
         for launch in live
         if launch.phase is LaunchPhase.INTENDED
         and launch.ordered is None
-        and launch.name in held
+        and launch.name in claims_of_runs
         and names.isdisjoint(launch.after.get("runs", ()))
     ]
 

@@ -72,8 +72,8 @@ def _report(cluster: int, ended: Sequence[EndedJob], ads: dict[int, Ad], setting
     ad = first.ad_of(ads[first.ad_id], first.first_proc)
     failed_jobs = [job for job in ended if has_failed(job, ads[job.ad_id], now)]
     count, failed = sum(map(len, ended)), sum(map(len, failed_jobs))
-    done = f"{counted(count, 'job')} of cluster {cluster} ended, {failed or 'none'} without success"
-    text = "\n".join([f"{done}.", "", *_lines(ad, ended, failed_jobs, now)]) + "\n"
+    summary = f"{counted(count, 'job')} of cluster {cluster} ended, {failed or 'none'} without success"
+    text = "\n".join([f"{summary}.", "", *_lines(ad, ended, failed_jobs, now)]) + "\n"
     command = read_if_usable(ad, COMMAND, now)
     if isinstance(command, str) and command:
         if runs_as_owner(settings):
@@ -81,7 +81,7 @@ def _report(cluster: int, ended: Sequence[EndedJob], ads: dict[int, Ad], setting
         facts = {"FAIRQ_CLUSTER": str(cluster), "FAIRQ_JOBS": str(count), "FAIRQ_FAILED": str(failed)}
         return _run(cluster, command, text, facts)
     to = read_if_usable(ad, "NotifyUser", now) or first.owner
-    return Mailer.of(settings).send(str(to), f"fairq: {done}", text)
+    return Mailer.of(settings).send(str(to), f"fairq: {summary}", text)
 
 
 def _lines(ad: Ad, ended: Sequence[EndedJob], failed_jobs: Sequence[EndedJob], now: int) -> list[str]:

@@ -74,8 +74,8 @@ def turn(
         CycleUnderWayError: another cycle is running on this state.
         UnknownLauncherError: the settings or a slot name an unknown launcher.
     """
-    with failures_counted(path, actor.time), kept_open(), opened(path, settings, starting=True) as own:
-        begun = _Begun(path, settings, actor, launchers or own, launch)
+    with failures_counted(path, actor.time), kept_open(), opened(path, settings, starting=True) as opened_launchers:
+        begun = _Begun(path, settings, actor, launchers or opened_launchers, launch)
         with cycle_lock(path), begun.faults_held():
             may_match, match = match, match and not begun.is_paused()
             begun.decide(match, explain, doing)

@@ -54,11 +54,11 @@ def _named_like_users(users: Users, names: tuple[str, ...]) -> Iterator[Oddity]:
             problem = f"it has the name of user {user}, whose jobs are in it only if they set accounting_group"
             yield Oddity(name, "named like a user", problem, "rename the group")
     for submitter, owner in sorted(users.owners):
-        meant = group_meant(submitter, owner)
-        if meant is None or "." not in owner:
+        meant_group = group_meant(submitter, owner)
+        if meant_group is None or "." not in owner:
             continue
         assigned = assigned_group(submitter, names)
-        if assigned != ROOT_GROUP and len(assigned) > len(meant):
+        if assigned != ROOT_GROUP and len(assigned) > len(meant_group):
             problem = f"it has the name of user {owner}: jobs of {submitter} are charged to it"
             cure = "rename the group, or set accounting_group_user in those jobs to a name without dots"
             yield Oddity(assigned, "named like a user", problem, cure)
@@ -68,12 +68,12 @@ def _unknown(users: Users, names: tuple[str, ...]) -> Iterator[Oddity]:
     """Yield groups that jobs request but that are not configured."""
     reported: set[str] = set()
     for submitter, owner in sorted(users.owners):
-        meant = group_meant(submitter, owner)
-        if not meant or is_nice(meant) or meant.lower() in reported:
+        meant_group = group_meant(submitter, owner)
+        if not meant_group or is_nice(meant_group) or meant_group.lower() in reported:
             continue
         assigned = assigned_group(submitter, names)
-        if len(assigned if assigned != ROOT_GROUP else "") < len(meant):
-            reported.add(meant.lower())
+        if len(assigned if assigned != ROOT_GROUP else "") < len(meant_group):
+            reported.add(meant_group.lower())
             problem = f"jobs of {submitter} ask for it, but it is not configured: they are charged to {assigned}"
             cure = "configure the group, or correct accounting_group in the jobs"
-            yield Oddity(meant, "unknown group", problem, cure)
+            yield Oddity(meant_group, "unknown group", problem, cure)

@@ -49,8 +49,8 @@ class Alteration(Struct, frozen=True):
     def words(self) -> str:
         """The changes in short, for a heading."""
         parts = [self.other, *self.sets]
-        named = {"factor": self.factors, "ceiling": self.ceilings, "floor": self.floors, "limit": self.limits}
-        parts += [f"{kind} {text}" for kind, texts in named.items() for text in texts]
+        by_kind = {"factor": self.factors, "ceiling": self.ceilings, "floor": self.floors, "limit": self.limits}
+        parts += [f"{kind} {text}" for kind, texts in by_kind.items() for text in texts]
         parts += [self.slots, *(f"without {name}" for name in self.without)]
         return ", ".join(filter(None, parts))
 
@@ -97,9 +97,11 @@ class Alteration(Struct, frozen=True):
 
 def _record(pool: LoadedPool, option: str, name: str) -> AccountingRecord:
     """Return the record of the submitter *name*, given with its domain or without it."""
-    known = {queue.name for queue in pool.jobs.queues} | set(pool.accountant.records)
+    known_names = {queue.name for queue in pool.jobs.queues} | set(pool.accountant.records)
     matching = (
-        [name] if name in known else [submitter for submitter in sorted(known) if submitter.rpartition("@")[0] == name]
+        [name]
+        if name in known_names
+        else [submitter for submitter in sorted(known_names) if submitter.rpartition("@")[0] == name]
     )
     if len(matching) != 1 or is_group_name(matching[0]):
         problem = "several submitters have this name" if matching[1:] else "there is no such submitter"

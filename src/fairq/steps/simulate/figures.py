@@ -48,9 +48,9 @@ def document(trace: Trace, replays: Sequence[Replay], every: int, window: int) -
 def _policy(trace: Trace, replay: Replay, last: int) -> dict[str, Any]:
     journal, meter = replay.journal, replay.meter
     waits, slowdowns = journal.waits(), journal.slowdowns(BOUND)
-    done = journal.end >= 0
-    users = _means(waits, np.array([job.user for job in trace.jobs], np.object_)[done])
-    groups = _means(waits, np.array([job.group for job in trace.jobs], np.object_)[done])
+    has_ended = journal.end >= 0
+    users = _means(waits, np.array([job.user for job in trace.jobs], np.object_)[has_ended])
+    groups = _means(waits, np.array([job.group for job in trace.jobs], np.object_)[has_ended])
     entitled, delivered = meter.totals()
     index, counted = jain_index(entitled, delivered)
     has_share = entitled >= HOUR
@@ -58,7 +58,7 @@ def _policy(trace: Trace, replay: Replay, last: int) -> dict[str, Any]:
     worst = int(ratios.argmin()) if counted else None
     return {
         "policy": replay.policy.name,
-        "ended": int(np.count_nonzero(done)),
+        "ended": int(np.count_nonzero(has_ended)),
         "never_started": int(np.count_nonzero(~journal.started)),
         "started_by_last_submit": int(np.count_nonzero(journal.started & (journal.first_start <= last))),
         "end_time": replay.end,
@@ -75,7 +75,7 @@ def _policy(trace: Trace, replay: Replay, last: int) -> dict[str, Any]:
         "deficit": float(np.maximum(entitled - delivered, 0.0).sum()) / HOUR,
         "preemptions": int(journal.preemptions.sum()),
         "lost_work": float(journal.lost.sum()) / HOUR,
-        "work": float((journal.run * journal.weight)[done].sum()),
+        "work": float((journal.run * journal.weight)[has_ended].sum()),
     }
 
 

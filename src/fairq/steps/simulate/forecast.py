@@ -189,50 +189,50 @@ class Forecaster:
     def _group(self, submitter: str) -> str:
         return assigned_group(submitter, self._group_names)
 
-    def forecast(self, wanted: Collection[JobKey] | None = None, work: int | None = None) -> Forecast:
-        """Return the starts of *wanted*, or of all idle jobs; a pass ends after *work* (see `Simulation.work`)."""
+    def forecast(self, only: Collection[JobKey] | None = None, work: int | None = None) -> Forecast:
+        """Return the starts of the jobs *only*, else of all idle jobs; a pass ends after *work* (`Simulation.work`)."""
         waiting = self._count
         earliest, likely_assumptions, latest = self._passes
-        likely = self._run(likely_assumptions, wanted, work)
+        likely = self._run(likely_assumptions, only, work)
         sources = dict(sorted(self._sources.items()))
         certain = sources.keys() <= _CERTAIN and not likely_assumptions.again
         last = max(likely.starts.values(), default=0) if likely.is_complete else None
         is_last = certain and not (latest.again and self._comes_again(last))
         # A job without a likely start has no latest one.
-        is_last = is_last or (wanted is not None and likely.starts.keys().isdisjoint(wanted))
+        is_last = is_last or (only is not None and likely.starts.keys().isdisjoint(only))
         passes = [
-            likely if certain else self._run(earliest, wanted, work),
+            likely if certain else self._run(earliest, only, work),
             likely,
-            likely if is_last else self._run(latest, wanted, work),
+            likely if is_last else self._run(latest, only, work),
         ]
         order = {job: position for position, job in enumerate(likely.starts, 1)}
-        jobs = dict.fromkeys(job for item in passes for job in item.starts) if wanted is None else dict.fromkeys(wanted)
+        jobs = dict.fromkeys(job for result in passes for job in result.starts) if only is None else dict.fromkeys(only)
         starts = {}
         for job in jobs:
-            times = [item.starts.get(job) for item in passes]
+            times = [result.starts.get(job) for result in passes]
             within = [time for time in times if time is not None]
             starts[job] = Start(
                 job,
                 order.get(job),
                 waiting,
-                min((item.earliest[job] for item in passes if job in item.earliest), default=None),
+                min((result.earliest[job] for result in passes if job in result.earliest), default=None),
                 times[1],
                 None if len(within) < len(times) else max(within),
             )
         # Keep a likely start inside its range after rounding to whole cycles.
-        until = min(item.until for item in passes)
-        again = bool(self._recent) and any(assumed.again for assumed in self._passes)
+        until = min(result.until for result in passes)
+        is_repeated = bool(self._recent) and any(assumed.again for assumed in self._passes)
         world = self._world
         waits = bool(world.waiting.afters)
-        return Forecast(starts, sources, self._every, until, world.foreign, again, world.pause, waits)
+        return Forecast(starts, sources, self._every, until, world.foreign, is_repeated, world.pause, waits)
 
-    def _run(self, assumed: Assumed, wanted: Collection[JobKey] | None, work: int | None) -> _Pass:
+    def _run(self, assumed: Assumed, only: Collection[JobKey] | None, work: int | None) -> _Pass:
         self._sources.clear()
         world = self._world
-        current = _Pass(wanted, self._count, self._beyond)
+        current = _Pass(only, self._count, self._beyond)
         simulation = current.simulation = self.simulation(assumed, current)
         size = len(world.names) + len(world.idle) + len(world.waiting.jobs)
-        highest = _MOST_CYCLES if wanted is None else _MOST_FOR_SOME
+        highest = _MOST_CYCLES if only is None else _MOST_FOR_SOME
 
         def is_over() -> bool:
             maximum = min(highest, _WORK // (size + simulation.pairs + 1))
@@ -296,15 +296,15 @@ class Forecaster:
 class _Pass:
     """Records the first start of every job in a cluster below *beyond*, and when it might have been earliest."""
 
-    def __init__(self, wanted: Collection[JobKey] | None, count: int, beyond: int) -> None:
+    def __init__(self, only: Collection[JobKey] | None, count: int, beyond: int) -> None:
         self.starts: dict[JobKey, int] = {}
         self.earliest: dict[JobKey, int] = {}
         self.until = 0
         self.simulation: Simulation
         self.is_over: Callable[[], bool] = lambda: False
         self._beyond = beyond
-        self._left = count if wanted is None else len(wanted)
-        self._wanted = None if wanted is None else frozenset(wanted)
+        self._left = count if only is None else len(only)
+        self._wanted = None if only is None else frozenset(only)
 
     @property
     def is_complete(self) -> bool:

@@ -61,8 +61,12 @@ def _undo_cluster(state: State, cluster: int, submitted: int, own: Collection[in
             if follower.cluster not in own
         )
     ):
-        named = ", ".join(others[:_NAMED]) + (f" and {len(others) - _NAMED} more" if len(others) > _NAMED else "")
-        return f"{'job' if len(others) == 1 else 'jobs'} {named} {'waits' if len(others) == 1 else 'wait'} for it"
+        first_others = ", ".join(others[:_NAMED]) + (
+            f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+        )
+        return (
+            f"{'job' if len(others) == 1 else 'jobs'} {first_others} {'waits' if len(others) == 1 else 'wait'} for it"
+        )
     jobs.remove(state, "", cluster, 0, max(job.last_proc for job in queued))
     waits.remove(state, cluster)
     return None

@@ -30,20 +30,20 @@ def people(state: State) -> set[str]:
     return names | {submitter for submitter, _ in jobs.owners(state)}
 
 
-def like(name: str, known: set[str]) -> str | None:
-    """Return the *known* name that *name* may have been meant for; None if none is similar.
+def like(name: str, known_names: set[str]) -> str | None:
+    """Return the name in *known_names* that *name* may have been meant for; None if none is similar.
 
     It is the same user in another domain or group, else a name of which *name* may be a misspelling.
     """
     user = name.rpartition("@")[0] or name
     same_user = (
         candidate
-        for candidate in sorted(known)
+        for candidate in sorted(known_names)
         if answers_to(candidate, user) or answers_to(name, candidate.rpartition("@")[0])
     )
     if (similar := next(same_user, None)) is not None:
         return similar
     # A shared domain does not make names similar.
-    people = {candidate.lower().partition("@")[0]: candidate for candidate in sorted(known, reverse=True)}
+    people = {candidate.lower().partition("@")[0]: candidate for candidate in sorted(known_names, reverse=True)}
     close = nearest(name.partition("@")[0], people)
     return None if close is None else people[close]
