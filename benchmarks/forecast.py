@@ -24,7 +24,7 @@ from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.decision import CycleDecision, Match
 from fairq.engine.simulation.pool import SimulatedPool, Tenant
 from fairq.engine.simulation.queues import JobKey, Queues
-from fairq.engine.simulation.runtimes import LAST, Estimate, RunTimes, of_similar
+from fairq.engine.simulation.runtimes import LAST, Estimate, RunTimes, estimate_from_similar
 from fairq.engine.simulation.simulation import Arrival, Simulation
 from fairq.formats.trace import Trace, TraceJob
 from fairq.formats.trace_table import read_trace
@@ -83,7 +83,7 @@ class Estimator(RunTimes):
         age: int = 0,
     ) -> Estimate:
         keys = [KINDS[kind](submitter, self._past.groups[submitter], limit) for kind in self._kinds]
-        found = of_similar(self._past.known, keys, quantile, limit, age)
+        found = estimate_from_similar(self._past.known, keys, quantile, limit, age)
         if found is not None:
             return Estimate(found[1], "group")
         return Estimate(max(limit or 3600, age), "limit")

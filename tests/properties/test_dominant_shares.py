@@ -12,7 +12,7 @@ from tests.engine.negotiation.pools import claimed, cycle, jobs, matched, slots
 
 from fairq.engine.classad import parse
 from fairq.engine.dominance import Dominance, Price
-from fairq.engine.negotiation.resource_shares import Taking, filled
+from fairq.engine.negotiation.resource_shares import ResourceTaking, fill_progressively
 
 NAMES = ("Cpus", "Memory", "GPUs", "Licences")
 
@@ -135,7 +135,9 @@ def test_entitlements_fill_until_a_resource_is_used_up():
     sizes = np.array([9, 9, infinite])
 
     def entitled(priority, demand):
-        return filled(sizes, {"A": Taking(priority, demand, np.array(a)), "B": Taking(1, infinite, np.array(b))})
+        return fill_progressively(
+            sizes, {"A": ResourceTaking(priority, demand, np.array(a)), "B": ResourceTaking(1, infinite, np.array(b))}
+        )
 
     assert entitled(1, infinite) == {"A": 6, "B": 6}
     assert entitled(4, infinite) == {"A": 2, "B": 8}
