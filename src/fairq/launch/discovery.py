@@ -28,7 +28,7 @@ OWN = {
 
 
 @cache
-def _others() -> dict[str, Callable[[Path, Options], Launcher]]:
+def _plugins() -> dict[str, Callable[[Path, Options], Launcher]]:
     from importlib.metadata import entry_points
 
     return {point.name: point.load() for point in entry_points(group=_GROUP) if point.name not in OWN}
@@ -36,8 +36,8 @@ def _others() -> dict[str, Callable[[Path, Options], Launcher]]:
 
 def check(name: str) -> str:
     """Return *name* if it names a launcher or is ``none``; raises UnknownLauncherError otherwise."""
-    if name != NONE and name not in OWN and name not in _others():
-        raise UnknownLauncherError(name=name, known=", ".join([NONE, *sorted({*OWN, *_others()})]))
+    if name != NONE and name not in OWN and name not in _plugins():
+        raise UnknownLauncherError(name=name, known=", ".join([NONE, *sorted({*OWN, *_plugins()})]))
     return name
 
 
@@ -48,7 +48,7 @@ def launcher(name: str, directory: Path, options: Options) -> Launcher:
 
         return Owned(directory, options, options.owners)
     if check(name) in OWN:
-        module, _, kind = OWN[name].partition(":")
-        made: Launcher = getattr(import_module(module), kind)(directory, options)
-        return made
-    return _others()[name](directory, options)
+        module, _, class_name = OWN[name].partition(":")
+        instance: Launcher = getattr(import_module(module), class_name)(directory, options)
+        return instance
+    return _plugins()[name](directory, options)

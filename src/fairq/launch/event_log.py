@@ -1,4 +1,4 @@
-"""Append to event logs so that readers never see a torn event, and no event is written twice."""
+"""Append to event logs so that readers never see an incomplete event, and no event is written twice."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def append(log: str, entries: Sequence[bytes]) -> None:
 
 @contextmanager
 def locked(log: str) -> Iterator[int]:
-    """Provide the descriptor of a log, which no other writer of fairq has meanwhile; raises OSError."""
+    """Lock a log against other writers of fairq, and yield its descriptor; raises OSError."""
     descriptor = os.open(log, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK, 0o644)
     try:
         try:
-            is_mine = take(descriptor, Patience(_PATIENCE, Path(log)))
+            is_locked = take(descriptor, Patience(_PATIENCE, Path(log)))
         except OSError:
-            is_mine = True  # some file systems have no locks
-        if not is_mine:
+            is_locked = True  # some file systems have no locks
+        if not is_locked:
             raise OSError(errno.EAGAIN, "another process has it locked")
         yield descriptor
     finally:
@@ -43,34 +43,34 @@ def locked(log: str) -> Iterator[int]:
 
 
 def write(descriptor: int, entries: Sequence[bytes]) -> None:
-    """Append those *entries* to a locked log that a crash has not let be written before; raises OSError."""
+    """Append those *entries* to a locked log that are not yet at its end, after a crash; raises OSError."""
     text = b"".join(entries)
     size = os.fstat(descriptor).st_size
     start = max(0, size - max(_TAIL, len(text)))
     tail = os.pread(descriptor, size - start, start)
-    whole = _whole(tail, entries, is_all=start == 0)
-    if whole < len(tail):
+    complete = _complete_length(tail, entries, is_all=start == 0)
+    if complete < len(tail):
         # Text after an incomplete event stops every reader.
-        os.ftruncate(descriptor, start + whole)
-        tail = tail[:whole]
+        os.ftruncate(descriptor, start + complete)
+        tail = tail[:complete]
     new = memoryview(text)
     ends = [0, *accumulate(map(len, entries))]
-    there = next(count for count in range(len(entries), -1, -1) if tail.endswith(new[: ends[count]]))
-    for begin, end in pairwise(ends[there:]):
-        left = new[begin:end]
-        while left:
-            left = left[os.write(descriptor, left) :]
+    written = next(count for count in range(len(entries), -1, -1) if tail.endswith(new[: ends[count]]))
+    for begin, end in pairwise(ends[written:]):
+        remaining = new[begin:end]
+        while remaining:
+            remaining = remaining[os.write(descriptor, remaining) :]
 
 
-def _whole(tail: bytes, entries: Sequence[bytes], *, is_all: bool) -> int:
-    """Return the length of the *tail* of a log (or, if *is_all*, of the log) without an event that a crash cut short.
+def _complete_length(tail: bytes, entries: Sequence[bytes], *, is_all: bool) -> int:
+    """Return the length of the *tail* of a log (if *is_all*, the log) without an event that a crash cut short.
 
-    What is not the beginning of an event stays: a job can name any file as its log.
+    Text that does not begin an event is kept: a job can name any file as its log.
     """
-    last = tail.rfind(b"\n" + _END)
-    if tail.endswith(_END) or (last < 0 and not is_all):
+    last_end = tail.rfind(b"\n" + _END)
+    if tail.endswith(_END) or (last_end < 0 and not is_all):
         return len(tail)
-    whole = last + 1 + len(_END) if last >= 0 else 0
-    rest = tail[whole:]
-    is_torn = _EVENT.match(rest) or any(entry.startswith(rest) for entry in entries)
-    return whole if is_torn else len(tail)
+    complete = last_end + 1 + len(_END) if last_end >= 0 else 0
+    remainder = tail[complete:]
+    is_torn = _EVENT.match(remainder) or any(entry.startswith(remainder) for entry in entries)
+    return complete if is_torn else len(tail)

@@ -144,7 +144,7 @@ class Condition(Enum):
 
 
 class Look(Struct, frozen=True):
-    """The result of `Launcher.look` for one run; `docs/running.md` describes *end*.
+    """The condition of one run, returned by `Launcher.look`; `docs/running.md` describes *end*.
 
     *begun* is its process, or its id in the engine. An engine held resources for it from *since* to *until* (seconds
     since 1970, by the engine's clock): this time is charged. Without them, the charge begins at the match and ends when
@@ -199,7 +199,7 @@ class Launcher(Protocol):
         ...
 
     def look(self, runs: Mapping[str, Known | None]) -> dict[str, Look]:
-        """Return the condition of these runs; what is known of them helps if the run's files are lost."""
+        """Return the condition of these runs; the recorded start of each is used if the run's files are lost."""
         ...
 
     def stop(self, runs: Mapping[str, str]) -> None:

@@ -24,7 +24,7 @@ from fairq.launch.supervisor.specification import complete
 _PATIENCE = 5.0
 """Seconds that `start` waits for the next run to begin; a slower run may still begin later."""
 
-_LEFT: list[subprocess.Popen[bytes]] = []
+_UNFINISHED: list[subprocess.Popen[bytes]] = []
 """Warm processes that outlive their launcher. Each ends once its runs have begun; a hung file system can delay this."""
 
 _CODE = "import sys; sys.path.insert(0, sys.argv[1]); from fairq.launch.supervisor.main import main; main()"
@@ -41,33 +41,33 @@ class Local:
         self._directory = directory
         self._options = options
         self._warm: subprocess.Popen[bytes] | None = None
-        self._heard = b""
+        self._partial_line = b""
         self._boot = processes.boot_id()
 
     def start(self, assignments: Sequence[Assignment]) -> dict[str, Known | Refused]:
         """Start runs; see `fairq.launch.interface.Launcher`."""
         answers: dict[str, Known | Refused] = {}
-        waiting: set[str] = set()
+        pending: set[str] = set()
         base = cgroup.base(self._options.cgroup) if assignments else None
         for assignment in assignments:
-            place = self._directory / assignment.run
-            spec = complete(asdict(assignment), str(place), self._options.keep_output, base)
+            path = self._directory / assignment.run
+            spec = complete(asdict(assignment), str(path), self._options.keep_output, base)
             try:
-                place.mkdir(0o700, parents=True, exist_ok=True)
+                path.mkdir(0o700, parents=True, exist_ok=True)
                 self._ask(json.dumps(spec).encode() + b"\n")
             except OSError as error:
-                answers[assignment.run] = Refused(f"{place}: {error.strerror or error}")
+                answers[assignment.run] = Refused(f"{path}: {error.strerror or error}")
                 continue
-            waiting.add(assignment.run)
-        end = time.monotonic() + _PATIENCE
-        while waiting:
-            lines = self._answers(end - time.monotonic())
+            pending.add(assignment.run)
+        deadline = time.monotonic() + _PATIENCE
+        while pending:
+            lines = self._answers(deadline - time.monotonic())
             if lines is None:
                 break
-            end = time.monotonic() + _PATIENCE
+            deadline = time.monotonic() + _PATIENCE
             for line in lines:
                 answer = json.loads(line)
-                waiting.discard(answer["run"])
+                pending.discard(answer["run"])
                 if "pid" in answer:
                     started = Started(answer["pid"], answer["start"], answer["boot"], tuple(answer["cores"]))
                     answers[answer["run"]] = started
@@ -75,17 +75,19 @@ class Local:
 
     def look(self, runs: Mapping[str, Known | None]) -> dict[str, Look]:
         """Return the condition of runs; kill the remaining processes of runs without a supervisor."""
-        return {run: self._look(run, known if isinstance(known, Started) else None) for run, known in runs.items()}
+        return {
+            run: self._look(run, recorded if isinstance(recorded, Started) else None) for run, recorded in runs.items()
+        }
 
     def stop(self, runs: Mapping[str, str]) -> None:
         """End runs; a run that has not begun will never begin."""
-        for run, word in runs.items():
-            place = self._directory / run
+        for run, reason in runs.items():
+            path = self._directory / run
             with suppress(OSError):
-                place.mkdir(0o700, parents=True, exist_ok=True)
-                directory = record.open_directory(str(place))
+                path.mkdir(0o700, parents=True, exist_ok=True)
+                directory = record.open_directory(str(path))
                 try:
-                    record.write_order(directory, word)
+                    record.write_order(directory, reason)
                     self._stop(directory)
                 finally:
                     os.close(directory)
@@ -117,22 +119,22 @@ class Local:
             try:
                 warm.wait(_PATIENCE)
             except subprocess.TimeoutExpired:
-                _LEFT.append(warm)
+                _UNFINISHED.append(warm)
 
-    def _look(self, run: str, known: Started | None) -> Look:
-        place = self._directory / run
+    def _look(self, run: str, recorded: Started | None) -> Look:
+        path = self._directory / run
         try:
-            directory = record.open_directory(str(place))
+            directory = record.open_directory(str(path))
         except OSError:
-            return self._look_without(run, known)
+            return self._look_without(run, recorded)
         try:
-            return self._look_inside(run, known, directory)
+            return self._look_inside(run, recorded, directory)
         finally:
             os.close(directory)
 
-    def _look_inside(self, run: str, known: Started | None, directory: int) -> Look:
+    def _look_inside(self, run: str, recorded: Started | None, directory: int) -> Look:
         begun = record.read(directory, "begun")
-        started = known if begun is None or "pid" not in begun else begun_as(begun)
+        started = recorded if begun is None or "pid" not in begun else begun_as(begun)
         is_running = record.read_end(directory) is None and record.is_locked(directory)
         if is_running:
             return Look(Condition.RUNNING, started)
@@ -140,34 +142,34 @@ class Local:
         if (end := record.read_end(directory)) is not None:
             return Look(Condition.ENDED, started, end)
         if begun is None and not record.exists(directory, "begun"):
-            return self._look_without(run, known)
+            return self._look_without(run, recorded)
         if started is not None and started.boot != self._boot:
             return self._rebooted(started)
         group = f"{begun['cgroup']}/{run}" if begun and begun.get("cgroup") else None
         return self._ended_strays(run, started, record.read(directory, "job"), group)
 
-    def _look_without(self, run: str, known: Started | None) -> Look:
+    def _look_without(self, run: str, recorded: Started | None) -> Look:
         """Return the condition of a run that has no files on disk."""
-        if known is not None:
-            if known.boot != self._boot:
-                return Look(Condition.LOST, known, detail="the machine was rebooted")
-            if processes.start_of(known.pid) == known.start:
-                return Look(Condition.RUNNING, known)
-        found = self._ended_strays(run, known, None, None)
-        if known is None and found.condition is Condition.LOST:
+        if recorded is not None:
+            if recorded.boot != self._boot:
+                return Look(Condition.LOST, recorded, detail="the machine was rebooted")
+            if processes.start_of(recorded.pid) == recorded.start:
+                return Look(Condition.RUNNING, recorded)
+        look = self._ended_strays(run, recorded, None, None)
+        if recorded is None and look.condition is Condition.LOST:
             return Look(Condition.WAITING)
-        return found
+        return look
 
     def _rebooted(self, started: Started) -> Look:
         return Look(Condition.LOST, started, detail="the machine was rebooted")
 
-    def _ended_strays(self, run: str, known: Started | None, job: dict[str, int] | None, group: str | None) -> Look:
-        left = end_strays(run, job, group)
-        if left:
-            detail = f"its supervisor is gone; process {left[0]} of it is still there"
-            return Look(Condition.STRAY, known, detail=detail)
+    def _ended_strays(self, run: str, recorded: Started | None, job: dict[str, int] | None, group: str | None) -> Look:
+        survivors = end_strays(run, job, group)
+        if survivors:
+            detail = f"its supervisor is gone; process {survivors[0]} of it is still there"
+            return Look(Condition.STRAY, recorded, detail=detail)
         record.remove_tree(str(self._directory / run / record.SCRATCH))
-        return Look(Condition.LOST, known, detail="its supervisor was killed")
+        return Look(Condition.LOST, recorded, detail="its supervisor was killed")
 
     def _stop(self, directory: int) -> None:
         if not record.is_locked(directory):
@@ -196,7 +198,7 @@ class Local:
                 # Ctrl-C in the terminal of the command that starts jobs must not end them.
                 start_new_session=True,
             )
-            self._heard = b""
+            self._partial_line = b""
         assert self._warm.stdin is not None
         while line:
             line = line[self._warm.stdin.write(line) or 0 :]
@@ -210,7 +212,7 @@ class Local:
         text = self._warm.stdout.read(65536)
         if not text:
             return None
-        *lines, self._heard = (self._heard + text).split(b"\n")
+        *lines, self._partial_line = (self._partial_line + text).split(b"\n")
         return lines
 
 

@@ -1,4 +1,4 @@
-"""Runs on this machine as the owners of their jobs: a program of root starts them and has their files."""
+"""Runs on this machine as the owners of their jobs: a program of root starts them and owns their files."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _PATIENCE = 180.0
 class Owned(Local):
     """The launcher ``local`` of a host's pool.
 
-    This process has the rights of the pool's account: it decides, writes orders and reads ends. Only the starter makes
-    processes. It reads the decided runs from the state, so it is told nothing.
+    This process has the rights of the pool's account: it decides, writes orders and reads ends. Only the starter
+    starts processes. It takes no arguments: it reads the decided runs from the state.
     """
 
     def __init__(self, directory: Path, options: Options, owners: Owners) -> None:
-        """Keep orders inside *directory*, which is the account's."""
+        """Keep orders inside *directory*, which the account owns."""
         super().__init__(owners.directory, options)
         self._orders = directory
         self._starter = owners.starter
-        self._has_asked = False
+        self._has_called_root = False
 
     def start(self, assignments: Sequence[Assignment]) -> dict[str, Known | Refused]:
-        """Start the decided runs; of the *assignments*, only the names count here."""
+        """Start the decided runs; only the names of the *assignments* are used."""
         problem = self.attend()
         answers: dict[str, Known | Refused] = {}
         for assignment in assignments:
@@ -47,47 +47,47 @@ class Owned(Local):
         return answers
 
     def attend(self) -> str | None:
-        """Let root start the decided runs, end lost ones, write event logs and forget; return what went wrong."""
+        """Let root start decided runs, end lost ones, write event logs and delete old runs; return any problem."""
         if self._starter is None:
             return None
         if not _is_starter(self._starter):
             return f"{self._starter} is not root's program for starting jobs; correct launch.starter"
-        words = [self._starter] if os.geteuid() == 0 else [*_SUDO, self._starter]
+        command = [self._starter] if os.geteuid() == 0 else [*_SUDO, self._starter]
         try:
-            done = subprocess.run(
-                words, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PATIENCE, check=False,
+            result = subprocess.run(
+                command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PATIENCE, check=False,
                 # Ctrl-C in the terminal of the command that starts jobs must not end it half way.
                 start_new_session=True,
             )  # fmt: skip
         except (OSError, subprocess.TimeoutExpired) as error:
             return f"{self._starter}: {error}"
-        if done.returncode == 0:
+        if result.returncode == 0:
             return None
-        said = done.stderr.decode(errors="replace").strip().replace("\n", "; ")
-        return f"{self._starter}: {said or f'exit code {done.returncode}'}"
+        message = result.stderr.decode(errors="replace").strip().replace("\n", "; ")
+        return f"{self._starter}: {message or f'exit code {result.returncode}'}"
 
     def look(self, runs: Mapping[str, Known | None]) -> dict[str, Look]:
-        """Return the condition of runs; let root end those that have lost their supervisor, once for each launcher."""
-        found = super().look(runs)
-        lost = {run: runs[run] for run, one in found.items() if one.condition is Condition.STRAY}
-        if lost and self._starter is not None and not self._has_asked:
-            self._has_asked = True
+        """Return the condition of runs; once per launcher, let root end those that have lost their supervisor."""
+        looks = super().look(runs)
+        lost = {run: runs[run] for run, look in looks.items() if look.condition is Condition.STRAY}
+        if lost and self._starter is not None and not self._has_called_root:
+            self._has_called_root = True
             self.attend()
-            found |= super().look(lost)
-        return found
+            looks |= super().look(lost)
+        return looks
 
     def stop(self, runs: Mapping[str, str]) -> None:
         """Order the end of runs and wake their supervisors; a run that has not begun will never begin."""
-        for run, word in runs.items():
-            place = self._orders / run
+        for run, reason in runs.items():
+            path = self._orders / run
             with suppress(OSError):
-                place.mkdir(0o700, parents=True, exist_ok=True)
-                directory = record.open_directory(str(place))
+                path.mkdir(0o700, parents=True, exist_ok=True)
+                directory = record.open_directory(str(path))
                 try:
-                    record.write_order(directory, word)
+                    record.write_order(directory, reason)
                 finally:
                     os.close(directory)
-                # The content means nothing. A full pipe has woken the supervisor already; without one, nobody reads.
+                # Any byte will do. If the pipe is full, the supervisor is awake already; without a reader, it is gone.
                 pipe = os.open(self._directory / run / WAKE, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
                 try:
                     os.write(pipe, b".")
@@ -95,7 +95,7 @@ class Owned(Local):
                     os.close(pipe)
 
     def runs(self) -> set[str]:
-        """Return the runs that have a directory of root's, or an order."""
+        """Return the runs that have a directory that root owns, or an order."""
         return run_directories.names(self._orders) | {run for run in super().runs() if not run.startswith(".")}
 
     def forget(self, runs: Iterable[str]) -> None:
@@ -113,12 +113,12 @@ class Owned(Local):
             os.close(directory)
         return begun_as(begun) if begun else None
 
-    def _look_without(self, run: str, known: Started | None) -> Look:
-        """Return the condition of a run that has not begun: an order made before its begin prevents it."""
-        if known is not None:
-            return Look(Condition.LOST, known, detail="its directory is gone")
+    def _look_without(self, run: str, recorded: Started | None) -> Look:
+        """Return the condition of a run that has not begun: an order given before it begins prevents it."""
+        if recorded is not None:
+            return Look(Condition.LOST, recorded, detail="its directory is gone")
         if (self._orders / run / "order").exists():
-            # Root claims the begin first and looks for an order then: it may have begun since this method was called.
+            # Root first claims the run, then looks for an order: the run may have begun since this method was called.
             begun = self._begun(run)
             if begun is None and not (self._directory / run / "begun").exists():
                 return Look(Condition.LOST, detail="it was ended before it began")
@@ -126,7 +126,7 @@ class Owned(Local):
         return Look(Condition.WAITING)
 
     def _rebooted(self, started: Started) -> Look:
-        if self._starter is not None and not self._has_asked:
+        if self._starter is not None and not self._has_called_root:
             return Look(Condition.STRAY, started, detail="the machine was rebooted")
         return super()._rebooted(started)
 
@@ -135,7 +135,7 @@ class Owned(Local):
 
 
 def _is_starter(program: str) -> bool:
-    """Tell whether *program* is root's alone and is the root part: settings must not choose what sudo runs."""
+    """Return whether *program* is the root part that only root can change: settings must not choose what sudo runs."""
     from fairq.launch.root.policy import UnsafeError, check_owned_by_root
 
     try:

@@ -8,7 +8,7 @@ import signal
 from contextlib import suppress
 from functools import cache
 
-_AT_ONCE = 65536
+_CHUNK = 65536
 _BOOT = "/proc/sys/kernel/random/boot_id"
 
 
@@ -20,7 +20,7 @@ def text_of(path: str) -> bytes:
         return b""
     text = b""
     try:
-        while part := os.read(descriptor, _AT_ONCE):
+        while part := os.read(descriptor, _CHUNK):
             text += part
     except OSError:
         pass
@@ -52,12 +52,12 @@ def stat_of(pid: int) -> tuple[int, int, int, str] | None:
 
 
 def start_of(pid: int) -> int | None:
-    """Return when a process started, in ticks since boot; None if there is none, or if it has ended (a zombie).
+    """Return when a process started, in ticks since boot; None if it does not exist or is a zombie.
 
-    Where nobody reaps zombies, as in some containers, they stay.
+    In some containers, nothing reaps zombies.
     """
-    found = stat_of(pid)
-    return None if found is None or found[3] == "Z" else found[2]
+    stat = stat_of(pid)
+    return None if stat is None or stat[3] == "Z" else stat[2]
 
 
 def numbers() -> list[int]:
@@ -69,20 +69,20 @@ def descendants(root: int) -> dict[int, int]:
     """Return the descendants of *root* without zombies, each with its start in ticks since boot."""
     children: dict[int, list[tuple[int, int, bool]]] = {}
     for pid in numbers():
-        found = stat_of(pid)
-        if found is not None:
-            children.setdefault(found[0], []).append((pid, found[2], found[3] != "Z"))
-    below: dict[int, int] = {}
-    waiting = [root]
-    while waiting:
-        for child, start, lives in children.get(waiting.pop(), ()):
-            waiting.append(child)
+        stat = stat_of(pid)
+        if stat is not None:
+            children.setdefault(stat[0], []).append((pid, stat[2], stat[3] != "Z"))
+    starts: dict[int, int] = {}
+    pending = [root]
+    while pending:
+        for child, start, lives in children.get(pending.pop(), ()):
+            pending.append(child)
             if lives:
-                below[child] = start
-    return below
+                starts[child] = start
+    return starts
 
 
-def send(pid: int, start: int, number: int) -> bool:
+def send(pid: int, start: int, signal_number: int) -> bool:
     """Send a signal to the process *pid* that started at *start*; False if it is gone or *pid* was reused."""
     try:
         descriptor = os.pidfd_open(pid)
@@ -91,7 +91,7 @@ def send(pid: int, start: int, number: int) -> bool:
     try:
         if start_of(pid) != start:
             return False
-        signal.pidfd_send_signal(descriptor, number)
+        signal.pidfd_send_signal(descriptor, signal_number)
     except OSError:
         return False
     finally:

@@ -17,6 +17,6 @@ def names(directory: Path) -> set[str]:
 
 
 def delete(directory: Path, runs: Iterable[str]) -> None:
-    """Delete the directories of *runs*; what cannot be deleted stays."""
+    """Delete the directories of *runs*; ignore those that cannot be deleted."""
     for run in runs:
         shutil.rmtree(directory / run, ignore_errors=True)

@@ -18,45 +18,45 @@ _LONGEST_WAIT = 0.05
 
 
 def end_strays(run: str, job: dict[str, int] | None, group: str | None, uid: int | None = None) -> list[int]:
-    """Kill the remaining processes of *run*; return those that survive, e.g. in uninterruptible sleep.
+    """Kill the remaining processes of *run*; return the ids of survivors, e.g. in uninterruptible sleep.
 
     *job* is its first process as the supervisor recorded it, *group* its control group. With *uid*, the marker in
     the environment counts only for processes of this user: others could set it for processes that root would kill.
     """
     wait = _FIRST_WAIT
-    left: dict[int, int] = {}
+    survivors: dict[int, int] = {}
     for _ in range(_ROUNDS):
         if group is not None:
             cgroup.kill(group)
-        left = strays(run, job, group, uid)
-        if not left:
+        survivors = strays(run, job, group, uid)
+        if not survivors:
             if group is not None:
                 cgroup.remove(group)
             return []
-        for pid, start in left.items():
+        for pid, start in survivors.items():
             processes.send(pid, start, signal.SIGKILL)
         time.sleep(wait)
         wait = min(wait * 1.5, _LONGEST_WAIT)
-    return sorted(left)
+    return sorted(survivors)
 
 
 def strays(run: str, job: dict[str, int] | None, group: str | None, uid: int | None = None) -> dict[int, int]:
     """Return the existing processes of *run* and their descendants, each with its start in ticks since boot."""
     inside = set(cgroup.members(group)) if group is not None else set()
-    found: dict[int, int] = {}
+    starts: dict[int, int] = {}
     marker = f"{MARKER}={run}".encode()
     leader = job["pid"] if job else None
     if leader is not None and processes.start_of(leader) not in (None, job and job["start"]):
         leader = None  # the pid was reused
     for pid in processes.numbers():
-        about = processes.stat_of(pid)
-        if about is None or about[3] == "Z" or pid == os.getpid():
+        stat = processes.stat_of(pid)
+        if stat is None or stat[3] == "Z" or pid == os.getpid():
             continue
-        is_inside = pid in inside or (leader is not None and about[1] == leader)
+        is_inside = pid in inside or (leader is not None and stat[1] == leader)
         if is_inside or (marker in _environment(pid) and uid in (None, _user_of(pid))):
-            found[pid] = about[2]
-    below = [processes.descendants(pid) for pid in found]
-    return {pid: start for part in (*below, found) for pid, start in part.items()}
+            starts[pid] = stat[2]
+    descendants = [processes.descendants(pid) for pid in starts]
+    return {pid: start for group_starts in (*descendants, starts) for pid, start in group_starts.items()}
 
 
 def _environment(pid: int) -> list[bytes]:

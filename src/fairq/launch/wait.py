@@ -12,21 +12,21 @@ from pathlib import Path
 from fairq.launch import processes
 
 SLICE = 0.25
-"""Seconds between two checks of the file; the end of a process is noticed at once."""
+"""Seconds between two checks of the file; the end of a process wakes at once."""
 
-_MOST = 500
-"""Maximum number of processes watched by descriptors; with more, the wait is cut to `_FEW` seconds."""
+_MOST_WATCHED = 500
+"""Maximum number of processes watched by descriptors; with more, the wait is cut to `_SHORT_WAIT` seconds."""
 
-_FEW = 2.0
+_SHORT_WAIT = 2.0
 
 
 def stamp(path: Path) -> tuple[int, ...]:
     """Return a stamp of a file (inode, size, mtime) that changes whenever its content changes; empty without a file."""
     try:
-        about = path.stat()
+        status = path.stat()
     except OSError:
         return ()
-    return about.st_ino, about.st_size, about.st_mtime_ns
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def wait(path: Path, former: tuple[int, ...], watched: Collection[tuple[int, int]], seconds: float) -> bool:
@@ -36,7 +36,7 @@ def wait(path: Path, former: tuple[int, ...], watched: Collection[tuple[int, int
     """
     descriptors = []
     try:
-        for pid, start in list(watched)[:_MOST]:
+        for pid, start in list(watched)[:_MOST_WATCHED]:
             if processes.start_of(pid) != start:
                 return True
             with suppress(OSError):
@@ -44,11 +44,11 @@ def wait(path: Path, former: tuple[int, ...], watched: Collection[tuple[int, int
         poll = select.poll()
         for descriptor in descriptors:
             poll.register(descriptor, select.POLLIN)
-        end = time.monotonic() + (seconds if len(watched) <= _MOST else min(seconds, _FEW))
-        while (left := end - time.monotonic()) > 0:
-            if poll.poll(int(1000 * min(left, SLICE)) + 1) or stamp(path) != former:
+        deadline = time.monotonic() + (seconds if len(watched) <= _MOST_WATCHED else min(seconds, _SHORT_WAIT))
+        while (remaining := deadline - time.monotonic()) > 0:
+            if poll.poll(int(1000 * min(remaining, SLICE)) + 1) or stamp(path) != former:
                 return True
-        return len(watched) > _MOST
+        return len(watched) > _MOST_WATCHED
     finally:
         for descriptor in descriptors:
             os.close(descriptor)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairq.launch.htcondor.ads import TAKEN_BACK, former, is_in_the_way, is_over, look_at
+from fairq.launch.htcondor.ads import TAKEN_BACK, former, is_over, is_stopped, look_at
 from fairq.launch.htcondor.machines import node
 from fairq.launch.interface import Condition, Queued
 
@@ -48,7 +48,7 @@ def test_a_job_that_a_killed_schedd_forgot_to_start_is_lost_when_its_lease_is_ov
     assert look_at({**forgotten, "LastRejMatchTime": 1120}).condition is Condition.RUNNING
     found = look_at(forgotten)
     assert (found.condition, found.since, found.until) == (Condition.LOST, 1000, 1000)
-    assert is_in_the_way(forgotten)
+    assert is_stopped(forgotten)
     assert is_over({**forgotten, "JobStatus": 3})
 
 
@@ -68,7 +68,7 @@ def test_an_end_by_a_signal_has_no_exit_code():
 
 
 def test_a_hold_ends_the_run_and_is_known_after_the_removal():
-    assert is_in_the_way(HELD)
+    assert is_stopped(HELD)
     removed = {**BEGUN, "JobStatus": 3, "RemoveReason": f"{TAKEN_BACK} (by user a)",
                "LastHoldReason": "Failed to execute", "LastHoldReasonCode": 6, "LastHoldReasonSubCode": 2}  # fmt: skip
     for ad in (HELD, removed):
@@ -78,7 +78,7 @@ def test_a_hold_ends_the_run_and_is_known_after_the_removal():
 
 
 def test_an_evicted_job_is_lost_and_charged_and_never_starts_again():
-    assert is_in_the_way(EVICTED)
+    assert is_stopped(EVICTED)
     found = look_at({**EVICTED, "JobStatus": 3, "RemoveReason": f"{TAKEN_BACK} (by user a)"})
     assert (found.condition, found.since, found.until) == (Condition.LOST, 1000, 1035)
     assert found.detail == "HTCondor has evicted it: Job disconnected too long"
@@ -92,7 +92,7 @@ def test_a_removal_by_somebody_is_told():
 
 @pytest.mark.parametrize("ad", [IDLE, RUNNING, COMPLETED, {**RUNNING, "JobStatus": 5}, {**RUNNING, "JobStatus": 1}])
 def test_nothing_else_is_taken_back(ad):
-    assert not is_in_the_way(ad)
+    assert not is_stopped(ad)
 
 
 SLOT: dict[str, Any] = {

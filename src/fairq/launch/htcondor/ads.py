@@ -1,4 +1,4 @@
-"""What the ad of a job says about its run.
+"""The condition of a run, from the ad of its job.
 
 Source: the manual's appendix "Job ClassAd Attributes"; what a shadow leaves in them was tried with HTCondor 23.9.
 """
@@ -39,36 +39,36 @@ def id_of(ad: Ad) -> str:
 
 
 def has_begun(ad: Ad) -> bool:
-    """Tell whether a shadow has ever been started for the job: a machine was claimed for it."""
+    """Return whether a shadow has ever been started for the job: a machine was claimed for it."""
     return bool(ad.get("NumShadowStarts"))
 
 
 def has_shadow(ad: Ad) -> bool:
-    """Tell whether a shadow may work for the job, or the machine on without it.
+    """Return whether a shadow may work for the job, or its machine may continue without one.
 
-    A schedd that is killed may leave ShadowBday in the ad of a job that has no shadow. A job with a shadow is not
-    offered to the negotiator: once that rejects the job, the shadow is gone. The machine ends the job when its lease is
-    over.
+    A killed schedd may leave ShadowBday in the ad of a job without a shadow. A job with a shadow is not offered to the
+    negotiator: once the negotiator rejects the job, the shadow is gone. The machine ends the job when its lease
+    expires.
     """
     born = ad.get("ShadowBday")
     if born is None:
         return False
-    leased = (ad.get("LastJobLeaseRenewal") or born) + (ad.get("JobLeaseDuration") or 0)
-    return bool((ad.get("LastRejMatchTime") or 0) <= max(born, leased))
+    lease_end = (ad.get("LastJobLeaseRenewal") or born) + (ad.get("JobLeaseDuration") or 0)
+    return bool((ad.get("LastRejMatchTime") or 0) <= max(born, lease_end))
 
 
 def former(ad: Ad) -> Ad:
-    """Return the ad of a job that has left the queue: no shadow and no output is left there, whatever the ad says."""
+    """Return the ad of a job that has left the queue, marked as without shadow and without output to fetch."""
     return {**ad, "ShadowBday": None, "StageOutFinish": 0}
 
 
 def is_over(ad: Ad) -> bool:
-    """Tell whether the job will not run any more, and no machine is held for it."""
+    """Return whether the job will not run any more, and no machine is held for it."""
     return not has_shadow(ad) and ad["JobStatus"] in (REMOVED, COMPLETED)
 
 
-def is_in_the_way(ad: Ad) -> bool:
-    """Tell whether HTCondor has stopped the job without an end: it is on hold there, or was evicted."""
+def is_stopped(ad: Ad) -> bool:
+    """Return whether HTCondor has stopped the job before its end: it is on hold there, or was evicted."""
     is_held = ad["JobStatus"] == HELD and not _is_spooling(ad)
     is_evicted = ad["JobStatus"] == IDLE and has_begun(ad)
     return (is_held or is_evicted) and not has_shadow(ad)
@@ -76,20 +76,20 @@ def is_in_the_way(ad: Ad) -> bool:
 
 def look_at(ad: Ad) -> Look:
     """Return the condition of the run that a job's ad describes."""
-    begun = Queued(id_of(ad))
+    queued = Queued(id_of(ad))
     since = ad.get("JobStartDate")
     if has_shadow(ad) or ad["JobStatus"] not in (IDLE, REMOVED, COMPLETED, HELD):
-        return Look(Condition.RUNNING, begun, since=since)
+        return Look(Condition.RUNNING, queued, since=since)
     if ad["JobStatus"] == IDLE and not has_begun(ad):
-        return Look(Condition.QUEUED, begun, detail=_why_idle(ad))
+        return Look(Condition.QUEUED, queued, detail=_why_idle(ad))
     if _is_spooling(ad):
-        return Look(Condition.QUEUED, begun, detail="its files are being sent to HTCondor")
+        return Look(Condition.QUEUED, queued, detail="its files are being sent to HTCondor")
     until = None if since is None else since + float(ad.get("RemoteWallClockTime") or 0)
     if ad["JobStatus"] == COMPLETED:
-        return Look(Condition.ENDED, begun, _facts(ad, "exit"), since=since, until=until)
+        return Look(Condition.ENDED, queued, _facts(ad, "exit"), since=since, until=until)
     if _hold(ad, "HoldReasonCode") not in (None, _SPOOLING):
-        return Look(Condition.ENDED, begun, _facts(ad, "engine"), since=since, until=until)
-    return Look(Condition.LOST, begun, detail=_why_lost(ad), since=since, until=until)
+        return Look(Condition.ENDED, queued, _facts(ad, "engine"), since=since, until=until)
+    return Look(Condition.LOST, queued, detail=_why_lost(ad), since=since, until=until)
 
 
 def _is_spooling(ad: Ad) -> bool:
@@ -110,7 +110,7 @@ def _why_lost(ad: Ad) -> str:
 
 
 def _hold(ad: Ad, name: str) -> Any:
-    """Return an attribute of the hold; a job that was then removed has it under another name."""
+    """Return an attribute of the hold; the ad of a removed job has it with the prefix Last."""
     return ad.get(name if ad["JobStatus"] == HELD else f"Last{name}")
 
 
@@ -132,8 +132,8 @@ def _facts(ad: Ad, reason: str) -> JsonObject:
         "memory_limit_mb": ad.get("MemoryProvisioned"),
     }
     if reason == "exit":
-        which = "signal" if ad.get("ExitBySignal") else "exit_code"
-        facts[which] = ad.get("ExitSignal" if ad.get("ExitBySignal") else "ExitCode")
+        status = "signal" if ad.get("ExitBySignal") else "exit_code"
+        facts[status] = ad.get("ExitSignal" if ad.get("ExitBySignal") else "ExitCode")
     else:
         code, subcode = _hold(ad, "HoldReasonCode"), _hold(ad, "HoldReasonSubCode")
         facts |= {"detail": str(_hold(ad, "HoldReason")), "code": code, "subcode": subcode}

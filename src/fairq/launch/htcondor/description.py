@@ -14,19 +14,19 @@ from fairq.common.arguments import joined, joined_environment
 from fairq.launch.interface import GPU_VARIABLES, Assignment
 
 RUN, POOL, COLLECTED = "FairqRun", "FairqPool", "FairqCollected"
-"""The attributes of a job that carry the run's name, the state that it belongs to, and that fairq has its end."""
+"""The job attributes for the run's name, the state that it belongs to, and whether fairq has recorded its end."""
 
 PLACE = "EngineSlot"
 """The attribute of a slot that names it in HTCondor's pool."""
 
 KEPT_DAYS = 10
-"""Days that a job stays in the schedd's queue after its end if fairq does not come to collect it."""
+"""Days that an ended job stays in the schedd's queue if fairq does not collect it."""
 
-_LEFT = (
+_LEAVE_IN_QUEUE = (
     f"(JobStatus == 3 || JobStatus == 4) && {COLLECTED} =!= true && time() - EnteredCurrentStatus < {KEPT_DAYS * 86400}"
 )
-_ONCE = "MY.NumShadowStarts =?= undefined"
-"""HTCondor must not start a job again that it has evicted: fairq decides what comes next."""
+_NOT_YET_STARTED = "MY.NumShadowStarts =?= undefined"
+"""HTCondor must not restart a job that it has evicted: fairq decides what comes next."""
 
 _SET_BY_HTCONDOR = re.compile(
     r"_CONDOR_|CUDA_VISIBLE_DEVICES$|NVIDIA_VISIBLE_DEVICES$|GPU_DEVICE_ORDINAL$|TMPDIR$|TMP$|TEMP$"
@@ -61,7 +61,7 @@ def common(pool: str, accounting_group: str | None, *, spool: bool = False) -> d
         "kill_sig": "$(fairq_signal)",
         "remove_kill_sig": "$(fairq_remove_signal)",
         "job_max_vacate_time": "$(fairq_grace)",
-        "leave_in_queue": _LEFT,
+        "leave_in_queue": _LEAVE_IN_QUEUE,
         "batch_name": "fairq",
         "My.Iwd": "$(fairq_directory)",
         "My.Arguments": "$(fairq_arguments)",
@@ -88,26 +88,26 @@ def common(pool: str, accounting_group: str | None, *, spool: bool = False) -> d
     return commands
 
 
-def item(assignment: Assignment, kept: Path) -> dict[str, str]:
-    """Return the values of the macros of `common` for one run, which keeps its event log and output in *kept*.
+def item(assignment: Assignment, run_directory: Path) -> dict[str, str]:
+    """Return the values of the macros of `common` for one run, whose event log and output are in *run_directory*.
 
     Raises ValueError, in words, if HTCondor cannot take a file name.
     """
-    # Those that hide all GPUs of a kind stay where the job has none: HTCondor does not set them.
-    left_out = GPU_VARIABLES if assignment.gpus else ()
+    # Without GPUs, keep the variables that hide them: HTCondor does not set them.
+    dropped = GPU_VARIABLES if assignment.gpus else ()
     environment = {
         name: value
         for name, value in assignment.environment.items()
-        if not _SET_BY_HTCONDOR.match(name) and name not in left_out
+        if not _SET_BY_HTCONDOR.match(name) and name not in dropped
     }
-    program, arguments, environment = _written(list(assignment.program), environment)
+    program, arguments, environment = _encoded(list(assignment.program), environment)
     transferred = program == assignment.program[0] and assignment.transfer.get("TransferExecutable", True)
     return {
         "fairq_program": _file(program),
         "fairq_input": _file(assignment.input or "/dev/null"),
-        "fairq_output": _file(assignment.output or str(kept / "out")),
-        "fairq_error": _file(assignment.error or str(kept / "err")),
-        "fairq_log": _file(str(kept / "log")),
+        "fairq_output": _file(assignment.output or str(run_directory / "out")),
+        "fairq_error": _file(assignment.error or str(run_directory / "err")),
+        "fairq_log": _file(str(run_directory / "log")),
         "fairq_append": ",".join(map(_file, assignment.append)),
         "fairq_transfer_program": str(transferred),
         "fairq_transfer_input": _files(assignment, "TransferInput"),
@@ -123,7 +123,7 @@ def item(assignment: Assignment, kept: Path) -> dict[str, str]:
         "fairq_directory": _literal(assignment.directory),
         "fairq_arguments": _literal(joined(arguments)),
         "fairq_environment": _literal(joined_environment(environment)),
-        "fairq_requirements": f"{on_slot(str(assignment.place[PLACE]))} && {_ONCE}",
+        "fairq_requirements": f"{on_slot(str(assignment.place[PLACE]))} && {_NOT_YET_STARTED}",
         "fairq_execute_seconds": _seconds(assignment.execute_seconds),
         "fairq_job_seconds": _seconds(assignment.job_seconds),
         "fairq_core_size": str(assignment.limits.get("RLIMIT_CORE", "undefined")),
@@ -135,20 +135,20 @@ def item(assignment: Assignment, kept: Path) -> dict[str, str]:
 
 
 def on_slot(name: str) -> str:
-    """Return the expression that is true for the slot *name*, and for what a startd has carved out of it."""
-    stem, at, machine = re.sub(r"[^\w@-]", lambda found: f"[{found[0]}]", name).partition("@")
+    """Return the expression that is true for the slot *name* and its dynamic slots."""
+    stem, at, machine = re.sub(r"[^\w@-]", lambda character: f"[{character[0]}]", name).partition("@")
     return f'regexp("^{stem}(_[0-9]+)?{at}{machine}$", TARGET.Name)'
 
 
-def _written(program: list[str], environment: dict[str, str]) -> tuple[str, list[str], dict[str, str]]:
-    """Return program, arguments and environment, those that a submit description cannot express behind a shell."""
-    hard = {name for name, value in environment.items() if _UNWRITABLE.search(f"{name}={value}")}
-    if not hard and not any(map(_UNWRITABLE.search, program)):
+def _encoded(program: list[str], environment: dict[str, str]) -> tuple[str, list[str], dict[str, str]]:
+    """Return program, arguments and environment; a shell decodes those that a submit description cannot express."""
+    unwritable = {name for name, value in environment.items() if _UNWRITABLE.search(f"{name}={value}")}
+    if not unwritable and not any(map(_UNWRITABLE.search, program)):
         return program[0], program[1:], environment
-    words = [*(f"{name}={environment[name]}" for name in sorted(hard)), *program]
+    words = [*(f"{name}={environment[name]}" for name in sorted(unwritable)), *program]
     encoded = "".join(f"\\0{byte:03o}" for byte in shlex.join(["env", *words]).encode())
-    rest = {name: value for name, value in environment.items() if name not in hard}
-    return "/bin/sh", ["-c", _DECODE, "fairq", encoded], rest
+    writable = {name: value for name, value in environment.items() if name not in unwritable}
+    return "/bin/sh", ["-c", _DECODE, "fairq", encoded], writable
 
 
 def _file(path: str) -> str:
@@ -158,15 +158,17 @@ def _file(path: str) -> str:
 
 
 def _files(assignment: Assignment, name: str) -> str:
-    """Return a list of files of the job's ad, each with its whole path; a URL stays."""
-    given = re.split(r"[,\s]+", str(assignment.transfer.get(name, "")).strip())
-    return ",".join(_file(str(Path(assignment.directory, one)) if "://" not in one else one) for one in given if one)
+    """Return a list of files of the job's ad with absolute paths; URLs stay as they are."""
+    files = re.split(r"[,\s]+", str(assignment.transfer.get(name, "")).strip())
+    return ",".join(
+        _file(str(Path(assignment.directory, path)) if "://" not in path else path) for path in files if path
+    )
 
 
 def _literal(text: str) -> str:
-    """Return *text* as a string in a submit description, where a backslash stands for itself, unless before a quote."""
+    """Return *text* as a string in a submit description, where a backslash is literal unless before a quote."""
     return '"' + text.replace('"', '\\"').replace("$", "$(DOLLAR)") + '"'
 
 
-def _seconds(given: float | None) -> str:
-    return "undefined" if given is None else str(int(given))
+def _seconds(seconds: float | None) -> str:
+    return "undefined" if seconds is None else str(int(seconds))

@@ -39,30 +39,30 @@ class HTCondor:
         )
 
     def start(self, assignments: Sequence[Assignment]) -> dict[str, Known | Refused]:
-        """Submit, in one transaction, the runs that the schedd does not have yet."""
+        """Submit the runs that the schedd does not have yet, in one transaction."""
         answers: dict[str, Known | Refused] = {}
         with self._locked():
             try:
-                looks = self._look({one.run: None for one in assignments})
+                looks = self._look({assignment.run: None for assignment in assignments})
             except EngineError as error:
-                return {one.run: Refused(str(error)) for one in assignments}
+                return {assignment.run: Refused(str(error)) for assignment in assignments}
             items: dict[str, dict[str, str]] = {}
-            for one in assignments:
-                found = looks[one.run]
-                if found.begun is not None:
-                    answers[one.run] = found.begun
-                elif found.condition is Condition.WAITING:
-                    kept = self._directory / one.run
+            for assignment in assignments:
+                look = looks[assignment.run]
+                if look.begun is not None:
+                    answers[assignment.run] = look.begun
+                elif look.condition is Condition.WAITING:
+                    path = self._directory / assignment.run
                     try:
-                        items[one.run] = item(one, kept)
-                        kept.mkdir(0o700, exist_ok=True)
-                        if one.output_directory is not None:
-                            Path(one.output_directory).mkdir(0o700, parents=True, exist_ok=True)
+                        items[assignment.run] = item(assignment, path)
+                        path.mkdir(0o700, exist_ok=True)
+                        if assignment.output_directory is not None:
+                            Path(assignment.output_directory).mkdir(0o700, parents=True, exist_ok=True)
                     except ValueError as error:
-                        answers[one.run] = Refused(str(error))
+                        answers[assignment.run] = Refused(str(error))
                     except OSError as error:
-                        answers[one.run] = Refused(f"{kept}: {error.strerror or error}")
-            return answers | self._submit({run: one for run, one in items.items() if run not in answers})
+                        answers[assignment.run] = Refused(f"{path}: {error.strerror or error}")
+            return answers | self._submit({run: assignment for run, assignment in items.items() if run not in answers})
 
     def look(self, runs: Mapping[str, Known | None]) -> dict[str, Look]:
         """Return the condition of runs; remove the jobs that HTCondor has stopped."""
@@ -78,7 +78,7 @@ class HTCondor:
                 (self._directory / run).mkdir(0o700, exist_ok=True)
                 (self._directory / run / _CANCELLED).touch()
             with suppress(EngineError):
-                if at_once := [run for run, word in runs.items() if word == AT_ONCE]:
+                if at_once := [run for run, reason in runs.items() if reason == AT_ONCE]:
                     self._schedd.kill(at_once, "fairq ends it at once")
                 self._schedd.remove(runs, "fairq ends it")
 
@@ -103,38 +103,38 @@ class HTCondor:
         """Do nothing: no connection is kept."""
 
     def _look(self, runs: Mapping[str, Known | None], *, is_complete: bool = False) -> dict[str, Look]:
-        """Return the condition of runs; *is_complete*: these are all that have not been collected."""
-        found = self._jobs(runs)
-        if stopped := [run for run in runs if run in found and ads.is_in_the_way(found[run])]:
+        """Return the condition of runs. *is_complete*: these are all runs not yet collected; drop other ended jobs."""
+        jobs = self._jobs(runs)
+        if stopped := [run for run in runs if run in jobs and ads.is_stopped(jobs[run])]:
             self._schedd.remove(stopped, ads.TAKEN_BACK)
-            found = self._jobs(runs)
+            jobs = self._jobs(runs)
         if is_complete:
             with suppress(EngineError):
-                self._schedd.let_go([ad for run, ad in found.items() if run not in runs and ads.is_over(ad)])
-        submitted = [run for run in runs if run not in found and (self._directory / run).is_dir()]
+                self._schedd.let_go([ad for run, ad in jobs.items() if run not in runs and ads.is_over(ad)])
+        submitted = [run for run in runs if run not in jobs and (self._directory / run).is_dir()]
         if submitted:
-            found |= {ad[RUN]: ads.former(ad) for ad in self._schedd.former_jobs(submitted)}
-        return {run: self._look_at(run, known, found.get(run)) for run, known in runs.items()}
+            jobs |= {ad[RUN]: ads.former(ad) for ad in self._schedd.former_jobs(submitted)}
+        return {run: self._look_at(run, known, jobs.get(run)) for run, known in runs.items()}
 
-    def _look_at(self, run: str, known: Known | None, ad: Ad | None) -> Look:
+    def _look_at(self, run: str, recorded: Known | None, ad: Ad | None) -> Look:
         if ad is not None:
-            found = ads.look_at(ad)
-            return self._with_output(ad, found) if ad["JobStatus"] == ads.COMPLETED else found
-        if known is None and not (self._directory / run / _CANCELLED).exists():
+            look = ads.look_at(ad)
+            return self._with_output(ad, look) if ad["JobStatus"] == ads.COMPLETED else look
+        if recorded is None and not (self._directory / run / _CANCELLED).exists():
             return Look(Condition.WAITING)
-        detail = "it was not submitted" if known is None else "HTCondor has no record of its job"
-        return Look(Condition.LOST, known, detail=detail)
+        detail = "it was not submitted" if recorded is None else "HTCondor has no record of its job"
+        return Look(Condition.LOST, recorded, detail=detail)
 
-    def _with_output(self, ad: Ad, found: Look) -> Look:
-        """Return what was *found* of an ended run, once its output is here."""
+    def _with_output(self, ad: Ad, look: Look) -> Look:
+        """Fetch the output of an ended run; return its *look*, or UNKNOWN if that fails."""
         try:
             self._schedd.fetch_output(ad)
         except EngineError as error:
-            return Look(Condition.UNKNOWN, found.begun, detail=f"its output cannot be fetched: {error}")
-        return found
+            return Look(Condition.UNKNOWN, look.begun, detail=f"its output cannot be fetched: {error}")
+        return look
 
     def _jobs(self, runs: Iterable[str]) -> dict[str, Ad]:
-        """Return the jobs in the queue, of these runs and of all others of this state, by the names of their runs."""
+        """Return the jobs of this state in the queue, and those of these runs, by the names of their runs."""
         return {ad[RUN]: ad for ad in self._schedd.jobs(self._pool(), runs)}
 
     def _submit(self, items: Mapping[str, Mapping[str, str]]) -> dict[str, Known | Refused]:
@@ -149,33 +149,33 @@ class HTCondor:
             return {run: answer for run in items for answer in self._submit({run: items[run]}).values()}
         except EngineError as error:
             return self._refused(items, str(error))
-        return {run: Queued(job) for run, job in zip(items, ids, strict=True)}
+        return {run: Queued(job_id) for run, job_id in zip(items, ids, strict=True)}
 
     def _refused(self, runs: Iterable[str], reason: str) -> dict[str, Known | Refused]:
-        """Refuse runs; a directory in which the schedd has written stays, so that the job is looked for."""
+        """Refuse runs; keep a directory in which the schedd has written, so that the job is looked for."""
         for run in runs:
             with suppress(OSError):
                 (self._directory / run).rmdir()
         return dict.fromkeys(runs, Refused(reason))
 
     def _pool(self) -> str:
-        """Return the name of this state in the schedd's queue: random, and kept beside the runs."""
-        place = self._directory / "pool"
-        if not place.exists():
+        """Return the name of this state in the schedd's queue: random, and stored beside the runs."""
+        path = self._directory / "pool"
+        if not path.exists():
             self._directory.mkdir(0o700, parents=True, exist_ok=True)
-            with files.draft(self._directory) as inside, suppress(FileExistsError):
-                (inside / place.name).write_text(secrets.token_hex(8))
-                files.publish(inside / place.name, place)
-        return place.read_text()
+            with files.draft(self._directory) as draft, suppress(FileExistsError):
+                (draft / path.name).write_text(secrets.token_hex(8))
+                files.publish(draft / path.name, path)
+        return path.read_text()
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Let no other process start or stop runs meanwhile: a run that was stopped must not be submitted."""
+        """Prevent other processes from starting or stopping runs: a stopped run must not be submitted."""
         self._directory.mkdir(0o700, parents=True, exist_ok=True)
-        place = self._directory / "lock"
-        descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        path = self._directory / "lock"
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            lock_wait.take(descriptor, lock_wait.Patience(lock_wait.WAIT, place))
+            lock_wait.take(descriptor, lock_wait.Patience(lock_wait.WAIT, path))
             yield
         finally:
             os.close(descriptor)

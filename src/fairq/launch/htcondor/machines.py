@@ -8,17 +8,17 @@ from fairq.launch.htcondor.ads import Ad
 from fairq.launch.htcondor.description import PLACE
 from fairq.launch.interface import Node
 
-_OWN = (
+_READ = (
     "Name", "Machine", "PartitionableSlot", "TotalSlotCpus", "TotalSlotMemory", "TotalSlotDisk", "TotalSlotGPUs",
     "Cpus", "Memory", "Disk", "GPUs", "State", "Offline", "Draining", "DrainReason",
 )  # fmt: skip
 _KEPT = ("Arch", "OpSys", "OpSysAndVer", "OpSysMajorVer", "Mips", "KFlops", "SlotWeight", "Microarch", "CUDACapability")
-PROJECTION = (*_OWN, *_KEPT)
+PROJECTION = (*_READ, *_KEPT)
 """The attributes that this module reads."""
 
 
 def node(ad: Ad) -> Node:
-    """Return the node of a slot's ad; it has all that the slot has, whoever uses it now."""
+    """Return the node of a slot's ad, with the slot's total resources."""
     return Node(
         name=str(ad["Name"]),
         machine=str(ad["Machine"]),
@@ -34,7 +34,7 @@ def node(ad: Ad) -> Node:
 
 
 def _total(ad: Ad, resource: str) -> Any:
-    """Return the total of a resource; *Cpus* and others alone are what is left of a partitionable slot."""
+    """Return the total of a resource; ``Cpus`` and others alone are the free part of a partitionable slot."""
     return ad.get(f"TotalSlot{resource}") or ad.get(resource) or 0
 
 

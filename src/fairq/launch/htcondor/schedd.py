@@ -31,7 +31,7 @@ _LOCATE = "start the schedd of this machine, set CONDOR_CONFIG, or set launch.ht
 
 
 class NotMadeError(Exception):
-    """HTCondor cannot make a job of what is asked for; nothing was submitted."""
+    """HTCondor cannot create the requested job; nothing was submitted."""
 
 
 class Schedd:
@@ -45,12 +45,12 @@ class Schedd:
         self._failed: tuple[float, Exception] | None = None
 
     def submit(self, pool: str, items: Sequence[Mapping[str, str]]) -> list[str]:
-        """Submit a job for each of these items in one transaction; return their ids in that order."""
+        """Submit a job for each of these items in one transaction; return their ids in the same order."""
         library = self._library
 
         def send() -> list[str]:
             description = library.Submit(common(pool, self._accounting_group, spool=self._spool))
-            result = self._schedd.submit(description, itemdata=iter(dict(one) for one in items), spool=self._spool)
+            result = self._schedd.submit(description, itemdata=iter(dict(item) for item in items), spool=self._spool)
             if self._spool:
                 self._schedd.spool(result)
             return [f"{result.cluster()}.{proc}" for proc in range(result.num_procs())]
@@ -58,13 +58,13 @@ class Schedd:
         return self._call(send)
 
     def jobs(self, pool: str, runs: Iterable[str]) -> list[Ad]:
-        """Return the ads of the jobs in the queue of the state *pool*, and of these runs whatever their state."""
-        constraint = f"{POOL} == {self._quoted(pool)} || {self._of(runs)}"
+        """Return the ads of the jobs in the queue of the state *pool*, and of these runs of any state."""
+        constraint = f"{POOL} == {self._quoted(pool)} || {self._runs_constraint(runs)}"
         return self._call(lambda: list(self._schedd.query(constraint, projection=list(PROJECTION))))
 
     def former_jobs(self, runs: Collection[str]) -> list[Ad]:
         """Return the ads of the jobs of these runs that have left the queue; this reads the schedd's whole history."""
-        constraint = self._of(runs)
+        constraint = self._runs_constraint(runs)
         return self._call(lambda: list(self._schedd.history(constraint, list(PROJECTION), match=len(runs))))
 
     def remove(self, runs: Collection[str], reason: str) -> None:
@@ -76,20 +76,20 @@ class Schedd:
         self._act("VacateFast", runs, reason)
 
     def fetch_output(self, ended: Ad) -> None:
-        """Fetch what a job has written, if its files were sent to the schedd; raises EngineError."""
+        """Fetch the output of a job, if its files were spooled to the schedd; raises EngineError."""
         if self._spool and ended.get("StageOutFinish") is None:
             self._call(lambda: self._schedd.retrieve([id_of(ended)]))
 
     def let_go(self, ended: Iterable[Ad]) -> None:
-        """Let these ended jobs leave the queue."""
+        """Release these ended jobs from the queue."""
         if ids := [id_of(ad) for ad in ended]:
             self._call(lambda: self._schedd.edit(ids, COLLECTED, "true"))
 
     def machines(self, projection: Iterable[str]) -> list[Ad]:
         """Return the ads of the slots in the collector, without the dynamic ones."""
         library = self._library
-        constraint, wanted = 'SlotType =!= "Dynamic"', list(projection)
-        return self._call(lambda: list(self._collector.query(library.AdType.Startd, constraint, projection=wanted)))
+        constraint, attributes = 'SlotType =!= "Dynamic"', list(projection)
+        return self._call(lambda: list(self._collector.query(library.AdType.Startd, constraint, projection=attributes)))
 
     def check(self) -> None:
         """Raise EngineError if this user may not submit jobs; queries need no authentication."""
@@ -101,11 +101,11 @@ class Schedd:
             raise EngineAccessError(engine=_ENGINE, reason=reason, cure=_AUTHENTICATE) from error
 
     def _act(self, action: str, runs: Collection[str], reason: str) -> None:
-        constraint = f"JobStatus != 4 && {self._of(runs)}"
+        constraint = f"JobStatus != 4 && {self._runs_constraint(runs)}"
         # A reason that is not a pair is dropped by the bindings of 25.14.
         self._call(lambda: self._schedd.act(self._library.JobAction[action], constraint, reason=(reason, 0)))
 
-    def _of(self, runs: Iterable[str]) -> str:
+    def _runs_constraint(self, runs: Iterable[str]) -> str:
         return f"member({RUN}, {{{', '.join(map(self._quoted, sorted(runs)))}}})"
 
     def _quoted(self, text: str) -> str:
@@ -119,8 +119,8 @@ class Schedd:
         # It reads HTCondor's configuration when it is imported.
         import htcondor2
 
-        loaded: ModuleType = htcondor2
-        return loaded
+        library: ModuleType = htcondor2
+        return library
 
     @cached_property
     def _collector(self) -> Any:
@@ -129,30 +129,30 @@ class Schedd:
     @property
     def _location(self) -> Any:
         kind = self._library.DaemonType.Schedd
-        found = self._collector.locate(kind, self._name) if self._name else self._collector.locate(kind)
-        if found is None:
+        location = self._collector.locate(kind, self._name) if self._name else self._collector.locate(kind)
+        if location is None:
             reason = f"the collector knows no schedd {self._name!r}"
             raise EngineError(engine=_ENGINE, reason=reason, cure="see 'condor_status -schedd' for the names")
-        return found
+        return location
 
     @cached_property
     def _schedd(self) -> Any:
         return self._library.Schedd(self._location)
 
-    def _call(self, what: Callable[[], Answer]) -> Answer:
-        """Return what a call answers; raises EngineError, NotMadeError."""
+    def _call(self, request: Callable[[], Answer]) -> Answer:
+        """Return the answer of a call; raises EngineError, NotMadeError."""
         if self._failed is not None and time.monotonic() - self._failed[0] < _PAUSE:
             raise self._failed[1]
         began = time.monotonic()
         try:
-            return what()
+            return request()
         except Exception as error:
-            found = error if isinstance(error, EngineError) else _translated(error)
-        # A schedd that was started again has another address.
+            failure = error if isinstance(error, EngineError) else _translated(error)
+        # A restarted schedd has another address.
         vars(self).pop("_schedd", None)
         if time.monotonic() - began > _SLOW:
-            self._failed = time.monotonic(), found
-        raise found
+            self._failed = time.monotonic(), failure
+        raise failure
 
 
 def _translated(error: Exception) -> Exception:

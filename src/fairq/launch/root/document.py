@@ -27,7 +27,7 @@ _LARGEST_NUMBER = 2**63 - 1
 
 
 class WrongError(Exception):
-    """The document, or one of its parts, is not as it must be."""
+    """The document, or one of its parts, is invalid."""
 
 
 def parse(content: bytes) -> dict[str, Any]:
@@ -36,43 +36,44 @@ def parse(content: bytes) -> dict[str, Any]:
     ``runs`` and ``logs`` are lists of objects, ``lost`` and ``forget`` lists of names of runs.
     """
     try:
-        found = json.loads(content)
+        document = json.loads(content)
     except (ValueError, RecursionError):
         raise WrongError("the document is not JSON") from None
-    _need(
-        isinstance(found, dict) and found.keys() == {"runs", "logs", "lost", "forget"}, "the document is not complete"
+    _require(
+        isinstance(document, dict) and document.keys() == {"runs", "logs", "lost", "forget"},
+        "the document is not complete",
     )
-    for name, of in (("runs", dict), ("logs", dict), ("lost", str), ("forget", str)):
-        _need(_is_list(found[name], of), f"{name} is not a list of what it should be")
-    for name in (*found["lost"], *found["forget"]):
-        _need(RUN.fullmatch(name), f"{name!r} is not a run")
-    for run in found["runs"]:
-        _need(isinstance(run.get("run"), str) and RUN.fullmatch(run["run"]), "a run has no valid name")
-        _need(isinstance(run.get("owner"), str), f"run {run['run']} has no owner")
-    return dict(found)
+    for name, member_type in (("runs", dict), ("logs", dict), ("lost", str), ("forget", str)):
+        _require(_is_list(document[name], member_type), f"{name} is not a list of what it should be")
+    for name in (*document["lost"], *document["forget"]):
+        _require(RUN.fullmatch(name), f"{name!r} is not a run")
+    for run in document["runs"]:
+        _require(isinstance(run.get("run"), str) and RUN.fullmatch(run["run"]), "a run has no valid name")
+        _require(isinstance(run.get("owner"), str), f"run {run['run']} has no owner")
+    return dict(document)
 
 
 def check_run(run: dict[str, Any]) -> None:
     """Raise WrongError unless *run* has exactly the fields of an assignment, with owner and kept output."""
-    _need(run.keys() == {*FIELDS, "run", "owner"}, "its fields are not those of an assignment")
+    _require(run.keys() == {*FIELDS, "run", "owner"}, "its fields are not those of an assignment")
     for name, is_valid in FIELDS.items():
-        _need(is_valid(run[name]), f"{name} is not valid")
+        _require(is_valid(run[name]), f"{name} is not valid")
 
 
 def check_log(log: dict[str, Any]) -> None:
     """Raise WrongError unless *log* is an owner, an absolute path, and entries with the numbers of their events."""
-    _need(log.keys() == {"owner", "path", "entries"}, "a log has other members")
-    _need(_is_text(log["owner"]) and _is_path(log["path"]), "the owner or path of a log is not valid")
-    _need(_is_list(log["entries"], str), "the entries of a log are not texts")
+    _require(log.keys() == {"owner", "path", "entries"}, "a log has other members")
+    _require(_is_text(log["owner"]) and _is_path(log["path"]), "the owner or path of a log is not valid")
+    _require(_is_list(log["entries"], str), "the entries of a log are not texts")
 
 
-def _need(is_so: object, problem: str) -> None:
-    if not is_so:
+def _require(is_met: object, problem: str) -> None:
+    if not is_met:
         raise WrongError(problem)
 
 
-def _is_list(value: Any, of: type) -> bool:
-    return isinstance(value, list) and len(value) <= _MOST and all(isinstance(one, of) for one in value)
+def _is_list(value: Any, member_type: type) -> bool:
+    return isinstance(value, list) and len(value) <= _MOST and all(isinstance(member, member_type) for member in value)
 
 
 def _is_text(value: Any) -> bool:
@@ -103,8 +104,8 @@ def _is_terminal(value: Any) -> bool:
     return _is_text(value) and ADDRESS.fullmatch(value) is not None
 
 
-def _whole(least: int, most: int) -> Callable[[Any], bool]:
-    return lambda value: type(value) is int and least <= value <= most
+def _is_integer(minimum: int, maximum: int) -> Callable[[Any], bool]:
+    return lambda value: type(value) is int and minimum <= value <= maximum
 
 
 def _or_none(is_valid: Callable[[Any], bool]) -> Callable[[Any], bool]:
@@ -116,11 +117,15 @@ def _is_signal(value: Any) -> bool:
 
 
 def _is_limits(value: Any) -> bool:
-    return isinstance(value, dict) and value.keys() <= _LIMITS and all(map(_whole(0, _LARGEST_NUMBER), value.values()))
+    return (
+        isinstance(value, dict)
+        and value.keys() <= _LIMITS
+        and all(map(_is_integer(0, _LARGEST_NUMBER), value.values()))
+    )
 
 
 def _is_cores(value: Any) -> bool:
-    return _is_list(value, int) and all(map(_whole(0, 1 << 16), value))
+    return _is_list(value, int) and all(map(_is_integer(0, 1 << 16), value))
 
 
 FIELDS: dict[str, Callable[[Any], bool]] = {
@@ -134,8 +139,8 @@ FIELDS: dict[str, Callable[[Any], bool]] = {
     "output_files": _is_words,
     "append": _is_words,
     "log": _or_none(_is_path),
-    "cpus": _whole(1, 1 << 20),
-    "memory": _or_none(_whole(1, 1 << 40)),
+    "cpus": _is_integer(1, 1 << 20),
+    "memory": _or_none(_is_integer(1, 1 << 40)),
     "execute_seconds": _or_none(_is_seconds),
     "job_seconds": _or_none(_is_seconds),
     "start_time": _or_none(_is_seconds),
@@ -146,9 +151,9 @@ FIELDS: dict[str, Callable[[Any], bool]] = {
         isinstance(value, dict) and value.keys() <= _ORDERS and all(map(_is_signal, value.values()))
     ),
     "grace": _is_seconds,
-    "umask": _whole(0, 0o777),
+    "umask": _is_integer(0, 0o777),
     "limits": _is_limits,
     "cores": _is_cores,
-    "keep_output": _whole(0, 1 << 50),
+    "keep_output": _is_integer(0, 1 << 50),
 }
 """The fields of a run besides its name and owner, each with its check."""

@@ -29,27 +29,27 @@ class HelperError(Exception):
 
 
 class Helper:
-    """A process of the pool's account that describes the decided runs, and hears what became of the event logs."""
+    """A process of the pool's account that describes the decided runs, and learns which event logs were written."""
 
     def __init__(self, policy: Policy) -> None:
-        """Start it with nothing but two pipes; its error messages go to those of the caller."""
-        take, self._say = os.pipe()
-        self._hear, give = os.pipe()
+        """Start it with only two pipes; its standard error is the caller's."""
+        stdin, self._to_helper = os.pipe()
+        self._from_helper, stdout = os.pipe()
         self._child = os.fork()
         if self._child == 0:
             with contextlib.suppress(BaseException):
                 os.setsid()
-                os.dup2(take, 0)
-                os.dup2(give, 1)
+                os.dup2(stdin, 0)
+                os.dup2(stdout, 1)
                 os.closerange(3, 1 << 20)
                 signal.signal(signal.SIGPIPE, signal.SIG_DFL)
                 become(policy.account)
                 os.umask(0o077)
-                words = [sys.executable, "-I", "-B", "-c", _CODE, _SOURCE, policy.site, policy.state]
-                os.execve(sys.executable, words, _ENVIRONMENT)
+                command = [sys.executable, "-I", "-B", "-c", _CODE, _SOURCE, policy.site, policy.state]
+                os.execve(sys.executable, command, _ENVIRONMENT)
             os._exit(127)
-        os.close(take)
-        os.close(give)
+        os.close(stdin)
+        os.close(stdout)
 
     def __enter__(self) -> Self:
         """Return the helper."""
@@ -57,27 +57,27 @@ class Helper:
 
     def __exit__(self, *_: object) -> None:
         """Let the helper end; kill it if it does not."""
-        for descriptor in (self._say, self._hear):
+        for descriptor in (self._to_helper, self._from_helper):
             os.close(descriptor)
         processes.wait_for_child(self._child, _PATIENCE)
 
     def ask(self) -> bytes:
-        """Return the document, one line; raises HelperError if it does not come, or is too large."""
-        end = time.monotonic() + _PATIENCE
-        parts: list[bytes] = []
+        """Return the document, one line; raises HelperError if it does not arrive in time or is too large."""
+        deadline = time.monotonic() + _PATIENCE
+        chunks: list[bytes] = []
         size = 0
-        while not (parts and parts[-1].endswith(b"\n")):
-            if not select.select([self._hear], [], [], max(0.0, end - time.monotonic()))[0]:
+        while not (chunks and chunks[-1].endswith(b"\n")):
+            if not select.select([self._from_helper], [], [], max(0.0, deadline - time.monotonic()))[0]:
                 raise HelperError("the state was not read in time; look for a process that has it locked")
-            parts.append(os.read(self._hear, 1 << 20))
-            size += len(parts[-1])
-            if not parts[-1] or size > LARGEST:
+            chunks.append(os.read(self._from_helper, 1 << 20))
+            size += len(chunks[-1])
+            if not chunks[-1] or size > LARGEST:
                 raise HelperError("the decided runs were not described")
-        return b"".join(parts)
+        return b"".join(chunks)
 
-    def tell(self, answer: dict[str, Any]) -> None:
-        """Tell the helper what was done, for the state."""
+    def send(self, answer: dict[str, Any]) -> None:
+        """Send the helper what was done; it stores this in the state."""
         with contextlib.suppress(OSError):
             content = json.dumps(answer).encode() + b"\n"
             while content:
-                content = content[os.write(self._say, content) :]
+                content = content[os.write(self._to_helper, content) :]

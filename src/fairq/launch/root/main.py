@@ -35,7 +35,7 @@ def main(site: str) -> int:
     Return the exit code. Problems are printed, one a line.
     """
     if os.getuid() != 0 or os.geteuid() != 0:
-        return _failed(["it does not run as root; fairq calls it by sudo"])
+        return _report_problems(["it does not run as root; fairq calls it by sudo"])
     _leave_caller()
     try:
         policy = read_policy(site)
@@ -46,16 +46,16 @@ def main(site: str) -> int:
             for run in document["lost"]:
                 lost.end(policy, directory, run)
             problems = _start(policy, directory, document["runs"])
-            helper.tell({"written": logs.write(document["logs"], policy)})
+            helper.send({"written": logs.write(document["logs"], policy)})
         for run in document["forget"]:
             lost.forget(policy, directory, run)
     except (UnsafeError, HelperError, WrongError) as error:
-        return _failed([str(error)])
-    return _failed(problems) if problems else 0
+        return _report_problems([str(error)])
+    return _report_problems(problems) if problems else 0
 
 
 def _leave_caller() -> None:
-    """Keep standard output and error of the caller, and nothing else."""
+    """Drop all that the caller passed on, except standard output and error."""
     for number in signal.valid_signals():
         with contextlib.suppress(OSError, ValueError):  # signals that cannot be set
             signal.signal(number, signal.SIG_DFL)
@@ -76,7 +76,7 @@ def _leave_caller() -> None:
     os.umask(0o027)
 
 
-def _failed(problems: list[str]) -> int:
+def _report_problems(problems: list[str]) -> int:
     text = "".join(f"{StarterError(problem=problem)}\n" for problem in problems)
     with contextlib.suppress(OSError):
         os.write(2, text.encode("utf-8", "backslashreplace")[:8192])
@@ -84,7 +84,7 @@ def _failed(problems: list[str]) -> int:
 
 
 def _warm_up() -> None:
-    """Do once what every supervisor does, to load modules such as file codecs before the first fork."""
+    """Load modules that every supervisor needs, such as file codecs, before the first fork."""
     processes.start_of(os.getpid())
     processes.boot_id()
     json.loads(json.dumps({"warm": [1, 0.5, None, "x"]}))
@@ -93,7 +93,7 @@ def _warm_up() -> None:
 
 
 def _start(policy: Policy, directory: int, runs: list[dict[str, Any]]) -> list[str]:
-    """Start *runs*; return what kept some from beginning."""
+    """Start *runs*; return the problems of those that failed."""
     problems = []
     reports = set()
     base = cgroup.base(policy.cgroup) if runs else None
@@ -105,13 +105,13 @@ def _start(policy: Policy, directory: int, runs: list[dict[str, Any]]) -> list[s
     poll = select.poll()
     for report in reports:
         poll.register(report, select.POLLIN | select.POLLHUP)
-    end = time.monotonic() + _PATIENCE
-    while reports and (left := end - time.monotonic()) > 0:
-        for report, _ in poll.poll(int(1000 * left)):
+    deadline = time.monotonic() + _PATIENCE
+    while reports and (seconds := deadline - time.monotonic()) > 0:
+        for report, _ in poll.poll(int(1000 * seconds)):
             problems += [
-                f"run {found['run']}: {found['failed']}"
+                f"run {answer['run']}: {answer['failed']}"
                 for line in os.read(report, 4096).splitlines()
-                if "failed" in (found := json.loads(line))
+                if "failed" in (answer := json.loads(line))
             ]
             poll.unregister(report)
             os.close(report)
@@ -120,11 +120,11 @@ def _start(policy: Policy, directory: int, runs: list[dict[str, Any]]) -> list[s
 
 
 def _specification(policy: Policy, directory: int, run: dict[str, Any], base: str | None) -> dict[str, Any]:
-    """Return the description of a run for its supervisor, and make its directory; raises OSError.
+    """Create the directory of a run and return its description for the supervisor; raises OSError.
 
-    A run that must not start as its owner is described too: its supervisor records why.
+    For a run that must not start as its owner, the description has the refusal, which the supervisor records.
     """
-    place = f"{policy.runs}/{run['run']}"
+    path = f"{policy.runs}/{run['run']}"
     owner: Account | None = None
     refusal = None
     try:
@@ -136,51 +136,51 @@ def _specification(policy: Policy, directory: int, run: dict[str, Any], base: st
         refusal = ("account", 0, str(error))
     _make_directory(policy, directory, run["run"])
     if owner is None:
-        return _refused(policy, run["run"], place, refusal)
-    found = complete(run, place, run["keep_output"], base)
-    return {**found, "owner": owner, "orders": f"{policy.state}.runs/{run['run']}", "refusal": None}
+        return _refused_specification(policy, run["run"], path, refusal)
+    specification = complete(run, path, run["keep_output"], base)
+    return {**specification, "owner": owner, "orders": f"{policy.state}.runs/{run['run']}", "refusal": None}
 
 
-def _refused(policy: Policy, run: str, place: str, refusal: object) -> dict[str, Any]:
+def _refused_specification(policy: Policy, run: str, path: str, refusal: object) -> dict[str, Any]:
     return {
-        "run": run, "run_directory": place, "cgroup": None, "memory": None, "cores": [], "output": "", "error": "",
+        "run": run, "run_directory": path, "cgroup": None, "memory": None, "cores": [], "output": "", "error": "",
         "output_files": [], "terminal": None,
         "keep_output": 0, "owner": None, "orders": f"{policy.state}.runs/{run}", "refusal": refusal,
     }  # fmt: skip
 
 
 def _make_directory(policy: Policy, directory: int, run: str) -> None:
-    """Make the directory of a run: files in it get the account's group, and others may only pass through."""
+    """Create the directory of a run: files in it get the account's group, and others may only pass through."""
     with contextlib.suppress(FileExistsError):
         os.mkdir(run, 0o700, dir_fd=directory)
-    place = os.open(run, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
+    run_directory = os.open(run, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=directory)
     try:
-        if record.exists(place, WAKE):
+        if record.exists(run_directory, WAKE):
             return
-        os.fchown(place, 0, policy.account["gid"])
-        os.fchmod(place, 0o2751)
+        os.fchown(run_directory, 0, policy.account["gid"])
+        os.fchmod(run_directory, 0o2751)
         with contextlib.suppress(FileNotFoundError):
-            os.unlink("wake.draft", dir_fd=place)  # of a call that was killed here
-        os.mkfifo("wake.draft", 0o600, dir_fd=place)
-        os.chown("wake.draft", 0, policy.account["gid"], dir_fd=place, follow_symlinks=False)
-        os.chmod("wake.draft", 0o620, dir_fd=place)
-        os.rename("wake.draft", WAKE, src_dir_fd=place, dst_dir_fd=place)
+            os.unlink("wake.draft", dir_fd=run_directory)  # of a call that was killed here
+        os.mkfifo("wake.draft", 0o600, dir_fd=run_directory)
+        os.chown("wake.draft", 0, policy.account["gid"], dir_fd=run_directory, follow_symlinks=False)
+        os.chmod("wake.draft", 0o620, dir_fd=run_directory)
+        os.rename("wake.draft", WAKE, src_dir_fd=run_directory, dst_dir_fd=run_directory)
     finally:
-        os.close(place)
+        os.close(run_directory)
 
 
 def _fork(spec: dict[str, Any]) -> int:
-    """Fork the supervisor of a run; return the descriptor that tells how it began."""
-    hear, say = os.pipe()
+    """Fork the supervisor of a run; return the descriptor to read its answer from."""
+    reader, writer = os.pipe()
     try:
         child = os.fork()
     except OSError:
-        os.close(hear)
-        os.close(say)
+        os.close(reader)
+        os.close(writer)
         raise
     if child == 0:
-        os.dup2(say, 3, inheritable=False)
+        os.dup2(writer, 3, inheritable=False)
         os.closerange(4, 1 << 20)
         supervise(spec, 3, OwnedSupervisor)
-    os.close(say)
-    return hear
+    os.close(writer)
+    return reader

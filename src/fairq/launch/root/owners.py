@@ -12,7 +12,7 @@ from fairq.launch.supervisor.identity import Account
 _NO_LOGIN = ("nologin", "false")
 _DAY = 86400
 _NO_PASSWORD_YET = 1
-"""Characters of a password field without a hash, as ``*``: the account was never locked, it just has no password."""
+"""Longest password field without a hash, as ``*``: such an account is not locked, it has no password."""
 
 
 class RefusedError(Exception):
@@ -57,10 +57,10 @@ def _check_shadow(name: str) -> None:
     """
     library = ctypes.CDLL(None)
     library.getspnam.restype = ctypes.POINTER(_Shadow)
-    found = library.getspnam(name.encode())
-    if not found:
+    pointer = library.getspnam(name.encode())
+    if not pointer:
         return
-    shadow = found.contents
+    shadow = pointer.contents
     password = shadow.password or b""
     if password.startswith(b"!") and len(password.lstrip(b"!")) > _NO_PASSWORD_YET:
         raise RefusedError(f"the account of {name} is locked")

@@ -1,4 +1,4 @@
-"""What the site file lets the root part do, and the directory of runs, which nobody but root can change."""
+"""The permissions that the site file gives the root part, and the directory of runs, which only root can change."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PATIENCE = 60
 
 
 class UnsafeError(Exception):
-    """Something that root relies on can be changed by others, or is missing."""
+    """A file that root relies on is missing, or others can change it."""
 
 
 class Policy(NamedTuple):
@@ -40,22 +40,22 @@ def read_policy(site: str) -> Policy:
     check_owned_by_root(site)
     try:
         with open(site, "rb") as file:  # noqa: PTH123 - supervisors are forked from here: no pathlib
-            found = tomllib.load(file)
+            site_file = tomllib.load(file)
     except (OSError, ValueError) as error:
         raise UnsafeError(f"{site}: {error}") from None
 
     def value(table: str, name: str, kind: type, default: Any) -> Any:
-        there = found.get(table, {})
-        given = there.get(name, default) if isinstance(there, dict) else None
-        if type(given) is not kind:
+        section = site_file.get(table, {})
+        setting = section.get(name, default) if isinstance(section, dict) else None
+        if type(setting) is not kind:
             raise UnsafeError(f"{table}.{name} in {site} is missing, or not of the type {kind.__name__}")
-        return given
+        return setting
 
     def path(table: str, name: str, default: str | None) -> str:
-        given: str = value(table, name, str, default)
-        if not os.path.isabs(given) or os.path.normpath(given) != given:  # noqa: PTH117
+        setting: str = value(table, name, str, default)
+        if not os.path.isabs(setting) or os.path.normpath(setting) != setting:  # noqa: PTH117
             raise UnsafeError(f"{table}.{name} in {site} is not a plain absolute path")
-        return given
+        return setting
 
     if value("launch", "run_as", str, "user") != "owner":
         raise UnsafeError(f'launch.run_as in {site} is not "owner"')
@@ -81,31 +81,31 @@ def read_policy(site: str) -> Policy:
 def _least_uid() -> int:
     try:
         with open(_LOGIN, encoding="utf-8", errors="replace") as file:  # noqa: PTH123
-            words = [line.split() for line in file]
+            lines = [words.split() for words in file]
     except OSError:
         return _LEAST_UID
-    given = [line[1] for line in words if len(line) > 1 and line[0] == "UID_MIN" and line[1].isdecimal()]
-    return max(1, int(given[-1])) if given else _LEAST_UID
+    minimums = [words[1] for words in lines if len(words) > 1 and words[0] == "UID_MIN" and words[1].isdecimal()]
+    return max(1, int(minimums[-1])) if minimums else _LEAST_UID
 
 
 def check_owned_by_root(path: str) -> None:
-    """Raise UnsafeError unless only root can change what *path* leads to: it and all directories above are root's."""
-    place = os.path.realpath(path)
+    """Raise UnsafeError unless only root can change *path*: root owns it and all directories above it."""
+    ancestor = os.path.realpath(path)
     while True:
         try:
-            about = os.stat(place)  # noqa: PTH116
+            status = os.stat(ancestor)  # noqa: PTH116
         except OSError as error:
-            raise UnsafeError(f"{place}: {error.strerror}") from None
-        is_sticky_directory = stat.S_ISDIR(about.st_mode) and about.st_mode & stat.S_ISVTX
-        if about.st_uid != 0 or (about.st_mode & 0o022 and not is_sticky_directory):
-            raise UnsafeError(f"others than root can change {place}; give it to root with mode 755")
-        if place == "/":
+            raise UnsafeError(f"{ancestor}: {error.strerror}") from None
+        is_sticky_directory = stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX
+        if status.st_uid != 0 or (status.st_mode & 0o022 and not is_sticky_directory):
+            raise UnsafeError(f"others than root can change {ancestor}; give it to root with mode 755")
+        if ancestor == "/":
             return
-        place = os.path.dirname(place)  # noqa: PTH120
+        ancestor = os.path.dirname(ancestor)  # noqa: PTH120
 
 
 def open_runs(policy: Policy) -> int:
-    """Return the directory of runs, made if it is missing, and locked against other root parts.
+    """Open the directory of runs, create it if missing, and lock it against other root parts.
 
     Raises UnsafeError.
     """
@@ -119,7 +119,7 @@ def open_runs(policy: Policy) -> int:
         check_owned_by_root(policy.runs)
         lock = os.open(".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=directory)
         signal.alarm(_PATIENCE)
-        # A lock of this process alone: forked supervisors do not keep it.
+        # A lock of this process: forked supervisors do not inherit it.
         fcntl.lockf(lock, fcntl.LOCK_EX)
         signal.alarm(0)
     except OSError as error:

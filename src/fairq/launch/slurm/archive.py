@@ -15,29 +15,29 @@ _PACKAGES = ("fairq", "fairq/launch", "fairq/launch/supervisor")
 
 
 def put(directory: Path) -> Path:
-    """Write the archive into *directory* unless it is there, and return its path; raises OSError.
+    """Write the archive into *directory* unless it exists, and return its path; raises OSError.
 
-    Its name tells its content: jobs that wait in Slurm's queue keep the one that they were submitted with.
+    Its name contains a checksum: jobs in Slurm's queue keep the archive that they were submitted with.
     """
-    content = _content()
-    place = directory / f".supervisor-{zlib.crc32(content):08x}.zip"
-    if not place.exists():
-        write(place, content)
-    return place
+    content = _packed()
+    path = directory / f".supervisor-{zlib.crc32(content):08x}.zip"
+    if not path.exists():
+        write(path, content)
+    return path
 
 
 @cache
-def _content() -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
+def _packed() -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
         for package in _PACKAGES:
             archive.writestr(_entry(f"{package}/__init__.py"), b"")
         for module in (_LAUNCH / "processes.py", *sorted(_LAUNCH.glob("supervisor/[!_]*.py"))):
             archive.writestr(_entry(f"fairq/launch/{module.relative_to(_LAUNCH)}"), module.read_bytes())
         archive.writestr(_entry("__main__.py"), Path(__file__).with_name("on_node.py").read_bytes())
-    return packed.getvalue()
+    return buffer.getvalue()
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
-    """Return an entry without a date of its own, so that the same modules make the same archive."""
+    """Return an entry with a fixed date, so that equal modules make equal archives."""
     return zipfile.ZipInfo(name)

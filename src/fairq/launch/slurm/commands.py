@@ -9,12 +9,19 @@ from collections.abc import Sequence
 _PATIENCE = 60.0
 """Seconds until a program of Slurm is given up; its own patience is ten seconds for each message."""
 
-_TROUBLE = ("contact slurm controller", "timed out", "Zero Bytes", "Connection", "Transport endpoint", "Communication")
+_NO_ANSWER = (
+    "contact slurm controller",
+    "timed out",
+    "Zero Bytes",
+    "Connection",
+    "Transport endpoint",
+    "Communication",
+)
 """What Slurm's programs say if a message or its answer was lost."""
 
 
 class NoAnswerError(Exception):
-    """Slurm did not answer; what was asked of it may have been done or not. The text is the reason."""
+    """Slurm did not answer; the request may or may not have been carried out. The text is the reason."""
 
 
 class RefusedError(Exception):
@@ -30,10 +37,10 @@ def call(*words: str, text: str = "") -> str:
 
 
 def call_with_words(words: Sequence[str], text: str = "") -> str:
-    """Do the same as `call`."""
+    """Do the same as `call`, with the words as one sequence."""
     environment = {**os.environ, "SLURM_TIME_FORMAT": "%s", "LC_ALL": "C.UTF-8"}
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             words, input=text, capture_output=True, text=True, timeout=_PATIENCE, env=environment, check=False,
             # Ctrl-C in the terminal of the command must not cut a submission short.
             start_new_session=True,
@@ -44,13 +51,15 @@ def call_with_words(words: Sequence[str], text: str = "") -> str:
         raise NoAnswerError(f"{words[0]} did not end in {_PATIENCE:g} seconds") from None
     except OSError as error:
         raise RefusedError(f"{words[0]}: {error.strerror}") from None
-    if done.returncode == 0:
-        return done.stdout
-    said = _said(done.stderr) or f"{words[0]} ended with exit code {done.returncode}"
-    raise (NoAnswerError if done.returncode < 0 or any(word in said for word in _TROUBLE) else RefusedError)(said)
+    if result.returncode == 0:
+        return result.stdout
+    message = _last_message(result.stderr) or f"{words[0]} ended with exit code {result.returncode}"
+    raise (NoAnswerError if result.returncode < 0 or any(word in message for word in _NO_ANSWER) else RefusedError)(
+        message
+    )
 
 
-def _said(text: str) -> str:
+def _last_message(text: str) -> str:
     """Return the last message of a program, without its own name."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1].partition("error: ")[2] or lines[-1] if lines else ""

@@ -22,8 +22,8 @@ from fairq.launch.slurm.queue import Jobs, Record, accounted, exit_status, listi
 from fairq.launch.slurm.submission import Need
 from fairq.launch.supervisor.specification import complete
 
-_AGAIN = 10.0
-"""Seconds until a job that is to end is told so again."""
+_REPEAT = 10.0
+"""Seconds until the order to end a job is repeated."""
 
 _SPARE = 60.0
 """Seconds after the grace of a job after which Slurm itself ends it."""
@@ -40,61 +40,63 @@ class Slurm:
         self._options = options
         self._settings = options.engine
         self._jobs = Jobs()
-        self._silence = ""
+        self._outage = ""
         """Why Slurm did not answer when it was last asked; empty if it did."""
-        self._told: dict[str, float] = {}
+        self._ordered_at: dict[str, float] = {}
 
     def start(self, assignments: Sequence[Assignment]) -> dict[str, Known | Refused]:
         """Submit runs, those with the same need in one call."""
         answers: dict[str, Known | Refused] = {}
-        tried = {one.run for one in assignments if attempt.read(self._directory / one.run) is not None}
-        for run, found in self.look(dict.fromkeys(tried)).items() if tried else ():
-            if isinstance(found.begun, Queued):
-                answers[run] = found.begun
-            elif found.condition is Condition.WAITING:
+        tried = {
+            assignment.run for assignment in assignments if attempt.read(self._directory / assignment.run) is not None
+        }
+        for run, look in self.look(dict.fromkeys(tried)).items() if tried else ():
+            if isinstance(look.begun, Queued):
+                answers[run] = look.begun
+            elif look.condition is Condition.WAITING:
                 tried.discard(run)
-        free = [one for one in assignments if one.run not in tried]
-        for need, members in submission.grouped(free, self._settings):
-            if self._silence:
-                answers |= dict.fromkeys((one.run for one in members), Refused(self._silence))
+        untried = [assignment for assignment in assignments if assignment.run not in tried]
+        for need, members in submission.grouped(untried, self._settings):
+            if self._outage:
+                answers |= dict.fromkeys((assignment.run for assignment in members), Refused(self._outage))
                 continue
             try:
                 answers |= self._submit_all(need, members)
             except NoAnswerError as error:
                 # Some of these runs may be in Slurm. More calls would only wait for nothing.
-                self._silence = _silent(error)
+                self._outage = _outage_reason(error)
         return answers
 
     def look(self, runs: Mapping[str, Known | None]) -> dict[str, Look]:
-        """Return the condition of runs, by one listing of Slurm's jobs."""
-        places = {run: self._directory / run for run in runs}
-        tried = {run: attempt.read(place) for run, place in places.items()}
-        is_asked = any(known is not None or tried[run] is not None for run, known in runs.items())
+        """Return the condition of runs, from one listing of Slurm's jobs."""
+        paths = {run: self._directory / run for run in runs}
+        tried = {run: attempt.read(path) for run, path in paths.items()}
+        needs_listing = any(recorded is not None or tried[run] is not None for run, recorded in runs.items())
         try:
-            self._jobs = self._listed(runs, tried) if is_asked else Jobs()
-            self._silence = ""
-            looks = {run: self._look(places[run], known, tried[run]) for run, known in runs.items()}
+            self._jobs = self._find_jobs(runs, tried) if needs_listing else Jobs()
+            self._outage = ""
+            looks = {run: self._look(paths[run], recorded, tried[run]) for run, recorded in runs.items()}
             requeued = [
-                one.begun.engine_id
-                for one in looks.values()
-                if one.condition is Condition.STRAY and isinstance(one.begun, Queued)
+                look.begun.engine_id
+                for look in looks.values()
+                if look.condition is Condition.STRAY and isinstance(look.begun, Queued)
             ]
             if requeued:
                 call("scancel", "--quiet", *requeued)
             return looks
         except (NoAnswerError, RefusedError) as error:
-            self._silence = _silent(error)
-            return dict.fromkeys(runs, Look(Condition.UNKNOWN, detail=self._silence))
+            self._outage = _outage_reason(error)
+            return dict.fromkeys(runs, Look(Condition.UNKNOWN, detail=self._outage))
 
     def stop(self, runs: Mapping[str, str]) -> None:
-        """Cancel runs that wait; let the supervisors of the others end their jobs, or Slurm if they do not."""
+        """Cancel waiting runs; let the supervisors of the others end their jobs, or Slurm if they do not."""
         now = time.time()
-        for run, word in runs.items():
+        for run, reason in runs.items():
             with suppress(OSError):
-                attempt.cancel(self._directory / run, word)
-        due = {run: word for run, word in runs.items() if now - self._told.get(run + word, 0) > _AGAIN}
-        found = {run: self._id_of(run) for run in due}
-        ids = {run: engine_id for run, engine_id in found.items() if engine_id is not None}
+                attempt.cancel(self._directory / run, reason)
+        due = {run: reason for run, reason in runs.items() if now - self._ordered_at.get(run + reason, 0) > _REPEAT}
+        recorded_ids = {run: self._id_of(run) for run in due}
+        ids = {run: engine_id for run, engine_id in recorded_ids.items() if engine_id is not None}
         late = [engine_id for run, engine_id in ids.items() if self._is_late(run, now)]
         with suppress(NoAnswerError, RefusedError):
             if ids:
@@ -102,7 +104,7 @@ class Slurm:
                 call("scancel", "--quiet", "--state=RUNNING", "--batch", "--signal=TERM", *ids.values())
             if late:
                 call("scancel", "--quiet", *late)
-            self._told |= {run + runs[run]: now for run in ids}
+            self._ordered_at |= {run + runs[run]: now for run in ids}
 
     def runs(self) -> set[str]:
         """Return the runs that have a directory."""
@@ -128,31 +130,33 @@ class Slurm:
         """Do nothing: Slurm keeps the jobs."""
 
     def _submit_all(self, need: Need, members: Sequence[Assignment]) -> dict[str, Known | Refused]:
-        """Submit runs in one call, or in one each if Slurm takes no such array; raises NoAnswerError."""
+        """Submit runs in one call, or one by one if Slurm refuses the array; raises NoAnswerError."""
         try:
             return self._submit(need, members)
         except RefusedError as error:
             if len(members) > 1 and "array" in str(error):
-                return {run: one for member in members for run, one in self._submit_all(need, [member]).items()}
-            return dict.fromkeys((one.run for one in members), Refused(f"Slurm refuses it: {error}"))
+                return {run: answer for member in members for run, answer in self._submit_all(need, [member]).items()}
+            return dict.fromkeys((answer.run for answer in members), Refused(f"Slurm refuses it: {error}"))
         except OSError as error:
-            return dict.fromkeys((one.run for one in members), Refused(str(error)))
+            return dict.fromkeys((answer.run for answer in members), Refused(str(error)))
 
     def _submit(self, need: Need, members: Sequence[Assignment]) -> dict[str, Known | Refused]:
         """Submit runs in one call; raises NoAnswerError, RefusedError, OSError."""
         name = f"fairq-{members[0].job}-{os.urandom(4).hex()}"
-        environment = submission.put_environment(self._made())
+        environment = submission.put_environment(self._create_directory())
         program = archive.put(self._directory)
         attempts: dict[str, Attempt] = {}
-        for index, one in enumerate(members):
-            place = self._directory / one.run
-            place.mkdir(0o700, exist_ok=True)
+        for index, assignment in enumerate(members):
+            path = self._directory / assignment.run
+            path.mkdir(0o700, exist_ok=True)
             # Slurm itself holds the memory of a batch job: no control group inside its own.
-            spec = complete(asdict(one), str(place), self._options.keep_output, None)
-            (place / "spec").write_text(json.dumps(spec), encoding="utf-8")
-            attempts[one.run] = Attempt(name, index if len(members) > 1 else None, time.time())
-            attempt.note(place, attempts[one.run])
-        script = submission.script(self._directory, program, self._settings["python"], [one.run for one in members])
+            spec = complete(asdict(assignment), str(path), self._options.keep_output, None)
+            (path / "spec").write_text(json.dumps(spec), encoding="utf-8")
+            attempts[assignment.run] = Attempt(name, index if len(members) > 1 else None, time.time())
+            attempt.note(path, attempts[assignment.run])
+        script = submission.script(
+            self._directory, program, self._settings["python"], [assignment.run for assignment in members]
+        )
         words = submission.command(name, need, len(members), self._settings, environment)
         try:
             answer = call_with_words(words, script)
@@ -165,46 +169,50 @@ class Slurm:
             attempt.note_id(self._directory / run, attempts[run], engine_id)
         return {run: Queued(engine_id) for run, engine_id in ids.items()}
 
-    def _made(self) -> Path:
+    def _create_directory(self) -> Path:
         self._directory.mkdir(0o700, parents=True, exist_ok=True)
         return self._directory
 
-    def _listed(self, runs: Mapping[str, Known | None], tried: Mapping[str, Attempt | None]) -> Jobs:
+    def _find_jobs(self, runs: Mapping[str, Known | None], tried: Mapping[str, Attempt | None]) -> Jobs:
         """Return the jobs that Slurm knows, or has accounted for; raises NoAnswerError, RefusedError."""
-        found = listing()
-        jobs = Jobs(found)
-        known = {one.engine_id for one in (*runs.values(), *tried.values()) if isinstance(one, Queued | Attempt)}
-        forgotten = [engine_id for engine_id in known if engine_id is not None and not jobs.has(engine_id)]
-        return Jobs([*found, *accounted(forgotten)]) if forgotten else jobs
+        records = listing()
+        jobs = Jobs(records)
+        engine_ids = {
+            start.engine_id for start in (*runs.values(), *tried.values()) if isinstance(start, Queued | Attempt)
+        }
+        forgotten = [engine_id for engine_id in engine_ids if engine_id is not None and not jobs.has(engine_id)]
+        return Jobs([*records, *accounted(forgotten)]) if forgotten else jobs
 
-    def _look(self, place: Path, known: Known | None, tried: Attempt | None) -> Look:
-        job = self._job(known, tried)
-        files = verdict.Files.of(place)
+    def _look(self, path: Path, recorded: Known | None, last_attempt: Attempt | None) -> Look:
+        job = self._job(recorded, last_attempt)
+        files = verdict.Files.of(path)
         if job is not None:
-            return verdict.of_job(job, files, exit_status, place)
-        known = known if isinstance(known, Queued) else None
-        if known is None and tried is not None and tried.engine_id is not None:
-            known = Queued(tried.engine_id)
-        return verdict.without_job(known, tried, files)
+            return verdict.of_job(job, files, exit_status, path)
+        recorded = recorded if isinstance(recorded, Queued) else None
+        if recorded is None and last_attempt is not None and last_attempt.engine_id is not None:
+            recorded = Queued(last_attempt.engine_id)
+        return verdict.without_job(recorded, last_attempt, files)
 
-    def _job(self, known: Known | None, tried: Attempt | None) -> Record | None:
+    def _job(self, recorded: Known | None, last_attempt: Attempt | None) -> Record | None:
         """Return Slurm's job of a run, by its id or by the name under which it was submitted."""
-        name, index, engine_id = (tried.name, tried.index, tried.engine_id) if tried else (None, None, None)
-        return self._jobs.find(known.engine_id if isinstance(known, Queued) else engine_id, name, index)
+        name, index, engine_id = (
+            (last_attempt.name, last_attempt.index, last_attempt.engine_id) if last_attempt else (None, None, None)
+        )
+        return self._jobs.find(recorded.engine_id if isinstance(recorded, Queued) else engine_id, name, index)
 
     def _id_of(self, run: str) -> str | None:
-        tried = attempt.read(self._directory / run)
-        if tried is None or tried.engine_id is not None:
-            return None if tried is None else tried.engine_id
-        job = self._job(None, tried)
+        last_attempt = attempt.read(self._directory / run)
+        if last_attempt is None or last_attempt.engine_id is not None:
+            return None if last_attempt is None else last_attempt.engine_id
+        job = self._job(None, last_attempt)
         return None if job is None else job.id
 
     def _is_late(self, run: str, now: float) -> bool:
-        """Tell whether a run should have ended long ago."""
-        place = self._directory / run
+        """Return whether a run should have ended long ago."""
+        path = self._directory / run
         try:
-            ordered = (place / "order").stat().st_mtime
-            return now - ordered > (0 if self._is_at_once(run) else _grace(place)) + _SPARE
+            ordered_at = (path / "order").stat().st_mtime
+            return now - ordered_at > (0 if self._is_at_once(run) else _grace(path)) + _SPARE
         except OSError:
             return False
 
@@ -212,10 +220,10 @@ class Slurm:
         return bool(json.loads((self._directory / run / "order").read_bytes())["order"] == AT_ONCE)
 
 
-def _silent(error: Exception) -> str:
+def _outage_reason(error: Exception) -> str:
     return f"Slurm does not answer: {error}"
 
 
 @cache
-def _grace(place: Path) -> float:
-    return float(json.loads((place / "spec").read_bytes())["grace"])
+def _grace(path: Path) -> float:
+    return float(json.loads((path / "spec").read_bytes())["grace"])

@@ -1,4 +1,4 @@
-"""The jobs that Slurm knows, by the text of ``squeue``: its JSON differs between versions and ignores filters in some.
+"""The jobs of Slurm, from the text of ``squeue``: its JSON differs between versions and ignores filters in some.
 
 Source: squeue(1), sacct(1); the states of ``slurm.h``.
 """
@@ -26,7 +26,7 @@ _ENDED = {
 class Record(Struct, frozen=True):
     """A job of Slurm: its id, *name*, *index* in an array (None: it is none), *state*, and the *reason* of that.
 
-    *start* and *end* are when Slurm held its resources, in seconds since 1970; None if that is to come.
+    *start* and *end* are when Slurm held its resources, in seconds since 1970; None if not yet.
     """
 
     id: str
@@ -58,49 +58,51 @@ class Jobs:
         self._by_name = {(job.name, job.index): job for job in sorted(records, key=lambda job: not job.has_ended)}
 
     def has(self, engine_id: str) -> bool:
-        """Tell whether a job with this id is among them."""
+        """Return whether a job with this id is among them."""
         return engine_id in self._by_id
 
     def find(self, engine_id: str | None, name: str | None, index: int | None) -> Record | None:
         """Return the job with this name and index, and with this id if it is known; None if there is none.
 
-        A controller that lost its own state gives ids again: an id alone is believed only if the name is not known.
+        A controller that lost its state reuses ids: an id alone counts only if the name is unknown.
         """
         if name is None:
             return self._by_id.get(engine_id or "")
-        found = self._by_id.get(engine_id or "")
-        if found is not None and (found.name, found.index) == (name, index):
-            return found
+        job = self._by_id.get(engine_id or "")
+        if job is not None and (job.name, job.index) == (name, index):
+            return job
         return self._by_name.get((name, index))
 
 
 def listing() -> list[Record]:
     """Return the jobs of this user, also those that ended a short while ago; raises NoAnswerError, RefusedError."""
-    words = ("squeue", "--noheader", "--array", "--states=all", f"--user={os.getuid()}", f"--format={_FORMAT}")
-    return parsed(call(*words))
+    command = ("squeue", "--noheader", "--array", "--states=all", f"--user={os.getuid()}", f"--format={_FORMAT}")
+    return parsed(call(*command))
 
 
 def accounted(engine_ids: Iterable[str]) -> list[Record]:
-    """Return those of these jobs that Slurm's accounting remembers; none where there is none, or it does not answer."""
-    words = ("sacct", "--noheader", "--allocations", "--parsable2", f"--format={_ACCOUNTED}")
+    """Return these jobs as recorded by Slurm's accounting; none without accounting, or if it does not answer."""
+    command = ("sacct", "--noheader", "--allocations", "--parsable2", f"--format={_ACCOUNTED}")
     try:
-        return parsed_accounting(call(*words, f"--jobs={','.join(engine_ids)}"))
+        return parsed_accounting(call(*command, f"--jobs={','.join(engine_ids)}"))
     except (NoAnswerError, RefusedError):
         return []
 
 
 def parsed_accounting(text: str) -> list[Record]:
     """Return the jobs in the output of sacct."""
-    found = []
+    records = []
     for line in text.splitlines():
         if line.count("|") < _ACCOUNTED.count(","):
             continue
         engine_id, state, start, end, node, name = line.split("|", 5)
-        whole, _, index = engine_id.partition("_")
+        array_id, _, index = engine_id.partition("_")
         # The state of a cancelled job also names who did it.
-        state, _, who = state.partition(" ")
-        found.append(_record("|".join((whole, index or "N/A", state, start, end, node, who or "None", name))))
-    return found
+        state, _, canceller = state.partition(" ")
+        records.append(
+            _record("|".join((array_id, index or "N/A", state, start, end, node, canceller or "None", name)))
+        )
+    return records
 
 
 def parsed(text: str) -> list[Record]:
@@ -109,16 +111,16 @@ def parsed(text: str) -> list[Record]:
 
 
 def _record(line: str) -> Record:
-    whole, index, state, start, end, node, reason, name = line.split("|", 7)
+    array_id, index, state, start, end, node, reason, name = line.split("|", 7)
     is_element = index.isdecimal()
-    waits = state in _WAITING
+    is_waiting = state in _WAITING
     return Record(
-        f"{whole}_{index}" if is_element else whole,
+        f"{array_id}_{index}" if is_element else array_id,
         name,
         int(index) if is_element else None,
         state,
-        None if waits else _time(start),
-        None if waits else _time(end),
+        None if is_waiting else _time(start),
+        None if is_waiting else _time(end),
         node,
         reason,
     )
@@ -129,7 +131,7 @@ def _time(text: str) -> int | None:
 
 
 def exit_status(engine_id: str) -> tuple[int, int] | None:
-    """Return exit code and signal of an ended job; None if Slurm does not tell. Raises NoAnswerError."""
+    """Return exit code and signal of an ended job; None if Slurm does not report them. Raises NoAnswerError."""
     try:
         return parsed_exit(call("scontrol", "--oneliner", "show", "job", engine_id))
     except RefusedError:

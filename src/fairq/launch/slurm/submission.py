@@ -1,4 +1,4 @@
-"""The calls of ``sbatch``: one for all runs that need the same on the same node.
+"""The calls of ``sbatch``: one for all runs with the same needs on the same node.
 
 Source: sbatch(1). The supervisor opens the files of a job and makes its environment, so none of this is left to Slurm.
 """
@@ -20,11 +20,11 @@ _LARGEST_ARRAY = 1000
 
 _PATH = b"PATH=/usr/local/bin:/usr/bin:/bin\0"
 _SPARE_MINUTES = 2
-"""Minutes of Slurm's time limit beyond the job's own limit, at which its supervisor ends it."""
+"""Minutes added to the job's own time limit for Slurm's limit, so that the supervisor ends the job first."""
 
 
 class Need(Struct, frozen=True):
-    """What a batch job asks for; runs with the same need can share an array."""
+    """The requirements of a batch job; runs with equal requirements can share an array."""
 
     node: str
     partition: str
@@ -57,7 +57,7 @@ def _need(assignment: Assignment, settings: Mapping[str, Any]) -> Need:
 
 def command(name: str, need: Need, count: int, settings: Mapping[str, Any], environment: Path) -> list[str]:
     """Return the call of sbatch for *count* runs; its input is the script."""
-    words = {
+    values = {
         "--job-name": name,
         "--partition": need.partition,
         "--nodelist": need.node,
@@ -75,35 +75,35 @@ def command(name: str, need: Need, count: int, settings: Mapping[str, Any], envi
         "--output": "/dev/null",
         "--export-file": str(environment),
     }
-    given = [f"{option}={value}" for option, value in words.items() if value]
-    return ["sbatch", "--parsable", "--no-requeue", *given, *settings["options"]]
+    options = [f"{option}={value}" for option, value in values.items() if value]
+    return ["sbatch", "--parsable", "--no-requeue", *options, *settings["options"]]
 
 
 def script(directory: Path, archive: Path, python: str, runs: Sequence[str]) -> str:
     """Return the batch script for *runs*, whose directories are in *directory*."""
-    place = f'{shlex.quote(str(directory))}/"$1"'
+    run_directory = f'{shlex.quote(str(directory))}/"$1"'
     return (
         "#!/bin/sh\n"
         f"set -- {' '.join(map(shlex.quote, runs))}\n"
         'shift "${SLURM_ARRAY_TASK_ID:-0}"\n'
-        f"exec {shlex.quote(python)} -I -S {shlex.quote(str(archive))} {place} 2>>{place}/batch\n"
+        f"exec {shlex.quote(python)} -I -S {shlex.quote(str(archive))} {run_directory} 2>>{run_directory}/batch\n"
     )
 
 
 def put_environment(directory: Path) -> Path:
-    """Write the environment of batch scripts into *directory* unless it is there; raises OSError.
+    """Write the environment of batch scripts into *directory* unless it exists; raises OSError.
 
-    Without one, Slurm would pass on that of this command, or load that of a login.
+    Otherwise Slurm would pass on this command's environment, or load that of a login.
     """
     from fairq.common.files import write
 
-    place = directory / ".environment"
-    if not place.exists():
-        write(place, _PATH)
-    return place
+    path = directory / ".environment"
+    if not path.exists():
+        write(path, _PATH)
+    return path
 
 
 def id_of(answer: str, index: int, count: int) -> str:
-    """Return the id of a run by the *answer* of sbatch, ``ID`` or ``ID;CLUSTER``."""
-    whole = answer.strip().partition(";")[0]
-    return f"{whole}_{index}" if count > 1 else whole
+    """Return the id of a run from the *answer* of sbatch, ``ID`` or ``ID;CLUSTER``."""
+    job_id = answer.strip().partition(";")[0]
+    return f"{job_id}_{index}" if count > 1 else job_id

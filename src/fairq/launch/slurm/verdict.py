@@ -1,4 +1,4 @@
-"""The condition of a run: what its supervisor wrote, with Slurm's record of the job as the check."""
+"""The condition of a run, from the files of its supervisor, checked against Slurm's record of the job."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from fairq.launch.slurm.queue import Record
 from fairq.launch.supervisor import record
 
 _PATIENCE = 15.0
-"""Seconds after Slurm's end of a job in which the end that its supervisor wrote may become visible here."""
+"""Seconds after Slurm ended a job until the end written by its supervisor is visible here."""
 
 _SURVIVAL = 600.0
-"""Seconds after Slurm's end of a job in which it is not lost if its supervisor lives, as on a node that is cut off."""
+"""Seconds after Slurm ended a job until it is lost although its supervisor lives, e.g. on a node that is cut off."""
 
 _TIME_LIMIT, _MEMORY = 47, 34
 _LIMITS = {
@@ -27,11 +27,11 @@ _LIMITS = {
     "DEADLINE": ("it reached its deadline in Slurm", _TIME_LIMIT),
     "OUT_OF_MEMORY": ("Slurm killed it, because it used more memory than its batch job has", _MEMORY),
 }
-"""The states of Slurm that hold a job, with HTCondor's code of the hold."""
+"""For each state of Slurm that puts a job on hold: the reason, and HTCondor's hold code."""
 
 
 class Files(Struct, frozen=True):
-    """What the directory of a run holds: its begin, and its end. It is *watched* while its supervisor lives."""
+    """The contents of a run's directory: its begin, and its end. It is *watched* while its supervisor lives."""
 
     begun: dict[str, Any] | None
     end: JsonObject | None
@@ -39,17 +39,17 @@ class Files(Struct, frozen=True):
     since: float | None = None
 
     @classmethod
-    def of(cls, place: Path) -> Files:
-        """Read the files in *place*."""
+    def of(cls, path: Path) -> Files:
+        """Read the files in the directory *path*."""
         try:
-            directory = record.open_directory(str(place))
+            directory = record.open_directory(str(path))
         except OSError:
             return cls(None, None)
         try:
             begun = record.read(directory, "begun")
             since = os.stat("begun", dir_fd=directory).st_mtime if begun else None
             watched = begun is not None and record.is_locked(directory)
-            # The end is read last: a supervisor that lives may write it meanwhile.
+            # Read the end last: a living supervisor may write it meanwhile.
             return cls(begun, record.read_end(directory), watched, since)
         finally:
             os.close(directory)
@@ -60,45 +60,45 @@ class Files(Struct, frozen=True):
         return bool(self.begun and self.begun.get("cancelled"))
 
 
-def of_job(job: Record, files: Files, exit_status: Callable[[str], tuple[int, int] | None], place: Path) -> Look:
-    """Return the condition of a run that Slurm has a record of; *exit_status* asks Slurm for that of a job."""
-    known = Queued(job.id)
+def of_job(job: Record, files: Files, exit_status: Callable[[str], tuple[int, int] | None], path: Path) -> Look:
+    """Return the condition of a run that Slurm has a record of; *exit_status* asks Slurm for a job's exit status."""
+    queued = Queued(job.id)
     if job.is_waiting:
         if files.begun and not files.is_cancelled:
-            return Look(Condition.STRAY, known, detail=f"Slurm requeued {job.id}; it is being cancelled")
-        return Look(Condition.QUEUED, known, detail=job.reason)
+            return Look(Condition.STRAY, queued, detail=f"Slurm requeued {job.id}; it is being cancelled")
+        return Look(Condition.QUEUED, queued, detail=job.reason)
     if not job.has_ended:
-        return Look(Condition.RUNNING, known, since=job.start)
-    return _of_ended(job, files, exit_status, place)
+        return Look(Condition.RUNNING, queued, since=job.start)
+    return _of_ended(job, files, exit_status, path)
 
 
-def _of_ended(job: Record, files: Files, exit_status: Callable[[str], tuple[int, int] | None], place: Path) -> Look:
-    known = Queued(job.id)
+def _of_ended(job: Record, files: Files, exit_status: Callable[[str], tuple[int, int] | None], path: Path) -> Look:
+    queued = Queued(job.id)
     if job.end is None or job.start is None or _never_began(job, files):
-        return Look(Condition.LOST, known, detail=f"Slurm ended {job.id} before it began ({job.state})")
+        return Look(Condition.LOST, queued, detail=f"Slurm ended {job.id} before it began ({job.state})")
     patience = _SURVIVAL if files.watched else _PATIENCE
     if files.end is None and 0 <= time.time() - job.end < patience and not files.is_cancelled:
-        return Look(Condition.RUNNING, known, since=job.start)
-    since, until = _held(job, files.end)
-    facts = _facts(job, files, exit_status, place)
+        return Look(Condition.RUNNING, queued, since=job.start)
+    since, until = _held_period(job, files.end)
+    facts = _facts(job, files, exit_status, path)
     if facts is None:
-        return Look(Condition.LOST, known, detail=_lost(job), since=since, until=until)
-    return Look(Condition.ENDED, known, facts, since=since, until=until)
+        return Look(Condition.LOST, queued, detail=_lost_detail(job), since=since, until=until)
+    return Look(Condition.ENDED, queued, facts, since=since, until=until)
 
 
-def without_job(known: Queued | None, tried: Attempt | None, files: Files) -> Look:
-    """Return the condition of a run that Slurm has no record of, or no longer."""
+def without_job(queued: Queued | None, attempt: Attempt | None, files: Files) -> Look:
+    """Return the condition of a run that Slurm has no record of."""
     if files.end is not None:
-        return Look(Condition.ENDED, known, files.end, since=files.end["started"], until=files.end["ended"])
-    if tried is not None and tried.may_be_under_way:
-        return Look(Condition.UNKNOWN, known, detail="a call of sbatch was cut short; Slurm is asked again")
+        return Look(Condition.ENDED, queued, files.end, since=files.end["started"], until=files.end["ended"])
+    if attempt is not None and attempt.may_be_under_way:
+        return Look(Condition.UNKNOWN, queued, detail="a call of sbatch was cut short; Slurm is asked again")
     if files.watched:
-        # Its controller may have lost its own state. The job runs, and must not be started again.
-        return Look(Condition.RUNNING, known, since=files.since)
+        # The controller may have lost its state. The job still runs, and must not be started again.
+        return Look(Condition.RUNNING, queued, since=files.since)
     if files.begun and not files.is_cancelled:
-        return Look(Condition.LOST, known, detail="Slurm has no record of it any more, and it wrote no end")
-    if known is not None or files.is_cancelled:
-        return Look(Condition.LOST, known, detail="it ended in Slurm before it began")
+        return Look(Condition.LOST, queued, detail="Slurm has no record of it any more, and it wrote no end")
+    if queued is not None or files.is_cancelled:
+        return Look(Condition.LOST, queued, detail="it ended in Slurm before it began")
     return Look(Condition.WAITING)
 
 
@@ -107,51 +107,53 @@ def _never_began(job: Record, files: Files) -> bool:
 
 
 def _facts(
-    job: Record, files: Files, exit_status: Callable[[str], tuple[int, int] | None], place: Path
+    job: Record, files: Files, exit_status: Callable[[str], tuple[int, int] | None], path: Path
 ) -> JsonObject | None:
     """Return the facts of an ended run; None if nothing says how the job ended."""
     if files.end is not None:
-        return _explained(files.end, job.state)
+        return _with_reason(files.end, job.state)
     if job.state in _LIMITS:
-        return _limit(job.state, {})
+        return _limit_facts(job.state, {})
     if files.begun is None and job.state == "FAILED":
-        return _not_begun(job, exit_status(job.id), place)
+        return _unbegun_facts(job, exit_status(job.id), path)
     return None
 
 
-def _held(job: Record, end: JsonObject | None) -> tuple[float | None, float | None]:
-    """Return from when to when Slurm held resources; its record of a requeued job tells only the last time."""
+def _held_period(job: Record, end: JsonObject | None) -> tuple[float | None, float | None]:
+    """Return when Slurm began and ceased to hold resources; its record of a requeued job has only the last period."""
     if end is not None and job.start is not None and job.start > end["ended"]:
         return end["started"], end["ended"]
     return job.start, job.end
 
 
-def _explained(end: JsonObject, state: str) -> JsonObject:
-    """Return the facts of an end; if nobody here ordered it, with Slurm's reason."""
+def _with_reason(end: JsonObject, state: str) -> JsonObject:
+    """Return the facts of an end, with Slurm's reason if fairq did not order it."""
     if end["reason"] != "terminated":
         return end
     if state in _LIMITS:
-        return _limit(state, end)
+        return _limit_facts(state, end)
     return {**end, "detail": f"Slurm ended it ({state})"}
 
 
-def _limit(state: str, end: JsonObject) -> JsonObject:
+def _limit_facts(state: str, end: JsonObject) -> JsonObject:
     detail, code = _LIMITS[state]
     return {**end, "reason": "engine", "detail": detail, "code": code}
 
 
-def _not_begun(job: Record, status: tuple[int, int] | None, place: Path) -> JsonObject:
+def _unbegun_facts(job: Record, status: tuple[int, int] | None, path: Path) -> JsonObject:
     """Return the facts of a batch job that ended before its supervisor began."""
     try:
-        said = (place / "batch").read_text(errors="replace").strip().splitlines()[-1:]
+        last_line = (path / "batch").read_text(errors="replace").strip().splitlines()[-1:]
     except OSError:
-        said = []
-    hint = said[0] if said else f"is {place.parent} the same directory there, and is launch.slurm.python there?"
+        last_line = []
+    hint = (
+        last_line[0] if last_line else f"is {path.parent} the same directory there, and is launch.slurm.python there?"
+    )
     code = "" if status is None else f" with exit code {status[0]}"
     detail = f"its batch job {job.id} ended on {job.node}{code}: {hint}"
     return {"reason": "start", "step": "Slurm", "errno": 0, "detail": detail, "exit_code": None, "signal": None}
 
 
-def _lost(job: Record) -> str:
+def _lost_detail(job: Record) -> str:
     reason = "" if job.reason in ("None", "") else f", {job.reason}"
     return f"Slurm ended {job.id} on {job.node or 'no node'} ({job.state}{reason})"

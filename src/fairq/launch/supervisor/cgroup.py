@@ -27,24 +27,24 @@ def base(setting: str) -> str | None:
     """
     if setting == "none":
         return None
-    place = setting if setting != "auto" else _own()
-    if place is None:
+    path = setting if setting != "auto" else _own_path()
+    if path is None:
         return None
     try:
-        os.makedirs(place, exist_ok=True)  # noqa: PTH103 - a supervisor imports no pathlib
-        with open(f"{place}/cgroup.controllers", encoding="ascii") as file:  # noqa: PTH123
-            there = file.read().split()
+        os.makedirs(path, exist_ok=True)  # noqa: PTH103 - a supervisor imports no pathlib
+        with open(f"{path}/cgroup.controllers", encoding="ascii") as file:  # noqa: PTH123
+            available = file.read().split()
     except OSError:
         return None
-    found = [name for name in ("memory", "pids") if name in there]
-    if found:
+    controllers = [name for name in ("memory", "pids") if name in available]
+    if controllers:
         # The kernel refuses if the parent group contains processes: then groups only kill trees.
-        _write(f"{place}/cgroup.subtree_control", " ".join(f"+{name}" for name in found))
-    return place if os.access(place, os.W_OK) else None
+        _write(f"{path}/cgroup.subtree_control", " ".join(f"+{name}" for name in controllers))
+    return path if os.access(path, os.W_OK) else None
 
 
-def _own() -> str | None:
-    """Return the path for a group inside this process's own group."""
+def _own_path() -> str | None:
+    """Return the path of a group inside this process's own group."""
     try:
         with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
             mounts = [line.split(" - ") for line in file]
@@ -52,16 +52,16 @@ def _own() -> str | None:
             own = next(line[3:].strip() for line in file if line.startswith("0::"))
     except (OSError, StopIteration):
         return None
-    for left, right in mounts:
-        if right.startswith("cgroup2 "):
-            mount = left.split()[4]
+    for mount_fields, filesystem in mounts:
+        if filesystem.startswith("cgroup2 "):
+            mount = mount_fields.split()[4]
             return f"{mount}{own.rstrip('/')}/fairq"
     return None
 
 
-def make(place: str, run: str, memory_mb: int | None) -> str | None:
+def make(parent: str, run: str, memory_mb: int | None) -> str | None:
     """Create the group of *run*, with a memory limit if given; return None on failure."""
-    group = f"{place}/{run}"
+    group = f"{parent}/{run}"
     try:
         os.mkdir(group)  # noqa: PTH102
     except FileExistsError:
@@ -77,7 +77,7 @@ def make(place: str, run: str, memory_mb: int | None) -> str | None:
 
 
 def limits_memory(group: str) -> bool:
-    """Tell whether the kernel limits the memory of *group*."""
+    """Return whether the kernel limits the memory of *group*."""
     return _read(f"{group}/memory.max").strip().isdigit()
 
 
@@ -117,13 +117,13 @@ def kill(group: str) -> None:
     """Kill every process in *group* at once; wait briefly for them to leave it."""
     if is_empty(group) or not _write(f"{group}/cgroup.kill", "1"):
         return
-    end = time.monotonic() + _PATIENCE
-    while "populated 1" in _read(f"{group}/cgroup.events") and time.monotonic() < end:
+    deadline = time.monotonic() + _PATIENCE
+    while "populated 1" in _read(f"{group}/cgroup.events") and time.monotonic() < deadline:
         time.sleep(0.001)
 
 
 def is_empty(group: str) -> bool:
-    """Tell whether no process is in *group*, or in a group inside it."""
+    """Return whether no process is in *group*, or in a group inside it."""
     return "populated 1" not in _read(f"{group}/cgroup.events")
 
 
@@ -136,7 +136,7 @@ def remove(group: str) -> None:
 
 
 def killed_for_memory(group: str) -> bool:
-    """Tell whether the kernel's OOM killer ended processes of *group*."""
+    """Return whether the kernel's OOM killer ended processes of *group*."""
     words = _read(f"{group}/memory.events").split()
     return any(name.startswith("oom") and count != "0" for name, count in zip(words[::2], words[1::2], strict=False)
                if name in ("oom_kill", "oom_group_kill"))  # fmt: skip

@@ -33,7 +33,7 @@ def become_job(
     step = "session"
     try:
         os.setsid()
-        # This process has the supervisor's lock until it can be found: nobody takes the run for lost before.
+        # This process shares the supervisor's lock until its pid is recorded: until then, the run does not seem lost.
         record.note_job(directory, {"pid": os.getpid(), "start": processes.start_of(os.getpid())})
         # Before any file is opened: a job that waits for one must not keep the lock.
         _close_all_but(report, *(pair or ()))
@@ -43,7 +43,7 @@ def become_job(
             _, hard = resource.getrlimit(kind)
             top = value if hard == resource.RLIM_INFINITY else min(value, hard)
             resource.setrlimit(kind, (top, hard))
-        _score()
+        _set_oom_score()
         if spec["cores"]:
             os.sched_setaffinity(0, spec["cores"])
         if group is not None:
@@ -60,7 +60,7 @@ def become_job(
         step = "log"
         if spec["log"]:
             # Before the program runs: without its log, a process that waits for the job's events would wait forever.
-            os.close(_opened(spec["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND))
+            os.close(_open(spec["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND))
         step = "directory"
         os.chdir(spec["directory"])
         for opening in _open_files(spec, pair):
@@ -86,26 +86,26 @@ def _open_files(spec: dict[str, Any], pair: tuple[int, int] | None) -> Iterator[
         terminal.become_controlling(slave)
         return
     yield "input"
-    _become(0, _opened(spec["input"] or os.devnull, os.O_RDONLY))
+    _duplicate_to(0, _open(spec["input"] or os.devnull, os.O_RDONLY))
     yield "output"
-    _become(1, _output(spec, "output"))
+    _duplicate_to(1, _open_output(spec, "output"))
     yield "error"
     if spec["error"] == spec["output"]:
         os.dup2(1, 2)
     else:
-        _become(2, _output(spec, "error"))
+        _duplicate_to(2, _open_output(spec, "error"))
 
 
-def _close_all_but(*kept: int) -> None:
-    """Close all files but the standard ones and those *kept*, which end with the execution of the program."""
+def _close_all_but(*descriptors: int) -> None:
+    """Close all files but the standard ones and these *descriptors*, which close when the program is executed."""
     first = 3
-    for descriptor in sorted(kept):
+    for descriptor in sorted(descriptors):
         os.closerange(first, descriptor)
         first = descriptor + 1
     os.closerange(first, 1 << 20)
 
 
-def _score() -> None:
+def _set_oom_score() -> None:
     try:
         with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:  # noqa: PTH123
             file.write(_OUT_OF_MEMORY_SCORE)
@@ -113,22 +113,22 @@ def _score() -> None:
         pass
 
 
-def _opened(path: str, flags: int) -> int:
+def _open(path: str, flags: int) -> int:
     # Nonblocking: a named pipe without a process at its other end must not delay the start of other jobs.
     descriptor = os.open(path, flags | os.O_NOCTTY | os.O_NONBLOCK, 0o666)
     fcntl.fcntl(descriptor, fcntl.F_SETFL, fcntl.fcntl(descriptor, fcntl.F_GETFL) & ~os.O_NONBLOCK)
     return descriptor
 
 
-def _output(spec: dict[str, Any], which: str) -> int:
-    path = spec[which]
+def _open_output(spec: dict[str, Any], stream: str) -> int:
+    path = spec[stream]
     if spec["output_directory"]:
         os.makedirs(spec["output_directory"], 0o700, exist_ok=True)  # noqa: PTH103
-    how = os.O_APPEND if path in spec["append"] else os.O_TRUNC
-    return _opened(path, os.O_WRONLY | os.O_CREAT | how)
+    mode = os.O_APPEND if path in spec["append"] else os.O_TRUNC
+    return _open(path, os.O_WRONLY | os.O_CREAT | mode)
 
 
-def _become(number: int, descriptor: int) -> None:
+def _duplicate_to(number: int, descriptor: int) -> None:
     os.dup2(descriptor, number)
     if descriptor > 3:
         os.close(descriptor)
@@ -145,12 +145,12 @@ def _execute(program: list[str], environment: dict[str, str]) -> None:
     name = program[0]
     if "/" in name:
         os.execve(name, program, environment)
-    missing: OSError = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    failure: OSError = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
     for directory in environment.get("PATH", os.defpath).split(":"):
         try:
             os.execve(f"{directory or '.'}/{name}", program, environment)
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
-            missing = error
-    raise missing
+            failure = error
+    raise failure

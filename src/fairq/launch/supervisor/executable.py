@@ -1,4 +1,4 @@
-"""Why a program that is there cannot be executed, in words that its owner understands."""
+"""Explain why an existing program cannot be executed."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _LONGEST_LINE = 256
 
 
 def fault_of(path: str, number: int) -> tuple[str, str] | None:
-    """Return the step that failed and what is wrong with the file *path*, whose execution ended with errno *number*.
+    """Return the failed step and the fault of the file *path*, whose execution failed with errno *number*.
 
-    The step is ``executable`` if the file itself is the fault, ``program`` if the machine may be. None: the error
-    says enough.
+    The step is ``executable`` if the file is at fault, ``program`` if the machine may be. Return None if the error
+    itself says enough.
     """
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116
@@ -26,19 +26,19 @@ def fault_of(path: str, number: int) -> tuple[str, str] | None:
         return "executable", "it is neither a program for this machine nor a script that begins with #!, as #!/bin/sh"
     if number == errno.EACCES and not os.access(path, os.X_OK):
         return "executable", "it is not executable; run 'chmod +x' on it"
-    return _interpreter_of(path) if number == errno.ENOENT else None
+    return _interpreter_fault(path) if number == errno.ENOENT else None
 
 
-def _interpreter_of(path: str) -> tuple[str, str] | None:
+def _interpreter_fault(path: str) -> tuple[str, str] | None:
     try:
         with open(path, "rb") as file:  # noqa: PTH123
             line = file.readline(_LONGEST_LINE)
     except OSError:
         return None
-    found = re.match(rb"#![ \t]*([^ \t\n]+)", line)
-    if found is None:
+    shebang = re.match(rb"#![ \t]*([^ \t\n]+)", line)
+    if shebang is None:
         return None
-    name = found[1].decode("utf-8", "backslashreplace")
+    name = shebang[1].decode("utf-8", "backslashreplace")
     if name.endswith("\r"):
         return "executable", "its first line ends with a carriage return; save it with the line ends of Unix"
     return "program", f"there is no interpreter {name}, which its first line names"

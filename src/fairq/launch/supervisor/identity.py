@@ -1,4 +1,4 @@
-"""Become another user for good, proven, or in a child for one piece of work. Only root can."""
+"""Become another user permanently, or in a child for one task. Only root can."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class Account(TypedDict):
 
 
 def become(account: Account) -> None:
-    """Take the user, the primary group and the supplementary groups of *account*, and prove that root is lost.
+    """Take the user and all groups of *account*, and verify that root's rights are lost.
 
-    The groups come first: without root's rights they could not be changed, and root's groups would stay.
+    The groups are set first: without root's rights they cannot be changed, and root's groups would remain.
     Raises OSError if the system refuses, PermissionError if root's rights could be regained.
     """
     uid, gid = account["uid"], account["gid"]
     if os.uname().machine in _KEYCTL:
-        # Keys of the caller of sudo, such as Kerberos tickets, stay behind; without keyrings, there are none.
+        # Leave the keyring of the caller of sudo, which may hold e.g. Kerberos tickets.
         _LIBRARY.syscall(_KEYCTL[os.uname().machine], _JOIN_SESSION_KEYRING, None)
     os.initgroups(account["name"], gid)
     os.setresgid(gid, gid, gid)
@@ -47,8 +47,8 @@ def become(account: Account) -> None:
     raise PermissionError(f"root's rights were not lost in becoming {account['name']}")
 
 
-def work_apart(work: Callable[[], object], account: Account | None, seconds: float) -> None:
-    """Do *work* in a child with its own session and no open files, as *account* (None: this user); wait for its end.
+def run_in_child(work: Callable[[], object], account: Account | None, seconds: float) -> None:
+    """Do *work* in a child with its own session and no open files, as *account* (None: this user); wait for it.
 
     After *seconds*, all processes of the child are killed: a file system of its owner may hang.
     """

@@ -16,76 +16,76 @@ from fairq.launch import processes
 from fairq.launch.supervisor import cgroup
 from fairq.launch.supervisor.watch import supervise, tell
 
-_AT_ONCE = 65536
+_CHUNK = 65536
 
 
 def main() -> None:
     """Serve until stdin is closed and every run has begun."""
     _warm_up()
     # The parent may have ignored signals, as nohup does; each supervisor sets its own ignored signals.
-    for number in signal.valid_signals():
-        if signal.getsignal(number) is signal.SIG_IGN:
-            signal.signal(number, signal.SIG_DFL)
+    for signal_number in signal.valid_signals():
+        if signal.getsignal(signal_number) is signal.SIG_IGN:
+            signal.signal(signal_number, signal.SIG_DFL)
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     gc.disable()
     gc.freeze()
-    waiting = b""
+    partial_line = b""
     poll = select.poll()
     poll.register(0, select.POLLIN | select.POLLHUP)
-    open_reports: set[int] = set()
+    open_answers: set[int] = set()
     is_open = True
-    while is_open or open_reports:
+    while is_open or open_answers:
         for descriptor, _ in poll.poll():
-            text = os.read(descriptor, _AT_ONCE)
+            text = os.read(descriptor, _CHUNK)
             if descriptor != 0:
                 if text:
-                    tell_on(text)
+                    forward(text)
                     continue
                 poll.unregister(descriptor)
                 os.close(descriptor)
-                open_reports.discard(descriptor)
+                open_answers.discard(descriptor)
             elif text:
-                *lines, waiting = (waiting + text).split(b"\n")
+                *lines, partial_line = (partial_line + text).split(b"\n")
                 for line in lines:
-                    report = _fork(line, open_reports)
-                    poll.register(report, select.POLLIN | select.POLLHUP)
-                    open_reports.add(report)
+                    answers = _fork(line, open_answers)
+                    poll.register(answers, select.POLLIN | select.POLLHUP)
+                    open_answers.add(answers)
             else:
                 poll.unregister(0)
                 is_open = False
 
 
 def _warm_up() -> None:
-    """Do once what every supervisor does, to load modules such as file codecs before the first fork."""
+    """Load modules that every supervisor needs, such as file codecs, before the first fork."""
     processes.start_of(os.getpid())
     processes.boot_id()
     json.loads(json.dumps({"warm": [1, 0.5, None, "x"]}))
     cgroup.base("none")
 
 
-def tell_on(text: bytes) -> None:
-    """Pass an answer on; the reader may be gone."""
+def forward(text: bytes) -> None:
+    """Write an answer to stdout, whose reader may be gone."""
     with contextlib.suppress(OSError):
         os.write(1, text)
 
 
-def _fork(line: bytes, others: set[int]) -> int:
+def _fork(line: bytes, inherited: set[int]) -> int:
     """Fork the supervisor of one run; return the descriptor to read its answer from."""
-    hear, say = os.pipe()
+    reader, writer = os.pipe()
     try:
         child = os.fork()
     except OSError as error:
-        tell(say, {"run": json.loads(line)["run"], "failed": f"fork: {error.strerror}"})
-        os.close(say)
-        return hear
+        tell(writer, {"run": json.loads(line)["run"], "failed": f"fork: {error.strerror}"})
+        os.close(writer)
+        return reader
     if child == 0:
-        os.close(hear)
-        for descriptor in others:
+        os.close(reader)
+        for descriptor in inherited:
             os.close(descriptor)
-        supervise(json.loads(line), say)
-    os.close(say)
-    return hear
+        supervise(json.loads(line), writer)
+    os.close(writer)
+    return reader
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""The supervisor of a run whose job has another user's rights: it keeps root's, and reads nothing of the user's.
+"""The supervisor of a run whose job has another user's rights. It stays root, and reads no file of the user.
 
-The run's directory is root's. Its group, that of the pool's account, reads the files; everybody may pass through to
-the scratch directory. Orders lie in a directory of the account, which wakes the supervisor through the named pipe
-``wake``: the account may not signal a process of root. What is read from the pipe means nothing.
+Root owns the run's directory. Its group, that of the pool's account, can read the files; everybody may pass through
+to the scratch directory. Orders lie in a directory of the account, which wakes the supervisor through the named pipe
+``wake``: the account may not signal a process of root. The content of the pipe has no meaning.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import time
 from typing import Any
 
 from fairq.launch.supervisor import record
-from fairq.launch.supervisor.identity import work_apart
+from fairq.launch.supervisor.identity import run_in_child
 from fairq.launch.supervisor.watch import Supervisor, tell
 
 WAKE = "wake"
@@ -27,7 +27,7 @@ WAKE = "wake"
 _KEPT = ("out", "err")
 _PATIENCE = 30.0
 """Seconds until the removal of a scratch directory is given up; the part that runs as root tries again later."""
-_SLICE = 1.0
+_POLL_SECONDS = 1.0
 _LONGEST_ORDER = 200
 
 
@@ -37,11 +37,11 @@ class OwnedSupervisor(Supervisor):
     With ``spec["refusal"]`` (step, errno, text), the job does not start, and the run ends for this reason.
     """
 
-    heard = (signal.SIGCHLD, signal.SIGTERM, signal.SIGIO)
+    wake_signals = (signal.SIGCHLD, signal.SIGTERM, signal.SIGIO)
     umask = 0o027
 
     def _prepare(self) -> list[Any] | None:
-        # Whoever started the run need not wait for a file system of the owner.
+        # Answer now: the starter must not wait for a file system of the owner.
         tell(self.report, {"run": self.spec["run"]})
         if self.spec["refusal"] is not None:
             return list(self.spec["refusal"])
@@ -54,7 +54,7 @@ class OwnedSupervisor(Supervisor):
             fcntl.fcntl(self._wake, fcntl.F_SETFL, flags | os.O_ASYNC)
             os.mkdir(record.SCRATCH, 0o700, dir_fd=self.directory)
             os.chown(record.SCRATCH, owner["uid"], owner["gid"], dir_fd=self.directory, follow_symlinks=False)
-            # It would inherit the group of the run's directory otherwise, and give it to all files in it.
+            # Clear the setgid bit inherited from the run's directory, which would give its group to all files.
             os.chmod(record.SCRATCH, 0o700, dir_fd=self.directory)
             for name in self._kept_names():
                 flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -66,14 +66,14 @@ class OwnedSupervisor(Supervisor):
         return None
 
     def _kept_names(self) -> list[str]:
-        wanted = (self.spec["output"], self.spec["error"])
-        return [name for name in _KEPT if f"{self.path}/{name}" in wanted]
+        outputs = (self.spec["output"], self.spec["error"])
+        return [name for name in _KEPT if f"{self.path}/{name}" in outputs]
 
-    def _kept(self) -> list[str]:
+    def _kept_paths(self) -> list[str]:
         return [f"{self.path}/{name}" for name in self._kept_names()]
 
     def _order(self) -> str | None:
-        """Return the word of the order; the account can put anything in its place, so anything else is no order."""
+        """Return the reason of the order; ignore all but a short word, because the account can write anything there."""
         try:
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
             descriptor = os.open(f"{self.spec['orders']}/order", flags)
@@ -81,45 +81,45 @@ class OwnedSupervisor(Supervisor):
             return None
         try:
             is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
-            word = json.loads(os.read(descriptor, _LONGEST_ORDER))["order"] if is_file else None
+            reason = json.loads(os.read(descriptor, _LONGEST_ORDER))["order"] if is_file else None
         except (OSError, ValueError, TypeError, KeyError):
             return None
         finally:
             os.close(descriptor)
-        return word if isinstance(word, str) and word.isalpha() and len(word) <= 20 else None
+        return reason if isinstance(reason, str) and reason.isalpha() and len(reason) <= 20 else None
 
-    def _obey(self, number: int) -> None:
-        if number == signal.SIGIO:
+    def _obey(self, signal_number: int) -> None:
+        if signal_number == signal.SIGIO:
             self._drain()
-        super()._obey(number)
+        super()._obey(signal_number)
 
     def _drain(self) -> None:
         with contextlib.suppress(OSError):
             while os.read(self._wake, 4096):
                 pass
 
-    def _hear(self, descriptor: int) -> bytes:
-        """Return the failure of the job's process; a file system of the owner may keep it waiting, but not for ever.
+    def _read_failure(self, descriptor: int) -> bytes:
+        """Return why the job's program cannot be executed; empty if it can. A file system of the owner may delay this.
 
-        An order and the time limits count while it waits.
+        While waiting, obey orders and the time limits.
         """
         text = b""
         poll = select.poll()
         for one in (descriptor, self._wake):
             poll.register(one, select.POLLIN)
         while True:
-            ready = {one for one, _ in poll.poll(int(1000 * _SLICE))}
+            ready = {one for one, _ in poll.poll(int(1000 * _POLL_SECONDS))}
             if descriptor in ready:
-                part = os.read(descriptor, 4096)
-                if not part:
+                chunk = os.read(descriptor, 4096)
+                if not chunk:
                     return text
-                text += part
+                text += chunk
             self._drain()
             now = time.clock_gettime(time.CLOCK_BOOTTIME)
-            over = [reason for date, reason in self._limits() if date <= now]
-            ended = ["terminated"] if signal.SIGTERM in signal.sigpending() else []
+            exceeded = [reason for date, reason in self._limits() if date <= now]
+            terminated = ["terminated"] if signal.SIGTERM in signal.sigpending() else []
             order = self._order()
-            reasons = [*([order] if order else []), *ended, *over]
+            reasons = [*([order] if order else []), *terminated, *exceeded]
             if reasons and self.reason == "exit":
                 self.reason = reasons[0]
                 os.kill(self.job, signal.SIGKILL)
@@ -133,6 +133,6 @@ class OwnedSupervisor(Supervisor):
             return
         except OSError:
             if self.spec["owner"] is not None:
-                work_apart(lambda: record.remove_tree(path), self.spec["owner"], _PATIENCE)
+                run_in_child(lambda: record.remove_tree(path), self.spec["owner"], _PATIENCE)
             with contextlib.suppress(OSError):
                 os.rmdir(path)  # noqa: PTH106

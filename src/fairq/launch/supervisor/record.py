@@ -78,13 +78,13 @@ def read(directory: int, name: str) -> Any:
         return None
 
 
-def write_order(directory: int, word: str) -> None:
-    """Order the run to end. The first order counts, but an order to end at once replaces it. Raises OSError."""
+def write_order(directory: int, reason: str) -> None:
+    """Order the run to end. The first order holds, unless a later one is to end at once. Raises OSError."""
     draft = f".order-{os.getpid()}"
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _FLAGS, 0o600, dir_fd=directory)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump({"order": word}, file)
-    if word == AT_ONCE:
+        json.dump({"order": reason}, file)
+    if reason == AT_ONCE:
         os.rename(draft, "order", src_dir_fd=directory, dst_dir_fd=directory)
         return
     try:
@@ -106,7 +106,7 @@ def reserve(directory: int) -> int | None:
 
 
 def exists(directory: int, name: str) -> bool:
-    """Tell whether the run has a file of this name."""
+    """Return whether the run has a file of this name."""
     try:
         os.stat(name, dir_fd=directory, follow_symlinks=False)
     except FileNotFoundError:
@@ -115,7 +115,7 @@ def exists(directory: int, name: str) -> bool:
 
 
 def is_locked(directory: int) -> bool:
-    """Tell whether the run has a living supervisor."""
+    """Return whether the run has a living supervisor."""
     try:
         descriptor = os.open("lock", os.O_RDONLY | _FLAGS, dir_fd=directory)
     except FileNotFoundError:
@@ -131,11 +131,11 @@ def is_locked(directory: int) -> bool:
 
 def read_end(directory: int) -> dict[str, Any] | None:
     """Return the facts of the end; None if the run has not ended or the checksum is wrong."""
-    found = read(directory, "end")
-    if not isinstance(found, dict) or found.get("version") != VERSION:
+    facts = read(directory, "end")
+    if not isinstance(facts, dict) or facts.get("version") != VERSION:
         return None
-    checksum = found.pop("checksum", None)
-    return found if checksum == _checksum(found) else None
+    checksum = facts.pop("checksum", None)
+    return facts if checksum == _checksum(facts) else None
 
 
 def write_end(path: str, directory: int, reserved: int | None, facts: dict[str, Any]) -> None:

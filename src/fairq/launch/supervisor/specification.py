@@ -7,16 +7,19 @@ from typing import Any
 from fairq.launch.supervisor import record
 
 
-def complete(assignment: dict[str, Any], place: str, keep_output: int, cgroup: str | None) -> dict[str, Any]:
-    """Return the fields of an `Assignment` with those of the launcher: the run's directory *place*, and its limits.
+def complete(assignment: dict[str, Any], run_directory: str, keep_output: int, cgroup: str | None) -> dict[str, Any]:
+    """Return the fields of an `Assignment`, completed with those of the launcher.
 
-    Output without a file goes to the run's directory, up to *keep_output* bytes. *cgroup* is the control group that
-    holds the groups of runs. The job's own ``TMPDIR`` overrides that of the scratch directory.
+    Output without a file goes to *run_directory*, up to *keep_output* bytes. *cgroup* is the control group that
+    holds the groups of runs. The job's own ``TMPDIR`` overrides the scratch directory.
     """
-    kept = {"output": assignment["output"] or f"{place}/out", "error": assignment["error"] or f"{place}/err"}
+    outputs = {
+        "output": assignment["output"] or f"{run_directory}/out",
+        "error": assignment["error"] or f"{run_directory}/err",
+    }
     # The supervisor may trim kept output while the job writes: the job must append.
-    appended = [*assignment["append"], *(path for path in kept.values() if path.startswith(f"{place}/"))]
-    scratch = f"{place}/{record.SCRATCH}"
+    append = [*assignment["append"], *(path for path in outputs.values() if path.startswith(f"{run_directory}/"))]
+    scratch = f"{run_directory}/{record.SCRATCH}"
     environment = {
         **dict.fromkeys(("TMPDIR", "TMP", "TEMP"), scratch),
         **assignment["environment"],
@@ -25,10 +28,10 @@ def complete(assignment: dict[str, Any], place: str, keep_output: int, cgroup: s
     return {
         "owner": None,
         **assignment,
-        **kept,
-        "append": appended,
+        **outputs,
+        "append": append,
         "environment": environment,
-        "run_directory": place,
+        "run_directory": run_directory,
         "keep_output": keep_output,
         "cgroup": cgroup,
     }

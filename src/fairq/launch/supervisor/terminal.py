@@ -37,7 +37,7 @@ def listen() -> tuple[str, socket.socket]:
 
 
 def is_heard(address: str) -> bool:
-    """Tell whether a process listens on *address*."""
+    """Return whether a process listens on *address*."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.setblocking(False)
         try:
@@ -61,8 +61,8 @@ def take(listener: socket.socket, size: bytes) -> int | None:
             return None
         with contextlib.suppress(OSError):
             connection.sendall(size)
-            found = socket.recv_fds(connection, 1, 1)[1]
-            return found[0] if found else None
+            descriptors = socket.recv_fds(connection, 1, 1)[1]
+            return descriptors[0] if descriptors else None
     return None
 
 
@@ -96,12 +96,12 @@ def become_controlling(slave: int) -> None:
 
 
 def is_hung_up(slave: int) -> bool:
-    """Tell whether no process has the master side any more."""
+    """Return whether no process has the master side any more."""
     poll = select.poll()
     poll.register(slave, 0)
-    return any(found & select.POLLHUP for _, found in poll.poll(0))
+    return any(events & select.POLLHUP for _, events in poll.poll(0))
 
 
 def _user_of(connection: socket.socket) -> int:
-    found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    return int(_CREDENTIALS.unpack(found)[1])
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    return int(_CREDENTIALS.unpack(credentials)[1])

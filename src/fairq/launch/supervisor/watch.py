@@ -14,18 +14,18 @@ from typing import Any, NoReturn
 from fairq.launch import processes
 from fairq.launch.supervisor import cgroup, record, terminal
 from fairq.launch.supervisor.child import IGNORED, become_job
-from fairq.launch.supervisor.identity import work_apart
+from fairq.launch.supervisor.identity import run_in_child
 
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 _NAME = 15  # PR_SET_NAME
 _LIBRARY = ctypes.CDLL(None, use_errno=True)
-_LOOK = 1.0
+_CHECK_SECONDS = 1.0
 """Seconds between two checks of a job's memory and kept output."""
-_CLOSE_LOOK = 0.2
+_FREQUENT_CHECK_SECONDS = 0.2
 _HANG_UP = 2.0
 """Seconds for which an interactive job may continue without its terminal."""
 _LONGEST_SLEEP = 60.0
-"""Seconds between two looks at the clock before a start: it may be set meanwhile."""
+"""Longest sleep in seconds before a start: the clock may be set meanwhile."""
 _LONGEST_MOVE = 600.0
 """Seconds until a move of output files is given up, as to another file system that hangs."""
 
@@ -52,10 +52,10 @@ class Supervisor:
     It has the rights of the job. `fairq.launch.supervisor.owner_run` is the kind that has other rights than the job.
     """
 
-    heard: tuple[signal.Signals, ...] = (signal.SIGCHLD, signal.SIGTERM)
+    wake_signals: tuple[signal.Signals, ...] = (signal.SIGCHLD, signal.SIGTERM)
     """The signals that wake the supervisor."""
     umask = 0o077
-    """That of the files of the run."""
+    """The umask for the files of the run."""
 
     def __init__(self, spec: dict[str, Any], report: int) -> None:
         self.spec = spec
@@ -81,9 +81,9 @@ class Supervisor:
         if lock is None:
             tell(self.report, {"run": spec["run"], "taken": True})
             return
-        me = {"pid": os.getpid(), "start": processes.start_of(os.getpid()), "boot": processes.boot_id()}
+        identity = {"pid": os.getpid(), "start": processes.start_of(os.getpid()), "boot": processes.boot_id()}
         uid = spec["owner"] and spec["owner"]["uid"]
-        if not record.begin(self.directory, {**me, "cores": spec["cores"], "cgroup": spec["cgroup"], "uid": uid}):
+        if not record.begin(self.directory, {**identity, "cores": spec["cores"], "cgroup": spec["cgroup"], "uid": uid}):
             tell(self.report, {"run": spec["run"], "taken": True})
             return
         reserved = record.reserve(self.directory)
@@ -92,12 +92,12 @@ class Supervisor:
         self.began = time.clock_gettime(time.CLOCK_BOOTTIME)
         began = time.time()
         failure = self._prepare()
-        # An order that comes later also wakes the supervisor.
+        # A later order wakes the supervisor.
         if failure is None and (order := self._order()) is not None:
             self.reason = order
         elif failure is None and spec["start_time"] is None:
             failure = self._start_job()
-        tell(self.report, {"run": spec["run"], **me, "cores": spec["cores"]})
+        tell(self.report, {"run": spec["run"], **identity, "cores": spec["cores"]})
         os.close(self.report)
         if failure is None and self.reason == "exit" and spec["start_time"] is not None and self._is_time():
             self.began, began = time.clock_gettime(time.CLOCK_BOOTTIME), time.time()
@@ -107,19 +107,19 @@ class Supervisor:
         self._end_tree()
         self._deliver()
         self._remove_scratch()
-        for path in self._kept():
+        for path in self._kept_paths():
             _trim(path, self.spec["keep_output"])
         ended = time.clock_gettime(time.CLOCK_BOOTTIME)
         facts = {
             "run": spec["run"],
-            **me,
+            **identity,
             "job": self.job,
             "started": began,
             "ended": began + ended - self.began,
             "began_boottime": self.began,
             "ended_boottime": ended,
-            **self._how(failure),
-            **self._used(),
+            **self._end_facts(failure),
+            **self._resource_facts(),
         }
         if self.group is not None:
             cgroup.remove(self.group)
@@ -134,11 +134,11 @@ class Supervisor:
             os.dup2(null, number)
         os.close(null)
         # Only sigtimedwait receives them, so that no signal is missed.
-        signal.pthread_sigmask(signal.SIG_BLOCK, self.heard)
+        signal.pthread_sigmask(signal.SIG_BLOCK, self.wake_signals)
         for name in IGNORED:
             signal.signal(getattr(signal, name), signal.SIG_IGN)
-        for one in self.heard:
-            signal.signal(one, signal.SIG_DFL)
+        for wake_signal in self.wake_signals:
+            signal.signal(wake_signal, signal.SIG_DFL)
         _LIBRARY.prctl(_SUBREAPER, 1, 0, 0, 0)
         _LIBRARY.prctl(_NAME, f"fairq {self.spec['run']}"[:15].encode(), 0, 0, 0)
         soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -151,43 +151,43 @@ class Supervisor:
 
     def _order(self) -> str | None:
         """Return the order to end the run; None if there is none."""
-        found = record.read(self.directory, "order")
-        return str(found["order"]) if found else None
+        order = record.read(self.directory, "order")
+        return str(order["order"]) if order else None
 
     def _is_time(self) -> bool:
-        """Wait until the program is to start; return False if it is too late, or if the run is to end."""
-        while (left := self.spec["start_time"] - time.time()) > 0:
-            heard = signal.sigtimedwait(self.heard, min(left, _LONGEST_SLEEP))
-            is_ended = heard is not None and heard.si_signo == signal.SIGTERM
+        """Wait until the start time; return False if it is too late, or if the run is to end."""
+        while (seconds := self.spec["start_time"] - time.time()) > 0:
+            info = signal.sigtimedwait(self.wake_signals, min(seconds, _LONGEST_SLEEP))
+            is_ended = info is not None and info.si_signo == signal.SIGTERM
             if (order := self._order() or ("terminated" if is_ended else None)) is not None:
                 self.reason = order
                 return False
-        if -left >= self.spec["start_window"] + 1:
+        if -seconds >= self.spec["start_window"] + 1:
             self.reason = "late"
             return False
         return True
 
     def _deliver(self) -> None:
-        """Move what the job names into its output directory, with the job's rights, if it has ended by itself."""
+        """If the job ended by itself, move its output files into its output directory, with the job's rights."""
         spec = self.spec
         if not spec["output_files"] or self.job <= 0 or self.reason != "exit":
             return
 
         def move() -> None:
             os.chdir(spec["directory"])
-            there = [name for name in spec["output_files"] if os.path.lexists(name)]
-            os.execv("/bin/mv", ["mv", "-f", "--", *there, spec["output_directory"]])
+            existing = [name for name in spec["output_files"] if os.path.lexists(name)]
+            os.execv("/bin/mv", ["mv", "-f", "--", *existing, spec["output_directory"]])
 
-        work_apart(move, spec["owner"], _LONGEST_MOVE)
+        run_in_child(move, spec["owner"], _LONGEST_MOVE)
 
     def _remove_scratch(self) -> None:
         record.remove_tree(f"{self.path}/{record.SCRATCH}")
 
-    def _hear(self, descriptor: int) -> bytes:
-        """Return what the job's process says about its failure before its program begins; empty if it begins."""
+    def _read_failure(self, descriptor: int) -> bytes:
+        """Return why the job's program cannot be executed, as the job's process reports it; empty if it can."""
         text = b""
-        while part := os.read(descriptor, 4096):
-            text += part
+        while chunk := os.read(descriptor, 4096):
+            text += chunk
         return text
 
     def _start_job(self) -> list[Any] | None:
@@ -199,57 +199,57 @@ class Supervisor:
             except OSError as error:
                 return ["terminal", error.errno or 0, error.strerror or str(error)]
             self.terminal = pair[1]
-        hear, say = os.pipe()
+        reader, writer = os.pipe()
         self.job = -1 if self.group is None else cgroup.fork(self.group)
         is_inside = self.job >= 0
         if not is_inside:
             self.job = os.fork()
         if self.job == 0:
-            become_job(self.spec, self.directory, None if is_inside else self.group, say, pair)
-        os.close(say)
+            become_job(self.spec, self.directory, None if is_inside else self.group, writer, pair)
+        os.close(writer)
         if pair is not None:
             os.close(pair[0])
-        text = self._hear(hear)
-        os.close(hear)
+        text = self._read_failure(reader)
+        os.close(reader)
         return json.loads(text) if text else None
 
     def _watch(self) -> None:
         """Wait until the job's first process has ended, or until the job must be killed."""
         memory = self.spec["memory"] if self.group is None or not cgroup.limits_memory(self.group) else None
         limits = self._limits()
-        look_at = self.began + _CLOSE_LOOK
+        check_at = self.began + _FREQUENT_CHECK_SECONDS
         self._reap()
         while self.status is None:
             now = time.clock_gettime(time.CLOCK_BOOTTIME)
-            dates = [date for date, _ in limits] if self.kill_at is None else [self.kill_at]
-            heard = signal.sigtimedwait(self.heard, max(0.0, min([*dates, look_at]) - now))
+            deadlines = [deadline for deadline, _ in limits] if self.kill_at is None else [self.kill_at]
+            info = signal.sigtimedwait(self.wake_signals, max(0.0, min([*deadlines, check_at]) - now))
             now = time.clock_gettime(time.CLOCK_BOOTTIME)
             self._reap()
             if self.status is not None:
                 break
-            if heard is not None and heard.si_signo != signal.SIGCHLD:
-                self._obey(heard.si_signo)
+            if info is not None and info.si_signo != signal.SIGCHLD:
+                self._obey(info.si_signo)
             if self.kill_at is None:
-                due = [reason for date, reason in limits if date <= now]
+                due = [reason for deadline, reason in limits if deadline <= now]
                 if due:
                     self._stop(due[0])
             elif self.kill_at <= now:
                 if self.reason == "exit":
                     self.reason = "hangup"
                 return
-            if look_at <= now:
+            if check_at <= now:
                 if self.kill_at is None and self.terminal is not None and terminal.is_hung_up(self.terminal):
                     # The kernel has sent SIGHUP; a program that ignores it is killed.
                     self.kill_at = now + _HANG_UP
                 used = self._sample(memory is not None)
-                flooded = [_trim(path, self.spec["keep_output"]) for path in self._kept()]
+                flooded = [_trim(path, self.spec["keep_output"]) for path in self._kept_paths()]
                 if memory is not None and used > memory * 1024:
                     self.reason = "memory"
                     return
-                close = any(flooded) or (memory is not None and used > memory * 512)
-                look_at = now + (_CLOSE_LOOK if close else _LOOK)
+                is_critical = any(flooded) or (memory is not None and used > memory * 512)
+                check_at = now + (_FREQUENT_CHECK_SECONDS if is_critical else _CHECK_SECONDS)
 
-    def _kept(self) -> list[str]:
+    def _kept_paths(self) -> list[str]:
         return [path for path in (self.spec["output"], self.spec["error"]) if path.startswith(self.path + "/")]
 
     def _limits(self) -> list[tuple[float, str]]:
@@ -260,27 +260,27 @@ class Supervisor:
             if (seconds := self.spec[reason]) is not None
         ]
 
-    def _obey(self, number: int) -> None:
-        """End the job as ordered; SIGTERM without an order means the supervisor itself."""
-        word = self._order() or ("terminated" if number == signal.SIGTERM else None)
-        if word is None:
+    def _obey(self, signal_number: int) -> None:
+        """End the job as ordered; SIGTERM without an order is for the supervisor itself."""
+        order = self._order() or ("terminated" if signal_number == signal.SIGTERM else None)
+        if order is None:
             return
         if self.kill_at is None:
-            self._stop(word)
-        if word == record.AT_ONCE:
+            self._stop(order)
+        if order == record.AT_ONCE:
             self.kill_at = time.clock_gettime(time.CLOCK_BOOTTIME)
 
     def _stop(self, reason: str) -> None:
         self.reason = reason
         self.kill_at = time.clock_gettime(time.CLOCK_BOOTTIME) + self.spec["grace"]
-        for number in (self.spec["signals"].get(reason, self.spec["kill_signal"]), signal.SIGCONT):
+        for signal_number in (self.spec["signals"].get(reason, self.spec["kill_signal"]), signal.SIGCONT):
             # Signal the whole process group: a shell does not pass the signal on to its children.
             with contextlib.suppress(OSError):
-                os.killpg(self.job, number)
+                os.killpg(self.job, signal_number)
 
     def _sample(self, exactly: bool) -> int:
-        """Return the memory of the whole tree in KB; unless *exactly*, measure only now and then and else return 0."""
-        if not exactly and self.sampled and time.clock_gettime(time.CLOCK_BOOTTIME) % 10 > _LOOK:
+        """Return the memory of the process tree in KB; unless *exactly*, measure only sometimes, otherwise return 0."""
+        if not exactly and self.sampled and time.clock_gettime(time.CLOCK_BOOTTIME) % 10 > _CHECK_SECONDS:
             return 0
         tree = cgroup.members(self.group) if self.group is not None else processes.descendants(os.getpid())
         used = sum(map(processes.memory_of, tree))
@@ -288,13 +288,13 @@ class Supervisor:
         return used
 
     def _end_tree(self) -> None:
-        """Kill the job's remaining processes until none is left; orphans become children of this process."""
+        """Kill the job's processes until none remains; orphans become children of this process."""
         wait = 0.001
         if self.group is not None:
             cgroup.kill(self.group)
         while self._reap():
             for pid, start in processes.descendants(os.getpid()).items():
-                # By descriptor: as root, a bare number could hit another user's process that has just got it.
+                # By descriptor: a bare pid may have been reused, and root would kill another user's process.
                 processes.send(pid, start, signal.SIGKILL)
             self._reap()
             time.sleep(wait)
@@ -303,21 +303,21 @@ class Supervisor:
             cgroup.kill(self.group)
 
     def _reap(self) -> bool:
-        """Reap the children that have ended; return whether any child is left."""
+        """Reap the children that have ended; return whether any child remains."""
         while True:
             try:
-                pid, status, used = os.wait4(-1, os.WNOHANG)
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
             except ChildProcessError:
                 return False
             if pid == 0:
                 return True
-            self.user += used.ru_utime
-            self.system += used.ru_stime
-            self.largest = max(self.largest, used.ru_maxrss)
+            self.user += usage.ru_utime
+            self.system += usage.ru_stime
+            self.largest = max(self.largest, usage.ru_maxrss)
             if pid == self.job:
                 self.status = status
 
-    def _how(self, failure: list[Any] | None) -> dict[str, Any]:
+    def _end_facts(self, failure: list[Any] | None) -> dict[str, Any]:
         facts: dict[str, Any] = {"reason": self.reason, "exit_code": None, "signal": None, "core": False}
         if failure is not None:
             return {**facts, "reason": "start", "step": failure[0], "errno": failure[1], "detail": failure[2]}
@@ -332,7 +332,7 @@ class Supervisor:
             facts["exit_code"] = os.waitstatus_to_exitcode(status)
         return facts
 
-    def _used(self) -> dict[str, Any]:
+    def _resource_facts(self) -> dict[str, Any]:
         peak = None if self.group is None else cgroup.peak_kb(self.group)
         if peak is None:
             peak, measured = max(self.sampled, self.largest), "sampled" if self.sampled > self.largest else "rusage"
@@ -351,7 +351,7 @@ class Supervisor:
 
 
 def _trim(path: str, most: int) -> bool:
-    """Keep only the end of kept output larger than *most* bytes; tell whether it has reached a quarter of *most*.
+    """Keep only the end of a file larger than *most* bytes; return whether it exceeded a quarter of *most*.
 
     A job that floods its output must not fill the disk.
     """
