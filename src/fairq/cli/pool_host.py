@@ -70,12 +70,12 @@ def add_host(app: App) -> None:
         taken back. docs/lab-server.md shows the whole way.
         """
         from fairq.host.setup.create import change, planned, require_root
-        from fairq.host.setup.site import Wishes
+        from fairq.host.setup.site import PoolOptions
 
         invocation, output = context.obj, context.obj.output
         if not dry_run:
             require_root("created")
-        steps = planned(Wishes(admin, launch, every))
+        steps = planned(PoolOptions(admin, launch, every))
         _run_plan(invocation, output, steps, "create", yes=yes, dry_run=dry_run, carry_out=change)
 
     @app.report(

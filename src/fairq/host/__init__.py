@@ -1,1 +1,1 @@
-"""A pool for many people on one host: its setup, the program that changes it for them, and what their commands ask."""
+"""A pool for many people on one host: its setup, the program that changes it, and the requests of users' commands."""

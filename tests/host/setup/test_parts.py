@@ -16,10 +16,10 @@ from fairq.errors.base import FairqError
 from fairq.errors.host import HostPoolError, HostStepError
 from fairq.host.setup import create, installation, rule, site, units
 from fairq.host.setup.owners import weakness
-from fairq.host.setup.plan import Step, WayBack, carry_out
-from fairq.host.setup.site import Wishes
+from fairq.host.setup.plan import Rollback, Step, carry_out
+from fairq.host.setup.site import PoolOptions
 
-NOTHING = Wishes(None, None)
+NOTHING = PoolOptions(None, None)
 
 
 def test_a_place_where_everybody_may_write_is_no_place_for_a_program(tmp_path):
@@ -59,13 +59,13 @@ def test_the_site_files_own_rules_stay(tmp_path, monkeypatch):
     file.write_text('[groups.physics]\nquota = 3  # cores\n\n[pool]\nadministrators = ["root"]\nprivate_jobs = true\n')
     monkeypatch.setattr(site, "SITE", file)
     monkeypatch.setattr(site, "put", lambda path, text, mode, back: file.write_text(text))
-    site.writing(NOTHING, socket=False).do(WayBack())
+    site.writing(NOTHING, socket=False).do(Rollback())
     found = tomllib.loads(file.read_text())
     assert found["pool"]["administrators"] == ["root"]
     assert found["launch"] == {"run_as": "owner"}
     assert "quota = 3  # cores" in file.read_text()
     assert site.settings()["pool.state"] == "/var/lib/fairq/pool.db"
-    site.removing().do(WayBack())
+    site.removing().do(Rollback())
     left = tomllib.loads(file.read_text())
     assert left["pool"] == {"administrators": ["root"], "private_jobs": True}
     assert site.settings()["pool.state"] is None
@@ -73,7 +73,7 @@ def test_the_site_files_own_rules_stay(tmp_path, monkeypatch):
 
 def test_an_administrator_has_to_exist():
     with pytest.raises(HostPoolError, match="there is no group nobody-is-in-it"):
-        create.planned(Wishes(["%nobody-is-in-it"], None))
+        create.planned(PoolOptions(["%nobody-is-in-it"], None))
 
 
 def test_a_failing_step_takes_back_the_others_in_reverse_and_says_what_stays():

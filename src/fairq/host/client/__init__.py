@@ -1,1 +1,1 @@
-"""The pool of a host, as its users see it: reading a copy of its state, and asking its program for changes."""
+"""The user's side of a host's pool: reads a copy of its state, and asks its program for changes."""

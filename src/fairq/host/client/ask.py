@@ -24,7 +24,7 @@ _ATTEMPTS = 3
 _LONGEST_ANSWER = 64 << 20
 
 Receive = Callable[[dict[str, Any], IO[bytes]], None]
-"""Reads what follows an answer."""
+"""Reads the content that follows an answer."""
 
 
 class Door(Struct, frozen=True):
@@ -40,9 +40,9 @@ class Door(Struct, frozen=True):
     reason: str | None = None
 
     def ask(self, verb: str, arguments: dict[str, Any], receive: Receive | None = None) -> dict[str, Any]:
-        """Ask for *verb* and return the answer; *receive* reads what is attached to it.
+        """Ask for *verb* and return the answer; *receive* reads the content attached to it.
 
-        A request without an answer is repeated with the same number, so that it is fulfilled once.
+        A request without an answer is repeated with the same id, so that it is fulfilled only once.
 
         Raises:
             FairqError: of the class and with the message of the program's refusal.
@@ -54,19 +54,19 @@ class Door(Struct, frozen=True):
         problem = ""
         for _ in range(_ATTEMPTS):
             try:
-                found, problem = self._exchange(content, receive)
+                answer, problem = self._exchange(content, receive)
             except KeyboardInterrupt:
                 if receive is not None:
                     raise
                 raise NoAnswerError(problem="interrupted") from None
-            if found is None:
+            if answer is None:
                 continue
-            if "refused" in found:
-                raise _refusal(found)
+            if "refused" in answer:
+                raise _refusal(answer)
             if receive is None:
                 commit.mark()
-            done: dict[str, Any] = found["done"]
-            return done
+            result: dict[str, Any] = answer["done"]
+            return result
         raise NoAnswerError(problem=problem)
 
     def _document(self, verb: str, arguments: dict[str, Any]) -> bytes:
@@ -84,19 +84,19 @@ class Door(Struct, frozen=True):
         return b"%d\n%s" % (len(content), content)
 
     def _exchange(self, content: bytes, receive: Receive | None) -> tuple[dict[str, Any] | None, str]:
-        """Return one answer; or None, and why there is none."""
-        connection = self._connected()
+        """Return the answer, or None, and the reason if there is none."""
+        connection = self._connect()
         if connection is None:
             return self._by_sudo(content, receive)
         with connection, connection.makefile("rb") as stream:
             try:
                 connection.sendall(content)
                 connection.shutdown(socket.SHUT_WR)
-                return _received(stream, receive), f"{self.unix_socket} closed the connection"
+                return _read_answer(stream, receive), f"{self.unix_socket} closed the connection"
             except OSError as error:
                 return None, f"{self.unix_socket}: {error.strerror or error}"
 
-    def _connected(self) -> socket.socket | None:
+    def _connect(self) -> socket.socket | None:
         """Return a connection to the program, or None if nothing listens."""
         if self.unix_socket is None:
             return None
@@ -123,53 +123,53 @@ class Door(Struct, frozen=True):
         )
         with process:
             assert process.stdin and process.stdout and process.stderr
-            # A program that ended before it had read everything has said why.
+            # A program that ended before it had read everything has written the reason.
             with suppress(BrokenPipeError):
                 process.stdin.write(content)
             with suppress(BrokenPipeError):
                 process.stdin.close()
-            found = _received(process.stdout, receive)
-            said = process.stderr.read().decode(errors="replace").strip()
-        if found is None and said.startswith("sudo:"):
+            answer = _read_answer(process.stdout, receive)
+            message = process.stderr.read().decode(errors="replace").strip()
+        if answer is None and message.startswith("sudo:"):
             cure = f"ask an administrator whether the rule of sudo allows {self.program} as {self.account}"
-            raise SurroundingsError(problem=said.splitlines()[0], cure=cure)
-        return found, said.splitlines()[-1] if said else f"{self.program} ended with code {process.returncode}"
+            raise SurroundingsError(problem=message.splitlines()[0], cure=cure)
+        return answer, message.splitlines()[-1] if message else f"{self.program} ended with code {process.returncode}"
 
 
-def _received(stream: IO[bytes], receive: Receive | None) -> dict[str, Any] | None:
-    """Return the answer in *stream* and let *receive* read the rest."""
-    found = _answer(stream.readline(_LONGEST_ANSWER))
-    if found is not None and "done" in found and receive is not None:
-        receive(found["done"], stream)
+def _read_answer(stream: IO[bytes], receive: Receive | None) -> dict[str, Any] | None:
+    """Return the answer in *stream* and let *receive* read the content after it."""
+    answer = _parse_answer(stream.readline(_LONGEST_ANSWER))
+    if answer is not None and "done" in answer and receive is not None:
+        receive(answer["done"], stream)
     stream.read()
-    return found
+    return answer
 
 
-def _answer(line: bytes) -> dict[str, Any] | None:
-    """Return the answer on a complete *line*, otherwise None."""
+def _parse_answer(line: bytes) -> dict[str, Any] | None:
+    """Return the answer on a *line*; None if the line is incomplete or no answer."""
     if not line.endswith(b"\n"):
         return None
     try:
-        found = json.loads(line)
+        answer = json.loads(line)
     except ValueError:
         return None
-    if not isinstance(found, dict) or found.keys() not in ({"done"}, {"refused", "code"}):
+    if not isinstance(answer, dict) or answer.keys() not in ({"done"}, {"refused", "code"}):
         return None
-    return found
+    return answer
 
 
-def _refusal(found: dict[str, Any]) -> FairqError:
-    """Return the error that the program met, as if it had been raised here."""
-    kind = error_class(int(found["code"]))
+def _refusal(answer: dict[str, Any]) -> FairqError:
+    """Return the error in the program's refusal, as if it had been raised here."""
+    kind = error_class(int(answer["code"]))
     if kind is RepeatedError:
         commit.mark()
         return DoneNotShownError(reason="the answer of the pool was lost")
     error = kind.__new__(kind)
-    Exception.__init__(error, str(found["refused"]))
-    error.case, error.fields = None, {"reason": str(found["refused"])}
+    Exception.__init__(error, str(answer["refused"]))
+    error.case, error.fields = None, {"reason": str(answer["refused"])}
     return error
 
 
 def _printable(text: str) -> str:
-    """Return *text* as the document may hold it: printable, and not too long."""
-    return "".join(one if one.isprintable() or one in "\n\t" else "?" for one in text)[:4096]
+    """Return *text* with unprintable characters replaced, cut to the length that a document may have."""
+    return "".join(character if character.isprintable() or character in "\n\t" else "?" for character in text)[:4096]

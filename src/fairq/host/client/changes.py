@@ -1,6 +1,6 @@
-"""The caller's side of changes: each function makes the document for one verb and reads its answer.
+"""The caller's side of changes: each function writes the document for one verb and reads its answer.
 
-Constraints, file names and times depend on the caller, so they are worked out here, with the copy of the state. The
+Constraints, file names and times depend on the caller, so they are evaluated here, with the copy of the state. The
 program checks everything again.
 """
 
@@ -69,7 +69,7 @@ class JobRequests:
         return change_jobs(self._door, "prio --top", selection, lambda: self._trial.move_to_top(selection))
 
     def edit(self, selection: Selection, attributes: Ad) -> Changed:
-        """See `JobEditor`; what does not depend on the state is noted from the copy."""
+        """See `JobEditor`; warnings and running jobs are taken from the trial on the copy."""
         trial = self._trial.edit(selection, attributes)
         changed = change_jobs(self._door, "edit", selection, lambda: trial, attributes=attributes)
         changed.warnings, changed.running = trial.warnings, trial.running
@@ -79,15 +79,15 @@ class JobRequests:
 def change_jobs(
     door: Door, verb: str, selection: Selection, chosen: Callable[[], Changed], **arguments: Any
 ) -> Changed:
-    """Ask for *verb* on the jobs of *selection*; *chosen* returns the jobs that it has in the copy, for a constraint.
+    """Ask for *verb* on the jobs of *selection*; for a constraint, *chosen* finds the jobs in the copy.
 
     Raises the errors of `Door.ask` and of *chosen*.
     """
     if not selection.is_narrowed:
         words = [target.text for target in selection.targets] or None
         answer = door.ask(verb, {"jobs": words, **arguments})
-        found = [_counted(selection, at, *pair) for at, pair in enumerate(answer["targets"])]
-        return Changed(found, ending=answer["ending"])
+        targets = [_counted(selection, index, *pair) for index, pair in enumerate(answer["targets"])]
+        return Changed(targets, ending=answer["ending"])
     trial = chosen()
     words = [
         job_name(job.cluster, job.first_proc, job.last_proc) + (f"@{job.schedd}" if job.schedd else "")
@@ -99,7 +99,7 @@ def change_jobs(
 
 
 def rerun_jobs(door: Door, selection: Selection, trial: Rerun, *, failed: bool) -> Rerun:
-    """Ask for the jobs of *selection* to run again; *trial* has those that it has in the copy."""
+    """Ask for the jobs of *selection* to run again; *trial* has the selected jobs in the copy."""
     if selection.is_narrowed:
         words = [job_name(job.cluster, job.first_proc, job.last_proc) for job in trial.jobs()]
         _check_names(words)
@@ -115,43 +115,43 @@ def _check_names(words: Sequence[str]) -> None:
         raise RequestError(problem=problem)
 
 
-def _counted(selection: Selection, at: int, text: str, count: int) -> tuple[Target, int]:
-    target = selection.targets[at] if selection.targets else Target("all")
+def _counted(selection: Selection, index: int, text: str, count: int) -> tuple[Target, int]:
+    target = selection.targets[index] if selection.targets else Target("all")
     return replace(target, text=text), count
 
 
 def submit_jobs(
     door: Door, path: Path, settings: Settings, source: Description | Program, context: Context, actor: Actor, host: str
 ) -> Submitted:
-    """Make the jobs of *source* with the caller's rights, and ask for them to be queued.
+    """Create the jobs of *source* with the caller's rights, and ask for them to be queued.
 
-    If the jobs use the number of their cluster and another process takes it meanwhile, they are made again.
+    If the jobs use the number of their cluster and another process takes it meanwhile, they are created again.
 
     Raises the errors of `submit` and `Door.ask`.
     """
     cluster = _likely_cluster(path)
-    made = submission(source, cluster, context)
-    if made.uses_cluster and cluster != (now := next_cluster(path)):
-        cluster, made = now, submission(source, now, context)
+    jobs = submission(source, cluster, context)
+    if jobs.uses_cluster and cluster != (next_number := next_cluster(path)):
+        cluster, jobs = next_number, submission(source, next_number, context)
     for attempt in range(_ATTEMPTS):
-        found = tried(made, cluster, settings, context.owner, actor, host=host)
+        submitted = tried(jobs, cluster, settings, context.owner, actor, host=host)
         try:
-            answer = door.ask("submit", {**_jobs_document(made), "cluster": cluster if made.uses_cluster else None})
+            answer = door.ask("submit", {**_jobs_document(jobs), "cluster": cluster if jobs.uses_cluster else None})
         except RequestError:
-            now = next_cluster(path)
-            if not made.uses_cluster or attempt == _ATTEMPTS - 1 or now == cluster:
+            next_number = next_cluster(path)
+            if not jobs.uses_cluster or attempt == _ATTEMPTS - 1 or next_number == cluster:
                 raise
-            cluster, made = now, submission(source, now, context)
+            cluster, jobs = next_number, submission(source, next_number, context)
             continue
-        for job in found.ranges:
+        for job in submitted.ranges:
             job.cluster = answer["cluster"]
-        made.warnings = list(dict.fromkeys([*made.warnings, *answer["warnings"]]))
-        return replace(found, cluster=answer["cluster"], is_first_without_launcher=answer["no_launcher"])
+        jobs.warnings = list(dict.fromkeys([*jobs.warnings, *answer["warnings"]]))
+        return replace(submitted, cluster=answer["cluster"], is_first_without_launcher=answer["no_launcher"])
     raise AssertionError
 
 
 def submit_dag(door: Door, nodes: Sequence[MadeNode], first: int) -> SubmittedDag:
-    """Ask for the nodes of a DAG to be queued, which were made as clusters from *first* on."""
+    """Ask for the nodes of a DAG, created as clusters from *first* on, to be queued."""
     documents = [
         {**_jobs_document(node.made), "parents": node.parents, "category": node.category, "most": node.most}
         for node in nodes
@@ -166,19 +166,19 @@ def _likely_cluster(path: Path) -> int:
     return next_cluster(last_copy(path))
 
 
-def _jobs_document(made: Submission) -> dict[str, Any]:
-    places: dict[int, int] = {}
+def _jobs_document(jobs: Submission) -> dict[str, Any]:
+    ad_indices: dict[int, int] = {}
     ads: list[Ad] = []
     groups = []
-    for group in made.groups:
-        if id(group.shared) not in places:
-            places[id(group.shared)] = len(ads)
+    for group in jobs.groups:
+        if id(group.shared) not in ad_indices:
+            ad_indices[id(group.shared)] = len(ads)
             ads.append(group.shared)
         groups.append(
             {
                 "first": group.first_proc,
                 "last": group.last_proc,
-                "ad": places[id(group.shared)],
+                "ad": ad_indices[id(group.shared)],
                 "own": group.own,
                 "template": group.template,
                 "priority": group.priority,
@@ -246,5 +246,5 @@ class RecordedEdits(Struct):
 
 def add_slots(door: Door, new: Sequence[SlotRecord], until: int | None = None) -> None:
     """Ask for slots to be added; they leave the pool *until* then."""
-    made = [{"name": one.name, "ad": one.ad, "address": one.address} for one in new]
-    door.ask("slots add", {"slots": made, "until": until})
+    documents = [{"name": slot.name, "ad": slot.ad, "address": slot.address} for slot in new]
+    door.ask("slots add", {"slots": documents, "until": until})

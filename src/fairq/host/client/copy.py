@@ -22,9 +22,9 @@ from fairq.state.readers_copy import public_copy, time_of
 
 
 def read_a_copy(state: Path, site: Path, door: Door, refusal: Callable[[], FairqError], *, private: bool) -> None:
-    """Read the pool's *state* from a copy from now on; a change is refused with *refusal*.
+    """From now on, read the pool's *state* from a copy; refuse changes with *refusal*.
 
-    With *private* jobs, the copy is the user's own. It is used again until the state or the *site* file changes.
+    With *private* jobs, the copy is the user's own. It is reused until the state or the *site* file changes.
     """
     copies = _Copies(state, site, door, private=private)
     read_elsewhere(state, Elsewhere(copies.current, refusal, copies.last))
@@ -42,8 +42,8 @@ class _Copies:
         name = f"{state}\0{time_of(site)}\0{os.getuid()}"
         folder = user_cache_path("fairq") / "pools" / hashlib.sha256(bytes(state)).hexdigest()[:16]
         self._own = folder / f"{hashlib.sha256(name.encode()).hexdigest()[:16]}.db"
-        self._asked: Path | None = None
-        self._asked_at: int | None = None
+        self._received: Path | None = None
+        self._received_at: int | None = None
 
     def current(self) -> Path:
         """Return the path of a copy that is up to date.
@@ -51,48 +51,48 @@ class _Copies:
         Raises the errors of `Door.ask`.
         """
         now = time_of(self._state)
-        if self._asked is not None and now is not None and now == self._asked_at:
-            return self._asked
-        for known in (self._public, self._own):
-            if known is not None and now is not None and time_of(known) == now:
-                return known
-        self._asked, self._asked_at = None, now
+        if self._received is not None and now is not None and now == self._received_at:
+            return self._received
+        for copy in (self._public, self._own):
+            if copy is not None and now is not None and time_of(copy) == now:
+                return copy
+        self._received, self._received_at = None, now
         answer = self._door.ask(READ, {}, self._receive)
         if "copy" in answer:
-            self._asked = Path(answer["copy"])
-        if self._asked is None:
+            self._received = Path(answer["copy"])
+        if self._received is None:
             raise NoAnswerError(problem="its answer is not a copy")
-        return self._asked
+        return self._received
 
     def last(self) -> Path | None:
         """Return the last copy if there is one."""
-        known = (self._asked, self._public, self._own)
-        return next((copy for copy in known if copy is not None and time_of(copy) is not None), None)
+        copies = (self._received, self._public, self._own)
+        return next((copy for copy in copies if copy is not None and time_of(copy) is not None), None)
 
     def _receive(self, answer: dict[str, Any], stream: IO[bytes]) -> None:
-        """Store the copy in *stream*; one that is incomplete is not stored."""
+        """Store the copy in *stream* if it is complete."""
         if "size" not in answer:
             return
-        target = _usable(self._own)
-        with files.draft(target.parent) as place:
-            draft = place / "copy.db"
+        target = _writable_path(self._own)
+        with files.draft(target.parent) as directory:
+            draft = directory / "copy.db"
             with os.fdopen(files.create(draft, 0o600), "wb") as file:
-                left = int(answer["size"])
-                while left and (content := stream.read(min(left, 1 << 20))):
+                remaining = int(answer["size"])
+                while remaining and (content := stream.read(min(remaining, 1 << 20))):
                     file.write(content)
-                    left -= len(content)
-            if left:
+                    remaining -= len(content)
+            if remaining:
                 raise NoAnswerError(problem="the copy of its state is incomplete")
             os.utime(draft, ns=(answer["time"], answer["time"]))
             draft.replace(target)
-        for other in target.parent.glob("*.db"):
-            if other != target:
-                other.unlink(missing_ok=True)
-        self._asked = target
+        for copy in target.parent.glob("*.db"):
+            if copy != target:
+                copy.unlink(missing_ok=True)
+        self._received = target
 
 
-def _usable(copy: Path) -> Path:
-    """Return the path for a user's own *copy*, in a temporary directory until the process ends if need be."""
+def _writable_path(copy: Path) -> Path:
+    """Return the path for a user's own *copy*; if its directory is unusable, one in a temporary directory."""
     with suppress(OSError):
         copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if os.access(copy.parent, os.W_OK) and copy.parent.stat().st_uid == os.getuid():

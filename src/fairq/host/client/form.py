@@ -1,4 +1,4 @@
-"""The form of the documents that ask a host's pool for something, for both sides."""
+"""The limits and version of the documents with requests to a host's pool, for both sides."""
 
 from __future__ import annotations
 

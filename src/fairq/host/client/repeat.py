@@ -9,6 +9,6 @@ from fairq.state.history import is_fulfilled
 
 
 def was_fulfilled(state: Path, request: str) -> bool:
-    """Say whether the pool has fulfilled this *request*, the number of a document."""
-    with reading(state) as opened:
-        return is_fulfilled(opened, request)
+    """Return whether the pool has fulfilled the request with this id."""
+    with reading(state) as connection:
+        return is_fulfilled(connection, request)

@@ -1,4 +1,4 @@
-"""The program's side of reading: a copy of the state for everybody, or one for the asker alone."""
+"""The program's side of reading: a copy of the state for everybody, or for the asker alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["shared", "withdraw"]
 
 @contextmanager
 def shared(state: Path, person: Person, actor: Actor, *, private: bool) -> Iterator[tuple[dict[str, Any], bytes]]:
-    """Yield the answer to *person*, and the copy to send behind it, complete before its first byte is sent.
+    """Yield the answer to *person*, and the copy to send after it, complete before its first byte is sent.
 
     The answer is the path of the copy for everybody. With *private* jobs, or if the disk has no room for that copy, it
     is the size and the time of the copy that follows.

@@ -1,7 +1,7 @@
-"""Ends a process of the pool's program that holds a lock of the pool for long.
+"""Ends a process of the pool's program that holds a lock of the pool too long.
 
-Its caller can make it stand still or starve, for example in a frozen control group. SQLite undoes what it has begun,
-and the caller asks again.
+Its caller can stop or starve it, for example in a frozen control group. SQLite undoes its unfinished change, and the
+caller asks again.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ LONGEST = 8.0
 _STEP = 0.2
 
 
-def end_stuck(program: Path, place: Path, found: Sequence[Holder]) -> list[int]:
-    """Kill those processes *found* holding the lock on *place* that run *program* as this user and keep the lock.
+def end_stuck(program: Path, path: Path, lock_holders: Sequence[Holder]) -> list[int]:
+    """Kill those of *lock_holders*, which hold the lock on *path*, that run *program* as this user and keep the lock.
 
     Return when the lock has changed hands, or with the killed processes. Cycles are other programs and may take longer.
     """
-    stuck = {holder.process for holder in found if _runs(holder.process, program)}
-    until = time.monotonic() + LONGEST
-    while stuck and time.monotonic() < until:
+    stuck = {holder.process for holder in lock_holders if _runs(holder.process, program)}
+    deadline = time.monotonic() + LONGEST
+    while stuck and time.monotonic() < deadline:
         time.sleep(_STEP)
-        stuck &= {holder.process for holder in holders(place)}
+        stuck &= {holder.process for holder in holders(path)}
     for process in stuck:
         with suppress(OSError):
             os.kill(process, signal.SIGKILL)
@@ -38,9 +38,9 @@ def end_stuck(program: Path, place: Path, found: Sequence[Holder]) -> list[int]:
 
 
 def _runs(process: int, program: Path) -> bool:
-    place = Path(f"/proc/{process}")
+    directory = Path(f"/proc/{process}")
     try:
-        words = place.joinpath("cmdline").read_bytes().split(b"\0")
-        return os.geteuid() in (0, place.stat().st_uid) and bytes(program) in words[:4]
+        words = directory.joinpath("cmdline").read_bytes().split(b"\0")
+        return os.geteuid() in (0, directory.stat().st_uid) and bytes(program) in words[:4]
     except OSError:
         return False

@@ -1,1 +1,1 @@
-"""The pool of a host: how it is made, taken back and checked (docs/pool.md)."""
+"""The pool of a host: create, remove and check it (docs/pool.md)."""

@@ -1,4 +1,4 @@
-"""Making the pool of a host, and removing it: which steps, in which order."""
+"""The steps that create or remove the pool of a host, in order."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from fairq.host.setup.layout import CRON, HOME, MARK, PROGRAM, RULE, STARTER, UN
 from fairq.host.setup.plan import Step, carry_out
 from fairq.host.setup.program import Installation
 from fairq.host.setup.program import removing as removing_program
-from fairq.host.setup.site import Wishes
+from fairq.host.setup.site import PoolOptions
 
 _UNITS = ("fairq.service", "fairq.timer", "fairq-apply.socket", "fairq-apply@.service")
 
 
-def planned(wishes: Wishes) -> list[Step]:
-    """Return the steps that make the pool, done or not.
+def planned(options: PoolOptions) -> list[Step]:
+    """Return the steps that create the pool, done or not.
 
-    Raises HostPoolError if the pool cannot be made here, and the errors of the site file.
+    Raises HostPoolError if the pool cannot be created here, and the errors of the site file.
     """
-    site.check(wishes)
+    site.check(options)
     _check_files("created")
     if not rule.has_sudo() and not has_systemd():
         raise HostPoolError(
             action="created", problem="neither sudo nor systemd names who asks on this host", cure="install sudo"
         )
-    starts = site.starts(wishes)
+    starts = site.starts(options)
     if starts and not rule.has_sudo():
         raise HostPoolError(action="created", problem="jobs start by sudo, which is not installed", cure="install sudo")
     fairq = Installation(why_not_in_place())
@@ -36,15 +36,15 @@ def planned(wishes: Wishes) -> list[Step]:
         account.creating(),
         *fairq.steps(starts),
         store.creating(),
-        site.writing(wishes, has_systemd()),
+        site.writing(options, has_systemd()),
         store.starting(fairq.python),
         *([rule.installing(starts)] if rule.has_sudo() else []),
-        *cycles.running(wishes.every, fairq.python),
+        *cycles.running(options.every, fairq.python),
     ]
 
 
 def removal(*, purge: bool, force: bool) -> list[Step]:
-    """Return the steps that take the pool back, done or not; the state is kept unless *purge*.
+    """Return the steps that remove the pool, done or not; the state is kept unless *purge*.
 
     Raises HostPoolError if jobs run, unless *force*.
     """

@@ -1,4 +1,4 @@
-"""What runs the cycles and answers on the socket: units where systemd runs, else a file for cron."""
+"""Run the cycles and answer on the socket: by systemd units where systemd runs, else by a file for cron."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fairq.errors.base import FairqError
 from fairq.host.setup.layout import ACCOUNT, CRON, SOCKET, UNITS, has_systemd
-from fairq.host.setup.plan import Step, WayBack, is_file, put, run, take_away
+from fairq.host.setup.plan import Rollback, Step, is_file, put, remove_file, run
 from fairq.host.setup.store import cycle
 from fairq.host.setup.units import cron_line, cycle_units, every_of, socket_units
 
@@ -24,37 +24,41 @@ _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def running(every: int | None, python: Path) -> list[Step]:
-    """Return the steps that let a cycle run *every* so many minutes, and open the socket where systemd runs.
+    """Return the steps that run a cycle *every* so many minutes, and open the socket where systemd runs.
 
-    None means as often as now, or every minute in a new pool.
+    None means the present period, or every minute in a new pool.
     """
-    every = every or _now() or 1
+    every = every or _present_period() or 1
     how_often = "every minute" if every == 1 else f"every {every} minutes"
     if has_systemd():
         units, listeners = cycle_units(every, cycle(python)), socket_units()
-        what = f"run a cycle {how_often} as {ACCOUNT}: {_TIMER} and {_SERVICE} in {UNITS}"
-        door = f"answer requests on the socket {SOCKET}: {_LISTENER} and {_ANSWER}"
+        description = f"run a cycle {how_often} as {ACCOUNT}: {_TIMER} and {_SERVICE} in {UNITS}"
+        listener_description = f"answer requests on the socket {SOCKET}: {_LISTENER} and {_ANSWER}"
         return [
-            Step(what, _is_enabled(_TIMER, units), lambda back: _enable(_TIMER, units, back)),
-            Step(door, _is_enabled(_LISTENER, listeners) and answers(), lambda back: _listen(listeners, back)),
+            Step(description, _is_enabled(_TIMER, units), lambda rollback: _enable(_TIMER, units, rollback)),
+            Step(
+                listener_description,
+                _is_enabled(_LISTENER, listeners) and answers(),
+                lambda rollback: _listen(listeners, rollback),
+            ),
             *([_without_cron()] if CRON.exists() else []),
         ]
     line = cron_line(every, cycle(python))
     missing = "" if has_cron() else "; no cron is installed yet, so install one"
-    what = f"run a cycle {how_often} as {ACCOUNT} by cron: {CRON}{missing}"
-    return [Step(what, is_file(CRON, line, _MODE), lambda back: put(CRON, line, _MODE, back))]
+    description = f"run a cycle {how_often} as {ACCOUNT} by cron: {CRON}{missing}"
+    return [Step(description, is_file(CRON, line, _MODE), lambda rollback: put(CRON, line, _MODE, rollback))]
 
 
-def _now() -> int | None:
-    """Return how many minutes are between two cycles now, None if none run."""
-    for place in (UNITS / _TIMER, CRON):
-        if place.exists():
-            return every_of(place.read_text())
+def _present_period() -> int | None:
+    """Return the present number of minutes between two cycles, None if none run."""
+    for file in (UNITS / _TIMER, CRON):
+        if file.exists():
+            return every_of(file.read_text())
     return None
 
 
 def has_cron() -> bool:
-    """Say whether a cron is installed."""
+    """Return whether a cron is installed."""
     return any(shutil.which(name, path=_PATH) for name in _DAEMONS)
 
 
@@ -68,7 +72,9 @@ def stopping() -> list[Step]:
 
 
 def _without_cron() -> Step:
-    return Step(f"end the cycles by cron: remove {CRON}", not CRON.exists(), lambda back: take_away(CRON, back))
+    return Step(
+        f"end the cycles by cron: remove {CRON}", not CRON.exists(), lambda rollback: remove_file(CRON, rollback)
+    )
 
 
 def _is_enabled(unit: str, texts: Mapping[str, str]) -> bool:
@@ -82,43 +88,43 @@ def _is_enabled(unit: str, texts: Mapping[str, str]) -> bool:
     return True
 
 
-def _enable(unit: str, texts: Mapping[str, str], back: WayBack) -> None:
-    back.add("systemd's list of units", lambda: run("systemctl", "daemon-reload"))
+def _enable(unit: str, texts: Mapping[str, str], rollback: Rollback) -> None:
+    rollback.add("systemd's list of units", lambda: run("systemctl", "daemon-reload"))
     for name, text in texts.items():
-        put(UNITS / name, text, _MODE, back)
+        put(UNITS / name, text, _MODE, rollback)
     run("systemctl", "daemon-reload")
-    back.add(unit, lambda: run("systemctl", "disable", "--now", unit))
+    rollback.add(unit, lambda: run("systemctl", "disable", "--now", unit))
     run("systemctl", "enable", unit)
     run("systemctl", "restart", unit)
 
 
-def _listen(texts: Mapping[str, str], back: WayBack) -> None:
-    _enable(_LISTENER, texts, back)
+def _listen(texts: Mapping[str, str], rollback: Rollback) -> None:
+    _enable(_LISTENER, texts, rollback)
     if not answers():
         raise FairqError(message=f"nothing answers on {SOCKET}; 'journalctl -u fairq-apply@*' tells why")
 
 
-def answers(place: Path = SOCKET) -> bool:
-    """Say whether the program answers on the socket at *place*: it refuses a request that is none."""
+def answers(path: Path = SOCKET) -> bool:
+    """Return whether the program answers on the socket *path*: it must refuse an invalid request."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(_PATIENCE)
         try:
-            connection.connect(str(place))
+            connection.connect(str(path))
             connection.sendall(b"2\n{}")
             return b'"refused"' in connection.recv(4096)
         except OSError:
             return False
 
 
-def _disabling(unit: str, names: tuple[str, ...], what: str) -> Step:
-    places = [UNITS / name for name in names if (UNITS / name).exists()]
-    return Step(f"{what}: remove {' and '.join(names)} from {UNITS}", not places, lambda _: _disable(unit, places))
+def _disabling(unit: str, names: tuple[str, ...], purpose: str) -> Step:
+    paths = [UNITS / name for name in names if (UNITS / name).exists()]
+    return Step(f"{purpose}: remove {' and '.join(names)} from {UNITS}", not paths, lambda _: _disable(unit, paths))
 
 
-def _disable(unit: str, places: list[Path]) -> None:
+def _disable(unit: str, paths: list[Path]) -> None:
     if has_systemd():
         run("systemctl", "disable", "--now", unit)
-    for place in places:
-        place.unlink()
+    for path in paths:
+        path.unlink()
     if has_systemd():
         run("systemctl", "daemon-reload")

@@ -1,4 +1,4 @@
-"""The files of the running fairq: which interpreter it has, what it consists of, and whether they are root's alone."""
+"""The files of the running fairq: its interpreter, its modules, and whether only root can change them."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ class Interpreter(Struct, frozen=True):
 
 
 def interpreter(executable: Path) -> Interpreter | None:
-    """Ask *executable* what it is; None if it does not start."""
+    """Start *executable* and return its facts; None if it does not start."""
     try:
         answer = subprocess.run(
             [executable, "-I", "-c", _PATHS], capture_output=True, check=True, stdin=subprocess.DEVNULL, env={}, cwd="/"
         ).stdout
-        found, abi, library, path = json.loads(answer)
+        resolved, abi, library, path = json.loads(answer)
     except (OSError, ValueError, subprocess.SubprocessError):
         return None
-    return Interpreter(Path(found), abi, Path(library), tuple(map(Path, path)))
+    return Interpreter(Path(resolved), abi, Path(library), tuple(map(Path, path)))
 
 
 def interpreter_of(program: Path) -> Path:
     """Return the interpreter that a program of the pool names, in its first line or where it calls it."""
     text = program.read_text()
-    found = re.search(r"(/\S+) -I\b", text)
-    return Path(found[1] if found else text.split()[0].removeprefix("#!"))
+    call = re.search(r"(/\S+) -I\b", text)
+    return Path(call[1] if call else text.split()[0].removeprefix("#!"))
 
 
 def command() -> Path:
@@ -59,23 +59,23 @@ def command() -> Path:
 
 
 def why_not_in_place() -> str | None:
-    """Return why the pool cannot use this installation itself; None if it is root's alone and everybody can read it."""
-    found = interpreter(Path(sys.executable))
-    if found is None or shlex.quote(str(found.executable)) != str(found.executable):
+    """Return why the pool cannot use this installation; None if only root can change it and everybody can read it."""
+    python = interpreter(Path(sys.executable))
+    if python is None or shlex.quote(str(python.executable)) != str(python.executable):
         return f"{sys.executable} cannot be named in a script"
-    if reason := weakness(found.executable) or weakness_below(found.library):
+    if reason := weakness(python.executable) or weakness_below(python.library):
         return reason
-    for place in (Path(sys.prefix, "pyvenv.cfg"), *found.path):
-        if place.exists() and (reason := weakness_below(place)):
+    for path in (Path(sys.prefix, "pyvenv.cfg"), *python.path):
+        if path.exists() and (reason := weakness_below(path)):
             return reason
     package = Path(fairq.__file__).resolve().parent
-    if not any(package.is_relative_to(place.resolve()) for place in found.path):
+    if not any(package.is_relative_to(path.resolve()) for path in python.path):
         return f"{package} is not installed, but only linked to"
     return None
 
 
 def interpreter_for_a_copy() -> Path:
-    """Return an interpreter that is root's alone and can run what this one runs.
+    """Return an interpreter that only root can change and that can run the same modules as this one.
 
     Raises HostPoolError if there is none.
     """
@@ -84,8 +84,12 @@ def interpreter_for_a_copy() -> Path:
     reasons = []
     for executable in dict.fromkeys((own, Path("/usr/bin", version), Path("/usr/local/bin", version))):
         reason = weakness(executable)
-        found = None if reason else interpreter(executable)
-        if found and found.abi == sysconfig.get_config_var("SOABI") and not (reason := weakness_below(found.library)):
+        python = None if reason else interpreter(executable)
+        if (
+            python
+            and python.abi == sysconfig.get_config_var("SOABI")
+            and not (reason := weakness_below(python.library))
+        ):
             return executable
         reasons.append(reason or f"{executable} is another Python")
     raise HostPoolError(
@@ -97,12 +101,12 @@ def interpreter_for_a_copy() -> Path:
 
 
 def parts() -> dict[Path, Path]:
-    """Return the files of fairq and of the packages that it needs: where each is, by its place in site-packages.
+    """Return the files of fairq and of the packages that it needs: their paths, by their names in site-packages.
 
     Raises HostPoolError if a package does not list its files.
     """
-    found = {}
-    for distribution in _needed():
+    paths = {}
+    for distribution in _needed_distributions():
         name = distribution.metadata["Name"]
         if distribution.files is None:
             raise HostPoolError(
@@ -111,30 +115,30 @@ def parts() -> dict[Path, Path]:
                 cure="install fairq with pip in a virtual environment of its own",
             )
         for file in distribution.files:
-            place = Path(str(file.locate()))
-            if ".." not in file.parts and file.suffix not in (".pyc", ".pth") and place.is_file():
-                found[Path(file)] = place
+            path = Path(str(file.locate()))
+            if ".." not in file.parts and file.suffix not in (".pyc", ".pth") and path.is_file():
+                paths[Path(file)] = path
     package = Path(fairq.__file__).parent
-    found |= {  # an editable installation does not list them
-        Path("fairq", place.relative_to(package)): place
-        for place in package.rglob("*")
-        if place.is_file() and place.suffix != ".pyc"
+    paths |= {  # an editable installation does not list them
+        Path("fairq", path.relative_to(package)): path
+        for path in package.rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
     }
-    return dict(sorted(found.items()))
+    return dict(sorted(paths.items()))
 
 
-def _needed() -> Iterator[importlib.metadata.Distribution]:
+def _needed_distributions() -> Iterator[importlib.metadata.Distribution]:
     """Yield the installed distributions that fairq needs, and fairq itself, each once."""
-    waiting, seen = ["fairq"], {"fairq"}
-    while waiting:
+    pending, seen = ["fairq"], {"fairq"}
+    while pending:
         try:
-            distribution = importlib.metadata.distribution(waiting.pop())
+            distribution = importlib.metadata.distribution(pending.pop())
         except importlib.metadata.PackageNotFoundError:
             continue  # needed on other systems only: this fairq runs without it
         yield distribution
         for requirement in distribution.requires or ():
-            wanted, _, marker = requirement.partition(";")
-            match = _NAME.match(wanted)
+            specifier, _, marker = requirement.partition(";")
+            match = _NAME.match(specifier)
             if match and "extra" not in marker and (name := match[0].lower()) not in seen:
                 seen.add(name)
-                waiting.append(name)
+                pending.append(name)

@@ -1,4 +1,4 @@
-"""Where the parts of a host's pool are. docs/pool.md lists them."""
+"""The paths of a host's pool; docs/pool.md lists them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ UNITS = Path("/etc/systemd/system")
 SOCKET = Path("/run/fairq-apply.sock")
 
 BY_SOCKET = "--socket"
-"""The argument that the socket unit gives to the program. The rule of sudo allows none, so it proves the way."""
+"""The argument that the socket unit gives to the program. sudo's rule allows none, so it proves a socket."""
 
 MARK = "Written by 'fairq pool create'; 'fairq pool remove' removes it."
 """A line of every file that may be replaced and removed again."""
 
 
 def has_systemd() -> bool:
-    """Say whether systemd runs this host (sd_booted(3))."""
+    """Return whether systemd runs this host (sd_booted(3))."""
     return Path("/run/systemd/system").is_dir()

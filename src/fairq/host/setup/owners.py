@@ -1,4 +1,4 @@
-"""Who could replace a program: a file is safe if only root can change it, its links, and every directory above it."""
+"""Find who could replace a program: it is safe if only root can change it, its links, and all directories above."""
 
 from __future__ import annotations
 
@@ -13,64 +13,64 @@ _MOST_LINKS = 40
 
 
 def weakness(path: Path) -> str | None:
-    """Return why the file or directory *path* is not root's alone or not readable for all; None if it is safe.
+    """Return why others than root can change *path*, or why not everybody can read it; None if it is safe.
 
-    Every symbolic link on the way, and every directory above each of them, counts.
+    This checks every symbolic link on the way, and every directory above each of them.
     """
-    for place in _way(path):
+    for ancestor in _ancestors(path):
         try:
-            about = place.lstat()
+            status = ancestor.lstat()
         except OSError as error:
-            return f"{place} cannot be reached: {error.strerror}"
-        if stat.S_ISLNK(about.st_mode):
-            if about.st_uid != 0:
-                return f"{place} belongs to {user_name(about.st_uid)}"
+            return f"{ancestor} cannot be reached: {error.strerror}"
+        if stat.S_ISLNK(status.st_mode):
+            if status.st_uid != 0:
+                return f"{ancestor} belongs to {user_name(status.st_uid)}"
             continue
-        if found := _fault(place, about):
-            return found
+        if fault := _fault(ancestor, status):
+            return fault
     return None
 
 
 def weakness_below(top: Path) -> str | None:
     """Return the first weakness of *top* and of everything below it, None if there is none."""
-    if found := weakness(top):
-        return found
+    if fault := weakness(top):
+        return fault
     for directory, folders, names in os.walk(top):
         for name in (*folders, *names):
-            place = Path(directory, name)
-            about = place.lstat()
-            found = weakness(place) if stat.S_ISLNK(about.st_mode) else _fault(place, about)
-            if found:
-                return found
+            path = Path(directory, name)
+            status = path.lstat()
+            fault = weakness(path) if stat.S_ISLNK(status.st_mode) else _fault(path, status)
+            if fault:
+                return fault
     return None
 
 
-def _fault(place: Path, about: os.stat_result) -> str | None:
-    if about.st_uid != 0:
-        return f"{place} belongs to {user_name(about.st_uid)}"
-    if about.st_mode & 0o002 or (about.st_mode & 0o020 and about.st_gid != 0):
-        return f"others than root may write to {place}"
-    least = 0o005 if stat.S_ISDIR(about.st_mode) else 0o004
-    if about.st_mode & least != least:
-        return f"not everybody can read {place}"
+def _fault(path: Path, status: os.stat_result) -> str | None:
+    if status.st_uid != 0:
+        return f"{path} belongs to {user_name(status.st_uid)}"
+    if status.st_mode & 0o002 or (status.st_mode & 0o020 and status.st_gid != 0):
+        return f"others than root may write to {path}"
+    needed = 0o005 if stat.S_ISDIR(status.st_mode) else 0o004
+    if status.st_mode & needed != needed:
+        return f"not everybody can read {path}"
     return None
 
 
-def _way(path: Path) -> Iterator[Path]:
+def _ancestors(path: Path) -> Iterator[Path]:
     """Yield *path*, all directories above it, and the same for the target of every symbolic link among them."""
-    waiting = list(path.absolute().parts[1:])
-    place = Path("/")
-    yield place
+    pending = list(path.absolute().parts[1:])
+    ancestor = Path("/")
+    yield ancestor
     links = 0
-    while waiting:
-        part = waiting.pop(0)
+    while pending:
+        part = pending.pop(0)
         if part == "..":
-            place = place.parent
+            ancestor = ancestor.parent
             continue
-        place /= part
-        yield place
-        if place.is_symlink() and links < _MOST_LINKS:
+        ancestor /= part
+        yield ancestor
+        if ancestor.is_symlink() and links < _MOST_LINKS:
             links += 1
-            target = place.readlink()
-            waiting[:0] = target.parts[1:] if target.is_absolute() else target.parts
-            place = Path("/") if target.is_absolute() else place.parent
+            target = ancestor.readlink()
+            pending[:0] = target.parts[1:] if target.is_absolute() else target.parts
+            ancestor = Path("/") if target.is_absolute() else ancestor.parent

@@ -1,4 +1,4 @@
-"""The program behind the narrow verb: a script of root's, and a copy of fairq where the installed one is not."""
+"""The program behind the narrow verb: a script that root owns, and a copy of fairq if the installed one is unsafe."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import fairq
 from fairq.host.setup.installation import command, interpreter_for_a_copy, parts
 from fairq.host.setup.layout import BY_SOCKET, COPY, LIBRARY, LINK, MARK, PROGRAM, SITE, STARTER, STATE
 from fairq.host.setup.owners import weakness_below
-from fairq.host.setup.plan import Step, WayBack, is_file, make_directories, put, run
+from fairq.host.setup.plan import Rollback, Step, is_file, make_directories, put, run
 
 _OWN_LINK = LIBRARY / "fairq"
 _EVERYBODYS_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
 def head(python: Path | str, comment: str) -> str:
-    """Return the beginning of a program for the interpreter *python*, whatever the descriptors of its caller.
+    """Return the beginning of a program for the interpreter *python*, for a caller with any descriptors.
 
-    Python ends with an error of its own if one of the standard streams is a directory; the shell closes it before.
+    Python fails with its own error if a standard stream is a directory, so the shell closes it first.
     """
     return f"""\
 #!/bin/sh
@@ -42,7 +42,7 @@ sys.dont_write_bytecode = True
 
 
 class Installation(Struct):
-    """Which fairq the pool of the host runs: the installed one, or a copy of it because of *reason*."""
+    """The fairq that the pool of the host runs: the installed one, or a copy of it because of *reason*."""
 
     reason: str | None
 
@@ -86,7 +86,7 @@ sys.exit(main("{SITE}"))
         )
 
     def steps(self, starts: bool) -> list[Step]:
-        """Return the steps that install it; with *starts*, the program that starts jobs, too.
+        """Return the steps that install it; with *starts*, also the program that starts jobs.
 
         Raises HostPoolError if it has to be copied and cannot be.
         """
@@ -100,7 +100,7 @@ sys.exit(main("{SITE}"))
         script = Step(
             f"install the program that makes changes: {PROGRAM}",
             is_file(PROGRAM, self.script, 0o755),
-            lambda back: put(PROGRAM, self.script, 0o755, back),
+            lambda rollback: put(PROGRAM, self.script, 0o755, rollback),
         )
         link = Step(
             f"let everybody find the command: link {LINK} -> {self.command}",
@@ -110,17 +110,17 @@ sys.exit(main("{SITE}"))
         starter = Step(
             f"install the program that starts jobs as their owners: {STARTER}",
             is_file(STARTER, self.starter, 0o755),
-            lambda back: put(STARTER, self.starter, 0o755, back),
+            lambda rollback: put(STARTER, self.starter, 0o755, rollback),
         )
         return [*([copy] if self.reason else []), script, *([starter] if starts else []), link]
 
-    def _link(self, back: WayBack) -> None:
-        """Link in two steps: a link into the library is known as fairq's own when the pool is removed."""
+    def _link(self, rollback: Rollback) -> None:
+        """Link in two steps: when the pool is removed, a link into the library is recognised as fairq's own."""
         for link, target in ((_OWN_LINK, self.command), (LINK, _OWN_LINK)):
-            make_directories(link.parent, back)
+            make_directories(link.parent, rollback)
             link.unlink(missing_ok=True)  # a link to nothing: `which` found no command
             link.symlink_to(target)
-            back.add(str(link), link.unlink)
+            rollback.add(str(link), link.unlink)
 
 
 def _command() -> str:
@@ -132,53 +132,53 @@ def _packages() -> Path:
 
 
 def _is_complete() -> bool:
-    """Say whether the copy has exactly the files of the running fairq, and is root's alone."""
+    """Return whether the copy has exactly the files of the running fairq, and only root can change it."""
     packages = _packages()
-    wanted = parts()
-    there = {file.relative_to(packages) for file in packages.rglob("*") if file.is_file() and file.suffix != ".pyc"}
+    sources = parts()
+    existing = {file.relative_to(packages) for file in packages.rglob("*") if file.is_file() and file.suffix != ".pyc"}
     return (
-        there == wanted.keys()
-        and all(_same(packages / name, place) for name, place in wanted.items())
+        existing == sources.keys()
+        and all(_same(packages / name, source) for name, source in sources.items())
         and is_file(COPY / "bin" / "fairq", _command(), 0o755)
         and weakness_below(COPY) is None
     )
 
 
-def _same(one: Path, other: Path) -> bool:
-    first, second = one.stat(), other.stat()
+def _same(copy: Path, original: Path) -> bool:
+    first, second = copy.stat(), original.stat()
     return (first.st_size, first.st_mtime_ns) == (second.st_size, second.st_mtime_ns)
 
 
-def _copy(back: WayBack) -> None:
-    """Build the copy beside its place and exchange it with the former one."""
+def _copy(rollback: Rollback) -> None:
+    """Build the copy beside the former one and exchange them."""
     python = interpreter_for_a_copy()
-    make_directories(LIBRARY, back)
+    make_directories(LIBRARY, rollback)
     new, former = COPY.with_name("venv.new"), COPY.with_name("venv.former")
-    for place in (new, former):
-        shutil.rmtree(place, ignore_errors=True)
-    back.add(str(new), lambda: shutil.rmtree(new, ignore_errors=True))
+    for path in (new, former):
+        shutil.rmtree(path, ignore_errors=True)
+    rollback.add(str(new), lambda: shutil.rmtree(new, ignore_errors=True))
     run(python, "-I", "-m", "venv", "--without-pip", new)
     packages = next(new.glob("lib/python3*/site-packages"))
-    for name, place in parts().items():
+    for name, path in parts().items():
         target = packages / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(place, target)
-        shutil.copystat(place, target)
+        shutil.copyfile(path, target)
+        shutil.copystat(path, target)
     (new / "bin" / "fairq").write_text(_command())
-    for place in (new, *new.rglob("*")):
-        if not place.is_symlink():
-            is_open = place.is_dir() or place.parent == new / "bin"
-            place.chmod(0o755 if is_open else 0o644)
+    for path in (new, *new.rglob("*")):
+        if not path.is_symlink():
+            is_open = path.is_dir() or path.parent == new / "bin"
+            path.chmod(0o755 if is_open else 0o644)
     run(python, "-I", "-m", "compileall", "-q", "-s", new, "-p", COPY, packages)
-    for place in new.rglob("__pycache__/*"):
-        place.chmod(0o644)
-    for place in new.rglob("__pycache__"):
-        place.chmod(0o755)
+    for path in new.rglob("__pycache__/*"):
+        path.chmod(0o644)
+    for path in new.rglob("__pycache__"):
+        path.chmod(0o755)
     if COPY.exists():
         COPY.rename(former)
     new.rename(COPY)
-    back.add(str(COPY), lambda: _exchange(former))
-    back.at_the_end(lambda: shutil.rmtree(former, ignore_errors=True))
+    rollback.add(str(COPY), lambda: _exchange(former))
+    rollback.add_cleanup(lambda: shutil.rmtree(former, ignore_errors=True))
 
 
 def _exchange(former: Path) -> None:
@@ -191,19 +191,19 @@ def removing() -> list[Step]:
     """Return the steps that remove the program, the copy, and the link to it."""
     is_ours = LINK.is_symlink() and LINK.readlink() == _OWN_LINK
     return [
-        Step(f"remove the link {LINK}", not is_ours, lambda back: LINK.unlink()),
+        Step(f"remove the link {LINK}", not is_ours, lambda rollback: LINK.unlink()),
         Step(
             f"remove the programs in {LIBRARY}, and the copy of fairq if there is one",
             not LIBRARY.exists(),
-            lambda back: _remove(),
+            lambda rollback: _remove(),
         ),
     ]
 
 
 def _remove() -> None:
-    for place in (PROGRAM, STARTER, _OWN_LINK):
-        place.unlink(missing_ok=True)
-    for place in LIBRARY.glob("venv*"):
-        shutil.rmtree(place)
+    for path in (PROGRAM, STARTER, _OWN_LINK):
+        path.unlink(missing_ok=True)
+    for path in LIBRARY.glob("venv*"):
+        shutil.rmtree(path)
     with suppress(OSError):  # somebody has put something else there
         LIBRARY.rmdir()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fairq.errors.base import FairqError
 from fairq.host.setup.layout import ACCOUNT, MARK, PROGRAM, RULE, STARTER
-from fairq.host.setup.plan import Step, WayBack, is_file, make_directories, put, run, take_away, write
+from fairq.host.setup.plan import Rollback, Step, is_file, make_directories, put, remove_file, run, write
 
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -16,7 +16,7 @@ _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 def text(starts: bool) -> str:
     """Return the rule; with *starts*, the account may start jobs as their owners.
 
-    ``""`` allows no argument at all. The defaults hold for these programs only.
+    ``""`` allows no argument at all. The defaults apply to these programs only.
     """
     return f"# {MARK}\n" + _part(
         "Everybody may hand a request to the program of the pool, which checks who asks and what they may.",
@@ -42,25 +42,25 @@ Defaults!{alias} env_reset, !env_keep, !env_check, !setenv, secure_path="{_PATH}
 
 
 def has_sudo() -> bool:
-    """Say whether sudo and visudo are installed."""
+    """Return whether sudo and visudo are installed."""
     return all(shutil.which(name, path=_PATH) for name in ("sudo", "visudo"))
 
 
 def installing(starts: bool) -> Step:
-    """Return the step that writes the rule, after visudo has accepted it; with *starts*, jobs start by it, too."""
-    what = f"let everybody run {PROGRAM} as {ACCOUNT} by sudo, without arguments"
+    """Return the step that writes the rule, after visudo has accepted it; with *starts*, the rule also starts jobs."""
+    description = f"let everybody run {PROGRAM} as {ACCOUNT} by sudo, without arguments"
     if starts:
-        what += f", and {ACCOUNT} run {STARTER} as root"
-    wanted = text(starts)
+        description += f", and {ACCOUNT} run {STARTER} as root"
+    content = text(starts)
     return Step(
-        f"{what}: {RULE}, checked by visudo",
-        (os.geteuid() != 0 or is_file(RULE, wanted, 0o440)) and in_effect(),
-        lambda back: _install(wanted, back),
+        f"{description}: {RULE}, checked by visudo",
+        (os.geteuid() != 0 or is_file(RULE, content, 0o440)) and in_effect(),
+        lambda rollback: _install(content, rollback),
     )
 
 
 def in_effect(program: str = str(PROGRAM), account: str = ACCOUNT) -> bool:
-    """Say whether sudo lets everybody run *program* as *account*; others than root can ask for themselves only."""
+    """Return whether sudo lets everybody run *program* as *account*; others than root can only ask for themselves."""
     everybody = ("-U", "nobody") if os.geteuid() == 0 else ()
     try:
         return program in run("sudo", "-n", "-l", *everybody, "-u", account, program)
@@ -68,20 +68,20 @@ def in_effect(program: str = str(PROGRAM), account: str = ACCOUNT) -> bool:
         return False
 
 
-def _is_there() -> bool:
-    """Say whether there is a rule; only root can read the file."""
+def _exists() -> bool:
+    """Return whether there is a rule; only root can read the file."""
     return os.path.lexists(RULE) if os.geteuid() == 0 else in_effect()
 
 
-def _install(wanted: str, back: WayBack) -> None:
-    make_directories(RULE.parent, back)
+def _install(content: str, rollback: Rollback) -> None:
+    make_directories(RULE.parent, rollback)
     draft = RULE.with_name(".fairq.draft")  # sudo reads no file with a dot in its name
     try:
-        write(draft, wanted.encode(), 0o440)
+        write(draft, content.encode(), 0o440)
         run("visudo", "-c", "-f", draft)
     finally:
         draft.unlink(missing_ok=True)
-    put(RULE, wanted, 0o440, back)
+    put(RULE, content, 0o440, rollback)
     run("visudo", "-c")
     if not in_effect():
         cure = f"does /etc/sudoers have the line '@includedir {RULE.parent}'?"
@@ -90,4 +90,4 @@ def _install(wanted: str, back: WayBack) -> None:
 
 def removing() -> Step:
     """Return the step that removes the rule."""
-    return Step(f"remove the rule of sudo: {RULE}", not _is_there(), lambda back: take_away(RULE, back))
+    return Step(f"remove the rule of sudo: {RULE}", not _exists(), lambda rollback: remove_file(RULE, rollback))

@@ -1,4 +1,4 @@
-"""The directory and the state of the pool: the account makes the state itself, so that root writes nothing in there."""
+"""The directory and the state of the pool. The account creates the state, so that root writes nothing in there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fairq.errors.host import HostPoolError
 from fairq.host.setup import account
 from fairq.host.setup.installation import interpreter_of
 from fairq.host.setup.layout import ACCOUNT, HOME, PROGRAM, RUNS, STATE
-from fairq.host.setup.plan import Step, WayBack, make_directories
+from fairq.host.setup.plan import Rollback, Step, make_directories
 from fairq.state import jobs, launches, slots
 from fairq.state.connection import reading
 
@@ -24,36 +24,38 @@ _PATIENCE = 60.0
 """Seconds within which killed jobs must have ended."""
 
 _MODE = 0o711
-"""Others may not list the directory; they reach the copy for readers in it."""
+"""Others may not list the directory; they can open the readers' copy in it."""
 
 
 def creating() -> Step:
-    """Return the step that makes the directory, or gives that of a former pool to the account."""
+    """Return the step that creates the directory, or gives that of a former pool to the account."""
     if HOME.is_symlink():
         raise HostPoolError(action="created", problem=f"{HOME} is a symbolic link", cure=f"make {HOME} a directory")
     owner = account.entry()
-    found = HOME.lstat() if HOME.exists() else None
-    is_done = found is not None and owner is not None and (found.st_uid, found.st_mode & 0o777) == (owner.pw_uid, _MODE)
+    status = HOME.lstat() if HOME.exists() else None
+    is_done = (
+        status is not None and owner is not None and (status.st_uid, status.st_mode & 0o777) == (owner.pw_uid, _MODE)
+    )
     former = not is_done and os.path.lexists(STATE)
-    what = f"give {HOME}, with the state of the former pool, to {ACCOUNT}" if former else f"create {HOME}"
-    return Step(f"{what} (mode 0711)", is_done, _create)
+    description = f"give {HOME}, with the state of the former pool, to {ACCOUNT}" if former else f"create {HOME}"
+    return Step(f"{description} (mode 0711)", is_done, _create)
 
 
-def _create(back: WayBack) -> None:
+def _create(rollback: Rollback) -> None:
     owner = account.entry()
-    assert owner is not None  # the step before this one made it
-    make_directories(HOME.parent, back)
+    assert owner is not None  # the previous step created it
+    make_directories(HOME.parent, rollback)
     if HOME.exists():
-        back.add(f"owner and mode of {HOME}", partial(_give_back, HOME.lstat()))
+        rollback.add(f"owner and mode of {HOME}", partial(_restore_owner, HOME.lstat()))
     else:
         HOME.mkdir()
-        back.add(str(HOME), lambda: shutil.rmtree(HOME))
+        rollback.add(str(HOME), lambda: shutil.rmtree(HOME))
     os.chown(HOME, 0, 0)  # nobody else changes names in it meanwhile
     HOME.chmod(_MODE)
     give(owner.pw_uid, owner.pw_gid)
 
 
-def _give_back(former: os.stat_result) -> None:
+def _restore_owner(former: os.stat_result) -> None:
     give(former.st_uid, former.st_gid)
     HOME.chmod(former.st_mode & 0o7777)
 
@@ -67,7 +69,7 @@ def give(user: int, group: int) -> None:
 
 
 def starting(python: Path) -> Step:
-    """Return the step that runs the first cycle as the cycles to come are run, which creates the state."""
+    """Return the step that creates the state by a first cycle, run as later cycles are."""
     return Step(
         f"create the state {STATE} by a first cycle, as {ACCOUNT}", os.path.lexists(STATE), lambda _: _start(python)
     )
@@ -77,17 +79,17 @@ def _start(python: Path) -> None:
     as_account(*cycle(python))
 
 
-def as_account(*words: str) -> None:
+def as_account(*command: str) -> None:
     """Run a command of fairq as the account, without the caller's environment; raises FairqError if it fails."""
     owner = account.entry()
     if owner is None:
         raise FairqError(message=f"there is no account {ACCOUNT}")
-    ended = subprocess.run(
-        words, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, cwd="/", umask=0o077,
+    result = subprocess.run(
+        command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, cwd="/", umask=0o077,
         user=owner.pw_uid, group=owner.pw_gid, extra_groups=[], env={"PATH": "/usr/bin:/bin", "HOME": str(HOME)},
     )  # fmt: skip
-    if ended.returncode:
-        raise FairqError(message=f"fairq {' '.join(words[5:7])}: {ended.stderr.strip()}")
+    if result.returncode:
+        raise FairqError(message=f"fairq {' '.join(command[5:7])}: {result.stderr.strip()}")
 
 
 def cycle(python: Path) -> Sequence[str]:
@@ -100,7 +102,7 @@ def _fairq(python: Path) -> list[str]:
 
 
 def running_jobs() -> int:
-    """Return how many jobs have a slot; 0 if there is no state, or this user may not read it."""
+    """Return the number of jobs with a slot; 0 without a state, or if this user may not read it."""
     if not os.access(STATE, os.R_OK):
         return 0
     with reading(STATE) as state:
@@ -118,22 +120,22 @@ def _end_jobs() -> None:
     fairq = _fairq(interpreter_of(PROGRAM))
     if names:
         as_account(*fairq, "slots", "drain", "--fast", *names)
-    until = time.monotonic() + _PATIENCE
+    deadline = time.monotonic() + _PATIENCE
     while True:
         as_account(*fairq, "negotiate", "--collect-only")
         with reading(STATE) as state:
-            left = len(launches.live(state))
-        if not left:
+            remaining = len(launches.live(state))
+        if not remaining:
             break
-        if time.monotonic() > until:
-            raise FairqError(message=f"{counted(left, 'job')} did not end within {_PATIENCE:g} s")
+        if time.monotonic() > deadline:
+            raise FairqError(message=f"{counted(remaining, 'job')} did not end within {_PATIENCE:g} s")
         time.sleep(0.2)
-    if again := [name for name in names if name not in draining]:
-        as_account(*fairq, "slots", "drain", "--cancel", *again)
+    if drained := [name for name in names if name not in draining]:
+        as_account(*fairq, "slots", "drain", "--cancel", *drained)
 
 
 def removing(purge: bool) -> Step:
-    """Return the step that gives the state to root, who may read it then, or deletes it."""
+    """Return the step that gives the state to root alone, or deletes it."""
     if purge:
         is_gone = not (HOME.exists() or RUNS.exists())
         return Step(f"delete the state, its history and kept output: {HOME}, {RUNS}", is_gone, lambda _: _purge())
@@ -142,9 +144,9 @@ def removing(purge: bool) -> Step:
 
 
 def _purge() -> None:
-    for place in (HOME, RUNS):
-        if place.exists():
-            shutil.rmtree(place)
+    for path in (HOME, RUNS):
+        if path.exists():
+            shutil.rmtree(path)
 
 
 def _keep() -> None:

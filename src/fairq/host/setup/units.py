@@ -20,10 +20,10 @@ _EVERY = re.compile(
 
 def every_of(text: str) -> int | None:
     """Return the minutes between two cycles that a file for cron or a timer sets, None if it is in another form."""
-    found = _EVERY.search(text)
-    if found is None:
+    schedule = _EVERY.search(text)
+    if schedule is None:
         return None
-    return int(found["minutes"]) if found["minutes"] else 1 if found["each"] else HOUR
+    return int(schedule["minutes"]) if schedule["minutes"] else 1 if schedule["each"] else HOUR
 
 
 def cron_line(every: int, command: Sequence[str]) -> str:
@@ -50,14 +50,14 @@ SuccessExitStatus=75
 KillMode=process
 Delegate=yes
 """
-    when = {1: "*:*", HOUR: "*:00"}.get(every, f"*:0/{every}")
+    calendar = {1: "*:*", HOUR: "*:00"}.get(every, f"*:0/{every}")
     timer = f"""\
 {_HEAD}[Unit]
 Description=Cycles of the fairq pool
 Documentation=man:fairq-pool(1)
 
 [Timer]
-OnCalendar={when}
+OnCalendar={calendar}
 AccuracySec=5s
 
 [Install]

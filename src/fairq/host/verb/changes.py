@@ -52,44 +52,44 @@ def make(pool: Pool, actor: Actor, request: Request) -> Answer:
     try:
         return verb(pool, actor, request.arguments)
     except FairqError:
-        # A repeat can also meet what it did itself: the jobs that it has removed are not there.
+        # A repeated request can fail on its own first effect: the jobs that it removed are gone.
         if was_fulfilled(pool.state, request.id):
             raise RepeatedError from None
         raise
 
 
-def _of_jobs(name: str) -> Callable[[Pool, Actor, dict[str, Any]], Answer]:
+def _job_verb(name: str) -> Callable[[Pool, Actor, dict[str, Any]], Answer]:
     def make(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
-        given = _exactly(arguments, {"jobs"})
+        values = _exactly(arguments, {"jobs"})
         editor = JobEditor(pool.state, pool.settings, actor)
-        return _jobs(getattr(editor, name)(_selection(given["jobs"]), actor.reason))
+        return _job_answer(getattr(editor, name)(_selection(values["jobs"]), actor.reason))
 
     return make
 
 
 def _prio(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
-    given = _exactly(arguments, {"jobs", "value", "relative"})
-    relative = _truth(given["relative"], "relative")
+    values = _exactly(arguments, {"jobs", "value", "relative"})
+    relative = _boolean(values["relative"], "relative")
     editor = JobEditor(pool.state, pool.settings, actor)
-    return _jobs(editor.prioritise(_selection(given["jobs"]), _whole(given["value"]), relative=relative))
+    return _job_answer(editor.prioritise(_selection(values["jobs"]), _integer(values["value"]), relative=relative))
 
 
 def _prio_top(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
-    given = _exactly(arguments, {"jobs"})
-    return _jobs(JobEditor(pool.state, pool.settings, actor).move_to_top(_selection(given["jobs"])))
+    values = _exactly(arguments, {"jobs"})
+    return _job_answer(JobEditor(pool.state, pool.settings, actor).move_to_top(_selection(values["jobs"])))
 
 
 def _edit_jobs(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
     from fairq.host.verb.submission import attributes_of
 
-    given = _exactly(arguments, {"jobs", "attributes"})
+    values = _exactly(arguments, {"jobs", "attributes"})
     editor = JobEditor(pool.state, pool.settings, actor)
-    return _jobs(editor.edit(_selection(given["jobs"]), attributes_of(given["attributes"])))
+    return _job_answer(editor.edit(_selection(values["jobs"]), attributes_of(values["attributes"])))
 
 
 def _undo(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
     number = _exactly(arguments, {"number"})["number"]
-    return take_back(pool.state, pool.settings, actor, None if number is None else _whole(number)).document()
+    return take_back(pool.state, pool.settings, actor, None if number is None else _integer(number)).document()
 
 
 def _userprio(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
@@ -101,31 +101,31 @@ def _userprio(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
     with editor.together():
         for edit in edits:
             total.add(_edit(editor, members(edit, "an edit")))
-    changes = [[one.subject, one.before, one.after] for one in total.changes]
+    changes = [[change.subject, change.before, change.after] for change in total.changes]
     return {"message": total.message, "notes": total.notes, "changes": changes, "strangers": total.strangers}
 
 
 def _edit(editor: Editor, edit: dict[str, Any]) -> Edited:
-    given = _exactly(edit, {"kind", "name", "value", "seconds"})
-    kind, name, value = text(given["kind"], "kind"), text(given["name"], "name"), given["value"]
+    values = _exactly(edit, {"kind", "name", "value", "seconds"})
+    kind, name, value = text(values["kind"], "kind"), text(values["name"], "name"), values["value"]
     if kind in _BOUNDS:
-        amount = _number(value) if kind == "setfactor" else float(_whole(value))
-        seconds = None if given["seconds"] is None else _whole(given["seconds"])
+        amount = _number(value) if kind == "setfactor" else float(_integer(value))
+        seconds = None if values["seconds"] is None else _integer(values["seconds"])
         return editor.set_bound(name, cast("Bound", _BOUNDS[kind]), amount, seconds)
     if kind == "prune":
-        return editor.prune(_whole(given["seconds"]))
-    if given["seconds"] is not None:
+        return editor.prune(_integer(values["seconds"]))
+    if values["seconds"] is not None:
         raise RequestError(problem=f"{kind} takes no seconds")
     if kind in _CANCELS:
         return editor.cancel(name, cast("Bound", _CANCELS[kind]))
     ways: dict[str, Callable[[], Edited]] = {
         "setprio": lambda: editor.set_priority(name, _number(value)),
         "setaccum": lambda: editor.set_usage(name, _number(value)),
-        "setbegin": lambda: editor.set_begin(name, _whole(value)),
-        "setlast": lambda: editor.set_last(name, _whole(value)),
+        "setbegin": lambda: editor.set_begin(name, _integer(value)),
+        "setlast": lambda: editor.set_last(name, _integer(value)),
         "resetusage": lambda: editor.reset_usage(name),
         "resetall": editor.reset_all,
-        "delete": lambda: editor.delete(name, force=_truth(value, "force")),
+        "delete": lambda: editor.delete(name, force=_boolean(value, "force")),
     }
     if kind not in ways:
         raise RequestError(problem=f"there is no edit {kind!r}")
@@ -133,25 +133,25 @@ def _edit(editor: Editor, edit: dict[str, Any]) -> Edited:
 
 
 def _submit(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
-    """Queue jobs as the asker; raises RequestError if the ads name another cluster than the next one."""
+    """Queue jobs as the asker; raises RequestError if the ads name another cluster than the next."""
     from fairq.host.verb.submission import submission_of
     from fairq.steps.jobs.submit import queue
 
-    given = _exactly(arguments, {"ads", "groups", "cluster"})
-    expected = None if given["cluster"] is None else _whole(given["cluster"])
-    made = submission_of(given)
+    values = _exactly(arguments, {"ads", "groups", "cluster"})
+    expected = None if values["cluster"] is None else _integer(values["cluster"])
+    submission = submission_of(values)
 
     def remade(cluster: int) -> Submission:
         if expected not in (None, cluster):
             raise RequestError(problem=f"the next cluster is {cluster}, not {expected}; make the jobs again")
-        return made
+        return submission
 
-    done = queue(pool.state, pool.settings, made, actor.user, actor, host=pool.host, remade=remade)
+    result = queue(pool.state, pool.settings, submission, actor.user, actor, host=pool.host, remade=remade)
     return {
-        "cluster": done.cluster,
-        "jobs": len(made),
-        "warnings": made.warnings,
-        "no_launcher": done.is_first_without_launcher,
+        "cluster": result.cluster,
+        "jobs": len(submission),
+        "warnings": submission.warnings,
+        "no_launcher": result.is_first_without_launcher,
     }
 
 
@@ -160,79 +160,79 @@ def _submit_dag(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
     from fairq.host.verb.submission import submission_of
     from fairq.steps.jobs.dag import MadeNode, check_nodes, next_cluster, queue_dag
 
-    given = _exactly(arguments, {"nodes", "cluster"})
-    expected = None if given["cluster"] is None else _whole(given["cluster"])
-    if not isinstance(given["nodes"], list) or not 0 < len(given["nodes"]) <= MOST_NAMES:
+    values = _exactly(arguments, {"nodes", "cluster"})
+    expected = None if values["cluster"] is None else _integer(values["cluster"])
+    if not isinstance(values["nodes"], list) or not 0 < len(values["nodes"]) <= MOST_NAMES:
         raise RequestError(problem=f"nodes is not a list of 1 to {MOST_NAMES}")
     nodes = []
-    for number, one in enumerate(given["nodes"]):
-        node = _exactly(members(one, "a node"), {"ads", "groups", "parents", "category", "most"})
+    for index, document in enumerate(values["nodes"]):
+        node = _exactly(members(document, "a node"), {"ads", "groups", "parents", "category", "most"})
         parents = node["parents"]
-        if not isinstance(parents, list) or not all(type(place) is int and 0 <= place < number for place in parents):
+        if not isinstance(parents, list) or not all(type(parent) is int and 0 <= parent < index for parent in parents):
             raise RequestError(problem="the parents of a node are not nodes before it")
-        category, most = node["category"], _whole(node["most"])
+        category, most = node["category"], _integer(node["most"])
         if category is not None and (not text(category, "category") or most < 1):
             raise RequestError(problem="the category of a node has no limit")
         nodes.append(MadeNode(submission_of(node), parents, None, category, most))
-    whole = check_nodes(nodes, pool.settings)
+    totals = check_nodes(nodes, pool.settings)
     first = next_cluster(pool.state)
     if expected not in (None, first):
         raise RequestError(problem=f"the next cluster is {first}, not {expected}; make the jobs again")
-    done = queue_dag(pool.state, pool.settings, nodes, first, actor.user, actor, host=pool.host)
-    if expected is not None and done.clusters[0] != expected:
+    result = queue_dag(pool.state, pool.settings, nodes, first, actor.user, actor, host=pool.host)
+    if expected is not None and result.clusters[0] != expected:
         raise RequestError(problem="another process has taken the cluster; submit again")
-    warnings = list(dict.fromkeys([*whole.warnings, *done.warnings]))
-    return {"clusters": list(done.clusters), "jobs": done.jobs, "warnings": warnings}
+    warnings = list(dict.fromkeys([*totals.warnings, *result.warnings]))
+    return {"clusters": list(result.clusters), "jobs": result.jobs, "warnings": warnings}
 
 
 def _rerun(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
     from fairq.steps.jobs.rerun import rerun
 
-    given = _exactly(arguments, {"jobs", "failed"})
-    failed = _truth(given["failed"], "failed")
-    done = rerun(pool.state, pool.settings, _selection(given["jobs"]), actor, failed=failed, host=pool.host)
-    return {"clusters": [list(pair) for pair in done.clusters.items()], "warnings": done.warnings}
+    values = _exactly(arguments, {"jobs", "failed"})
+    failed = _boolean(values["failed"], "failed")
+    result = rerun(pool.state, pool.settings, _selection(values["jobs"]), actor, failed=failed, host=pool.host)
+    return {"clusters": [list(pair) for pair in result.clusters.items()], "warnings": result.warnings}
 
 
 def _finish(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
-    """Record that jobs have ended; users could choose their own charge, so this takes an administrator."""
+    """Record that jobs have ended. Only for administrators: users could choose their own charge."""
     from fairq.steps.jobs.finish import finish
 
-    given = _exactly(arguments, {"jobs", "end", "exit_code"})
+    values = _exactly(arguments, {"jobs", "end", "exit_code"})
     require_administrator(actor, "finish jobs in the pool of this host")
-    end, code = (None if given[name] is None else _whole(given[name]) for name in ("end", "exit_code"))
-    done = finish(pool.state, pool.settings, _selection(given["jobs"]), actor, end=end, exit_code=code)
-    return _jobs(done.chosen)
+    end, code = (None if values[name] is None else _integer(values[name]) for name in ("end", "exit_code"))
+    result = finish(pool.state, pool.settings, _selection(values["jobs"]), actor, end=end, exit_code=code)
+    return _job_answer(result.chosen)
 
 
 def _slots_add(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
     from fairq.host.verb.submission import slots_of
     from fairq.steps.pool.slots import add
 
-    given = _exactly(arguments, {"slots", "until"})
-    new = slots_of(given["slots"])
-    add(pool.state, pool.settings, new, actor, None if given["until"] is None else _whole(given["until"]))
+    values = _exactly(arguments, {"slots", "until"})
+    new = slots_of(values["slots"])
+    add(pool.state, pool.settings, new, actor, None if values["until"] is None else _integer(values["until"]))
     return {"slots": [slot.name for slot in new]}
 
 
 def _slots_remove(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
     from fairq.steps.pool.slots import remove
 
-    given = _exactly(arguments, {"names", "force"})
-    force = _truth(given["force"], "force")
-    return {"slots": remove(pool.state, pool.settings, _names(given["names"]), actor, force=force)}
+    values = _exactly(arguments, {"names", "force"})
+    force = _boolean(values["force"], "force")
+    return {"slots": remove(pool.state, pool.settings, _names(values["names"]), actor, force=force)}
 
 
 def _slots_drain(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
     from fairq.steps.pool.drain import Schedule, drain
 
-    given = _exactly(arguments, {"names", "schedule"})
+    values = _exactly(arguments, {"names", "schedule"})
     require_administrator(actor, "drain slots")
-    if given["schedule"] not in [one.value for one in Schedule]:
-        raise RequestError(problem=f"schedule is not one of {', '.join(one.value for one in Schedule)}")
-    schedule = Schedule(given["schedule"])
-    done = drain(pool.state, pool.settings, _names(given["names"]), schedule, actor)
-    return {"slots": done.slots, "evicted": done.evicted, "ending": done.ending}
+    if values["schedule"] not in [member.value for member in Schedule]:
+        raise RequestError(problem=f"schedule is not one of {', '.join(member.value for member in Schedule)}")
+    schedule = Schedule(values["schedule"])
+    result = drain(pool.state, pool.settings, _names(values["names"]), schedule, actor)
+    return {"slots": result.slots, "evicted": result.evicted, "ending": result.ending}
 
 
 def _slots_release(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
@@ -245,7 +245,7 @@ def _pool_pause(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
     from fairq.steps.pool.pause import pause, pause_document
 
     until = _exactly(arguments, {"until"})["until"]
-    return pause_document(pause(pool.state, actor, None if until is None else _whole(until)))
+    return pause_document(pause(pool.state, actor, None if until is None else _integer(until)))
 
 
 def _pool_resume(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
@@ -260,11 +260,11 @@ def _pool_resume(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
 def _slots_reserve(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
     from fairq.steps.pool.reserve import reserve
 
-    given = _exactly(arguments, {"names", "begin", "end", "users", "groups"})
+    values = _exactly(arguments, {"names", "begin", "end", "users", "groups"})
     require_administrator(actor, "reserve slots")
-    end = None if given["end"] is None else _whole(given["end"])
-    people = [_names(given[name]) if given[name] != [] else [] for name in ("users", "groups")]
-    return reserve(pool.state, actor, _names(given["names"]), _whole(given["begin"]), end, *people)
+    end = None if values["end"] is None else _integer(values["end"])
+    people = [_names(values[name]) if values[name] != [] else [] for name in ("users", "groups")]
+    return reserve(pool.state, actor, _names(values["names"]), _integer(values["begin"]), end, *people)
 
 
 def _slots_unreserve(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Answer:
@@ -274,15 +274,15 @@ def _slots_unreserve(pool: Pool, actor: Actor, arguments: dict[str, Any]) -> Ans
     require_administrator(actor, "cancel reservations")
     if not isinstance(numbers, list) or not 0 < len(numbers) <= MOST_NAMES:
         raise RequestError(problem=f"numbers is not a list of 1 to {MOST_NAMES}")
-    return {"numbers": cancel(pool.state, actor, [_whole(number) for number in numbers])}
+    return {"numbers": cancel(pool.state, actor, [_integer(number) for number in numbers])}
 
 
 _VERBS: dict[str, Callable[[Pool, Actor, dict[str, Any]], Answer]] = {
     "submit": _submit,
     "submit dag": _submit_dag,
-    "remove": _of_jobs("remove"),
-    "hold": _of_jobs("hold"),
-    "release": _of_jobs("release"),
+    "remove": _job_verb("remove"),
+    "hold": _job_verb("hold"),
+    "release": _job_verb("release"),
     "prio": _prio,
     "prio --top": _prio_top,
     "edit": _edit_jobs,
@@ -308,7 +308,7 @@ def _exactly(arguments: dict[str, Any], names: set[str]) -> dict[str, Any]:
 
 
 def _selection(words: Any) -> Selection:
-    """Return the named jobs; null selects all jobs that the asker may change. The asker evaluates constraints."""
+    """Return the named jobs; null selects all that the asker may change. The asker has evaluated constraints."""
     return Selection() if words is None else Selection(parse_targets(_names(words)))
 
 
@@ -318,20 +318,20 @@ def _names(words: Any) -> list[str]:
     return [text(word, "a name") for word in words]
 
 
-def _jobs(changed: Changed) -> Answer:
+def _job_answer(changed: Changed) -> Answer:
     targets = [[target.text, count] for target, count in changed.targets]
     return {"jobs": len(changed), "targets": targets, "ending": changed.ending}
 
 
-def _whole(value: Any) -> int:
+def _integer(value: Any) -> int:
     if type(value) is not int or abs(value) > _LARGEST:
         raise RequestError(problem=f"a number is not whole, or above {_LARGEST}")
     return value
 
 
-def _truth(value: Any, what: str) -> bool:
+def _boolean(value: Any, name: str) -> bool:
     if type(value) is not bool:
-        raise RequestError(problem=f"{what} is neither true nor false")
+        raise RequestError(problem=f"{name} is neither true nor false")
     return value
 
 

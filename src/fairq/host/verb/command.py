@@ -1,4 +1,4 @@
-"""The command that the history of a host's pool shows: composed of what is applied, never the text of the asker."""
+"""The command that the history of a host's pool shows: composed of the applied values, never the asker's text."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from fairq.steps.launch.values import UnusableValueError, one_line, program_of
 
 _LONGEST = 1000
 _MOST = 20
-"""Most names that are shown; the history has a line for each of them."""
+"""Most names that are shown; the history has a line for each name."""
 
 
 def command_of(request: Request) -> str:
-    """Return the command line that makes the same change; of arguments that the verb will refuse, its name alone."""
-    compose = _WAYS.get(request.verb, _names)
+    """Return the command line that makes the same change; only the verb if its arguments are invalid."""
+    compose = _COMPOSERS.get(request.verb, _names)
     try:
         words = compose(request.arguments)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, RequestError):
@@ -27,14 +27,14 @@ def command_of(request: Request) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
-def _some(names: list[Any]) -> list[Any]:
+def _abbreviated(names: list[Any]) -> list[Any]:
     return names if len(names) <= _MOST else [*names[:_MOST], f"... ({len(names)} names)"]
 
 
 def _names(arguments: Mapping[str, Any]) -> list[Any]:
-    """Return the jobs or slots that are named; without any, all that the asker may change."""
+    """Return the named jobs or slots; without names, ``--all``."""
     names = arguments.get("jobs", arguments.get("names"))
-    return ["--all"] if names is None and "jobs" in arguments else _some(list(names or ()))
+    return ["--all"] if names is None and "jobs" in arguments else _abbreviated(list(names or ()))
 
 
 def _prio(arguments: Mapping[str, Any]) -> list[Any]:
@@ -44,7 +44,7 @@ def _prio(arguments: Mapping[str, Any]) -> list[Any]:
 
 def _edit(arguments: Mapping[str, Any]) -> list[Any]:
     values = [f"{name}={expression_text(value) or value}" for name, value in arguments["attributes"].items()]
-    return [*_names(arguments), *(word for value in _some(values) for word in ("--attribute", value))]
+    return [*_names(arguments), *(word for value in _abbreviated(values) for word in ("--attribute", value))]
 
 
 def _rerun(arguments: Mapping[str, Any]) -> list[Any]:
@@ -72,8 +72,11 @@ def _submit(arguments: Mapping[str, Any]) -> list[Any]:
 def _userprio(arguments: Mapping[str, Any]) -> list[Any]:
     words: list[Any] = []
     for edit in arguments["edits"][:_MOST]:
-        given = (edit["name"], edit["value"], edit["seconds"])
-        words += [f"--{edit['kind']}", *(one for one in given if one is not None and one != "" and one is not False)]
+        values = (edit["name"], edit["value"], edit["seconds"])
+        words += [
+            f"--{edit['kind']}",
+            *(value for value in values if value is not None and value != "" and value is not False),
+        ]
     return words
 
 
@@ -87,10 +90,10 @@ def _pause(arguments: Mapping[str, Any]) -> list[Any]:
 
 def _add(arguments: Mapping[str, Any]) -> list[Any]:
     until = [] if arguments["until"] is None else ["--until", arguments["until"]]
-    return [*_some([slot["name"] for slot in arguments["slots"]]), *until]
+    return [*_abbreviated([slot["name"] for slot in arguments["slots"]]), *until]
 
 
-_WAYS = {
+_COMPOSERS = {
     "submit": _submit,
     "prio": _prio,
     "edit": _edit,

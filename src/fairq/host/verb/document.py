@@ -1,4 +1,4 @@
-"""The document that requests a change: read completely within bounds, then parsed strictly."""
+"""The document that requests a change: read within limits, then parsed strictly."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def read(descriptor: int) -> bytes:
 
     Raises RequestError if it is too large, too slow or incomplete.
     """
-    until = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + PATIENCE
     head = bytearray()
     while not head.endswith(b"\n"):
-        head += _some(descriptor, 1, until)
+        head += _read_some(descriptor, 1, deadline)
         if len(head) > len(str(LARGEST)) + 1:
             raise RequestError(problem="it does not begin with its length")
     digits = bytes(head[:-1])
@@ -55,27 +55,27 @@ def read(descriptor: int) -> bytes:
         raise RequestError(problem=f"its length is not a number up to {LARGEST}")
     body = bytearray()
     while len(body) < length:
-        body += _some(descriptor, min(length - len(body), 1 << 16), until)
+        body += _read_some(descriptor, min(length - len(body), 1 << 16), deadline)
     return bytes(body)
 
 
-def _some(descriptor: int, most: int, until: float) -> bytes:
-    ready, _, _ = select.select([descriptor], [], [], max(0.0, until - time.monotonic()))
+def _read_some(descriptor: int, limit: int, deadline: float) -> bytes:
+    ready, _, _ = select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))
     if not ready:
         raise RequestError(problem=f"it did not come within {PATIENCE:g} seconds")
     try:
-        found = os.read(descriptor, most)
+        chunk = os.read(descriptor, limit)
     except OSError as error:
         raise RequestError(problem=f"it cannot be read from standard input: {error.strerror}") from None
-    if not found:
+    if not chunk:
         raise RequestError(problem="it is incomplete")
-    return found
+    return chunk
 
 
 def parse(content: bytes) -> Request:
     """Return the request in the document; raises RequestError unless it is exactly one valid request."""
     try:
-        found = json.loads(
+        document = json.loads(
             content.decode("utf-8"), object_pairs_hook=_object, parse_constant=_constant, parse_int=_integer,
             parse_float=_number,
         )  # fmt: skip
@@ -83,43 +83,43 @@ def parse(content: bytes) -> Request:
         raise RequestError(problem="it is nested too deeply") from None
     except ValueError as error:
         raise RequestError(problem=f"it is not JSON in UTF-8 ({type(error).__name__})") from None
-    if deeper_than(found, _DEEPEST):
+    if deeper_than(document, _DEEPEST):
         raise RequestError(problem="it is nested too deeply")
-    if not isinstance(found, dict) or found.keys() != _MEMBERS:
+    if not isinstance(document, dict) or document.keys() != _MEMBERS:
         raise RequestError(problem=f"its members are not {', '.join(sorted(_MEMBERS))}")
-    if type(found["fairq"]) is not int or found["fairq"] != VERSION:
+    if type(document["fairq"]) is not int or document["fairq"] != VERSION:
         raise RequestError(problem=f"its version is not {VERSION}; use the same fairq as the pool")
-    reason = found["reason"]
+    reason = document["reason"]
     return Request(
-        text(found["id"], "id", _ID),
-        text(found["verb"], "verb"),
-        text(found["command"], "command"),
+        text(document["id"], "id", _ID),
+        text(document["verb"], "verb"),
+        text(document["command"], "command"),
         None if reason is None else text(reason, "reason"),
-        members(found["arguments"], "arguments"),
+        members(document["arguments"], "arguments"),
     )
 
 
-def text(value: Any, what: str, pattern: re.Pattern[str] | None = None) -> str:
-    """Return *value* if it is a storable, printable text and fits *pattern*; otherwise raises RequestError."""
+def text(value: Any, name: str, pattern: re.Pattern[str] | None = None) -> str:
+    """Return *value* if it is a printable text of allowed length and fits *pattern*; otherwise raise RequestError."""
     if not isinstance(value, str) or len(value) > _LONGEST_TEXT or (pattern and not pattern.fullmatch(value)):
-        raise RequestError(problem=f"{what} is not such a text")
-    if any(not (letter.isprintable() or letter in "\n\t") for letter in value):
-        raise RequestError(problem=f"{what} has control characters")
+        raise RequestError(problem=f"{name} is not such a text")
+    if any(not (character.isprintable() or character in "\n\t") for character in value):
+        raise RequestError(problem=f"{name} has control characters")
     return value
 
 
-def members(value: Any, what: str) -> dict[str, Any]:
-    """Return *value* if it is an object; otherwise raises RequestError."""
+def members(value: Any, name: str) -> dict[str, Any]:
+    """Return *value* if it is an object; otherwise raise RequestError."""
     if not isinstance(value, dict):
-        raise RequestError(problem=f"{what} is not an object")
+        raise RequestError(problem=f"{name} is not an object")
     return value
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    result = dict(pairs)
+    if len(result) != len(pairs):
         raise RequestError(problem="a member occurs twice")
-    return found
+    return result
 
 
 def _constant(word: str) -> Any:

@@ -21,11 +21,11 @@ from fairq.host.client.form import READ
 from fairq.host.client.stuck import end_stuck
 from fairq.host.verb.asker import asker
 from fairq.host.verb.document import parse, read
-from fairq.host.verb.surroundings import apart, clear
+from fairq.host.verb.surroundings import clear, run_in_session
 from fairq.steps.rights import names
 
 _LONGEST = 120
-"""Seconds after which the system kills the process, so that no caller can make it stay."""
+"""Seconds after which the system kills the process, so that no caller can keep it running."""
 
 
 def main(state: Path, site: Path, *, by_socket: bool = False) -> int:
@@ -33,18 +33,18 @@ def main(state: Path, site: Path, *, by_socket: bool = False) -> int:
 
     The request comes from sudo, or *by_socket* from a connection that systemd has accepted. Both paths come from the
     script, never from the caller. All input is read before the state is opened, and the answer is written after it is
-    closed: the caller cannot keep its lock.
+    closed, so the caller cannot hold its lock.
     """
     try:
         person = asker(os.environ, by_socket=by_socket)
     except FairqError as error:
         return _refuse(error)
-    # Nobody reads the exit code of a connection; another one than 0 tells systemd that there was no answer.
-    return apart(lambda: _serve(state, site, person) * (not by_socket))
+    # Nobody reads the exit code of a connection; other codes than 0 mean for systemd that there was no answer.
+    return run_in_session(lambda: _serve(state, site, person) * (not by_socket))
 
 
 def _serve(state: Path, site: Path, person: Person) -> int:
-    # A warning of a library would be a line more than the answer.
+    # A warning of a library would add a line to the answer.
     warnings.simplefilter("ignore")
     try:
         signal.alarm(_LONGEST)
@@ -80,8 +80,8 @@ def _serve(state: Path, site: Path, person: Person) -> int:
     return _write(1, {"done": answer})
 
 
-def _end_stuck(place: Path, found: Sequence[Holder]) -> None:
-    end_stuck(Path(sys.argv[0]), place, found)
+def _end_stuck(path: Path, lock_holders: Sequence[Holder]) -> None:
+    end_stuck(Path(sys.argv[0]), path, lock_holders)
 
 
 def _refuse(error: FairqError) -> int:
@@ -89,15 +89,15 @@ def _refuse(error: FairqError) -> int:
 
 
 def _write(descriptor: int, answer: dict[str, object], attached: bytes = b"") -> int:
-    """Write the answer, with what is *attached* to it; return 0, or the exit code if it cannot be written.
+    """Write the answer and the content *attached* to it; return 0, or the exit code if it cannot be written.
 
-    A caller that does not read it loses it. What cannot be answered is written to standard error.
+    If the caller has stopped reading, it loses the answer. An answer that cannot be written goes to standard error.
     """
     try:
         for content in (memoryview((json.dumps(answer) + "\n").encode()), memoryview(attached)):
-            rest = content
-            while rest:
-                rest = rest[os.write(descriptor, rest) :]
+            remaining = content
+            while remaining:
+                remaining = remaining[os.write(descriptor, remaining) :]
     except BrokenPipeError:
         pass
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Jobs and slots that the asker's own fairq made, checked attribute by attribute."""
+"""Jobs and slots from the asker's own fairq, checked attribute by attribute."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ _LONGEST = 1 << 16
 def submission_of(arguments: dict[str, Any]) -> Submission:
     """Return the jobs that *arguments* describe; raises RequestError for the first error.
 
-    ``ads`` are the shared ads. Each of ``groups`` has the numbers of its ``first`` and ``last`` job and the place of
+    ``ads`` are the shared ads. Each of ``groups`` has the numbers of its ``first`` and ``last`` job and the index of
     its shared ``ad``. ``own`` and ``template`` override that ad (see `JobGroup`). ``priority`` is the job priority,
     and ``reason`` is the hold reason or null.
     """
-    ads = [_ad(ad) for ad in _listed(arguments["ads"], "ads")]
+    ads = [_ad(ad) for ad in _list(arguments["ads"], "ads")]
     groups: list[JobGroup] = []
-    for given in _listed(arguments["groups"], "groups"):
-        found = members(given, "a group")
-        if found.keys() != {"first", "last", "ad", "own", "template", "priority", "reason"}:
+    for document in _list(arguments["groups"], "groups"):
+        group = members(document, "a group")
+        if group.keys() != {"first", "last", "ad", "own", "template", "priority", "reason"}:
             raise RequestError(problem="a group has other members than it should")
-        first, last = _whole(found["first"], "first"), _whole(found["last"], "last")
+        first, last = _integer(group["first"], "first"), _integer(group["last"], "last")
         if first != (groups[-1].last_proc + 1 if groups else 0) or not first <= last < _MOST_JOBS:
             raise RequestError(problem="the jobs are not numbered from 0 on")
-        place = _whole(found["ad"], "ad")
-        if not 0 <= place < len(ads):
-            raise RequestError(problem=f"there is no ad {place}")
-        own = None if found["own"] is None else _ad(found["own"])
-        template = None if found["template"] is None else _template(found["template"])
-        _check_spelling(ads[place], own, template)
-        reason = found["reason"]
+        index = _integer(group["ad"], "ad")
+        if not 0 <= index < len(ads):
+            raise RequestError(problem=f"there is no ad {index}")
+        own = None if group["own"] is None else _ad(group["own"])
+        template = None if group["template"] is None else _template(group["template"])
+        _check_spelling(ads[index], own, template)
+        reason = group["reason"]
         if reason is not None and not _is_text(reason):
             raise RequestError(problem="reason is not such a text")
         status = JobStatus.IDLE if reason is None else JobStatus.HELD
-        priority = _whole(found["priority"], "priority")
-        groups.append(JobGroup(first, last, ads[place], own, template, priority, int(status), reason))
+        priority = _integer(group["priority"], "priority")
+        groups.append(JobGroup(first, last, ads[index], own, template, priority, int(status), reason))
     return Submission(groups)
 
 
@@ -64,14 +64,14 @@ def attributes_of(value: Any) -> Ad:
 
 def slots_of(value: Any) -> list[SlotRecord]:
     """Return the slots that an administrator adds; raises RequestError for the first error."""
-    found = []
-    for given in _listed(value, "slots"):
-        slot = members(given, "a slot")
+    slots = []
+    for document in _list(value, "slots"):
+        slot = members(document, "a slot")
         if slot.keys() != {"name", "ad", "address"}:
             raise RequestError(problem="a slot has other members than it should")
         name, address = text(slot["name"], "name"), text(slot["address"], "address")
-        found.append(SlotRecord(0, name, _ad(slot["ad"], set()), address))
-    return found
+        slots.append(SlotRecord(0, name, _ad(slot["ad"], set()), address))
+    return slots
 
 
 def _ad(value: Any, reserved: Set[str] = _RESERVED) -> Ad:
@@ -91,7 +91,7 @@ def _ad(value: Any, reserved: Set[str] = _RESERVED) -> Ad:
 
 
 def _check_spelling(*ads: Ad | None) -> None:
-    """Refuse overriding ads that spell an attribute differently, because the one that counts would be ambiguous."""
+    """Refuse ads that spell an attribute differently: it would be ambiguous which value counts."""
     names = {name for ad in ads for name in ad or {}}
     if len({name.lower() for name in names}) != len(names):
         raise RequestError(problem="an attribute is spelled in two ways")
@@ -108,7 +108,7 @@ def _template(value: Any) -> Ad:
 
 
 def _check(name: str, content: Any) -> None:
-    """Check a value: a number, a Boolean, a text or an expression in ad syntax; raises RequestError."""
+    """Raise RequestError unless a value is a number, a Boolean, a text or an expression in ad syntax."""
     if content is None or isinstance(content, bool):
         return
     if isinstance(content, int | float):
@@ -131,17 +131,19 @@ def _check(name: str, content: Any) -> None:
 
 def _is_text(value: Any) -> bool:
     return (
-        isinstance(value, str) and len(value) <= _LONGEST and all(one.isprintable() or one in "\n\t" for one in value)
+        isinstance(value, str)
+        and len(value) <= _LONGEST
+        and all(character.isprintable() or character in "\n\t" for character in value)
     )
 
 
-def _listed(value: Any, what: str) -> Sequence[Any]:
+def _list(value: Any, name: str) -> Sequence[Any]:
     if not isinstance(value, list) or not 0 < len(value) <= _MOST_GROUPS:
-        raise RequestError(problem=f"{what} is not a list of 1 to {_MOST_GROUPS}")
+        raise RequestError(problem=f"{name} is not a list of 1 to {_MOST_GROUPS}")
     return value
 
 
-def _whole(value: Any, what: str) -> int:
+def _integer(value: Any, name: str) -> int:
     if type(value) is not int or abs(value) > _MOST_JOBS:
-        raise RequestError(problem=f"{what} is not a whole number up to {_MOST_JOBS}")
+        raise RequestError(problem=f"{name} is not a whole number up to {_MOST_JOBS}")
     return value

@@ -1,4 +1,4 @@
-"""Drop what a process inherits from the caller besides the document: session, signals, limits, directory, variables."""
+"""Drop all that a process inherits from its caller but the document: session, signals, limits, directory, variables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _IGNORED = (
 )  # fmt: skip
 """Signals of a terminal, and PIPE and XFSZ, which become errors of the write if ignored."""
 
-_LEAST = {
+_MINIMUM_LIMITS = {
     "open files": (resource.RLIMIT_NOFILE, 64),
     "CPU time": (resource.RLIMIT_CPU, 600),
     "file size": (resource.RLIMIT_FSIZE, 1 << 40),
@@ -41,17 +41,17 @@ _BEST_EFFORT = 2 << 13 | 4
 _ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/nonexistent"}
 
 
-def apart(work: Callable[[], int]) -> int:
+def run_in_session(work: Callable[[], int]) -> int:
     """Do *work* in a child process with its own session and return its exit code.
 
     The caller's terminal can stop or end the waiting parent, but not the child.
     """
-    for number in signal.valid_signals():
+    for signal_number in signal.valid_signals():
         with contextlib.suppress(OSError, ValueError):  # signals that cannot be set
-            signal.signal(number, signal.SIG_DFL)
+            signal.signal(signal_number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    for number in _IGNORED:
-        signal.signal(number, signal.SIG_IGN)
+    for signal_number in _IGNORED:
+        signal.signal(signal_number, signal.SIG_IGN)
     child = os.fork()
     if child:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -75,8 +75,8 @@ def clear() -> None:
         except OSError:
             raise SurroundingsError(problem=f"descriptor {number} is closed or a directory", cure="open it") from None
         if mode & os.O_PATH or mode & os.O_ACCMODE == unusable:
-            what = "written" if number else "read"
-            raise SurroundingsError(problem=f"descriptor {number} cannot be {what}", cure="open it for that")
+            operation = "written" if number else "read"
+            raise SurroundingsError(problem=f"descriptor {number} cannot be {operation}", cure="open it for that")
     for number in [int(entry.name) for entry in Path("/proc/self/fd").iterdir()]:
         if number > 2:  # one descriptor belonged to the directory listing and is already closed
             with contextlib.suppress(OSError):
@@ -90,21 +90,21 @@ def clear() -> None:
     if set(os.getgroups()) - {os.getgid()}:
         raise SurroundingsError(problem="it has the caller's groups", cure="run sudo without -P")
     _run_as_usual()
-    for name, (limit, least) in _LEAST.items():
+    for name, (limit, minimum) in _MINIMUM_LIMITS.items():
         soft, hard = resource.getrlimit(limit)
-        if 0 <= soft < least:
+        if 0 <= soft < minimum:
             with contextlib.suppress(OSError, ValueError):
                 resource.setrlimit(limit, (hard, hard))
             soft = resource.getrlimit(limit)[0]
-        if 0 <= soft < least:
-            raise SurroundingsError(problem=f"the limit of {name} is {soft}", cure=f"raise it to {least} with ulimit")
+        if 0 <= soft < minimum:
+            raise SurroundingsError(problem=f"the limit of {name} is {soft}", cure=f"raise it to {minimum} with ulimit")
 
 
 def _run_as_usual() -> None:
     """Use all cores with the usual scheduling; raises SurroundingsError if the process must run too slowly.
 
-    A process that gets little time would keep others waiting while it holds the lock. `fairq.host.client.stuck` ends
-    one that holds it for long, as one in a frozen control group does.
+    A process that gets little CPU time would keep others waiting while it holds the lock. `fairq.host.client.stuck`
+    ends one that holds the lock too long, e.g. in a frozen control group.
     """
     with contextlib.suppress(OSError):
         os.sched_setaffinity(0, range(os.cpu_count() or 1))
