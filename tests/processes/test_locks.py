@@ -13,7 +13,7 @@ import pytest
 from tests.processes.live import NOW, busy_pool, start
 
 from fairq.errors.base import StateLockedError
-from fairq.settings.writer import alone
+from fairq.settings.writer import exclusive
 from fairq.state import meta
 from fairq.state.connection import writing
 
@@ -121,11 +121,11 @@ class TestWaiting:
         with (
             locked(state.parent),
             pytest.raises(StateLockedError, match=f"{state.parent} for over 0.2 s") as caught,
-            alone(file, wait=0.2),
+            exclusive(file, wait=0.2),
         ):
             pass
         assert caught.value.exit_code == 4
-        with alone(file, wait=0):
+        with exclusive(file, wait=0):
             pass
 
 

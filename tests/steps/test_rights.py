@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fairq.common.people import Person, behind
+from fairq.common.people import Person, caller_of
 from fairq.common.records import Actor
 from fairq.errors.people import NotAllowedError
 from fairq.settings import load
@@ -94,9 +94,9 @@ def test_a_refusal_lists_ones_groups(settings):
 
 
 def test_only_root_is_believed_who_called_sudo(monkeypatch):
-    assert behind({"SUDO_UID": "1"}).uid == (1 if os.getuid() == 0 else os.getuid())
+    assert caller_of({"SUDO_UID": "1"}).uid == (1 if os.getuid() == 0 else os.getuid())
     monkeypatch.setattr(os, "getuid", lambda: 2002)
-    assert behind({"SUDO_UID": "0"}).uid == 2002
+    assert caller_of({"SUDO_UID": "0"}).uid == 2002
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root, to be two users")

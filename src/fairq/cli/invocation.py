@@ -229,11 +229,11 @@ class Invocation(Struct, dict=True):
 
         Under sudo, the user is the person who called sudo.
         """
-        from fairq.common.people import behind
+        from fairq.common.people import caller_of
         from fairq.common.records import Actor
         from fairq.steps.rights import is_administrator, names
 
-        person = behind(self.environment)
+        person = caller_of(self.environment)
         if self.pool.host is None:
             administrator = os.getuid() == 0 or is_administrator(self.settings, self.state_path, person)
         else:

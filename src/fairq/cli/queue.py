@@ -18,7 +18,7 @@ from fairq.cli.pool_pause import note_pause
 from fairq.cli.queue_options import Jobs
 from fairq.cli.selection_options import ALL, PEOPLE, STATUSES, SUBMITTED, selection_given
 from fairq.cli.tools import QUEUE
-from fairq.common.expression_form import is_expression, within
+from fairq.common.expression_form import is_expression, unwrapped
 from fairq.errors.base import UsageError
 
 if TYPE_CHECKING:
@@ -254,7 +254,7 @@ def _letter(status: Any) -> str:
 def _plain(value: Any) -> str:
     """Return an amount; a computed request is shown as its expression."""
     text = str(value)
-    return within(text) if is_expression(text) else text
+    return unwrapped(text) if is_expression(text) else text
 
 
 _COLOURS = {1: "yellow", 2: "green", 5: "red", 7: "magenta", _WAITING: "blue", _MATCHED: "cyan"}

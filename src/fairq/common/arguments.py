@@ -79,10 +79,10 @@ def _split_raw(text: str) -> list[str]:
         return text.split()
     words: list[str] = []
     word: list[str] | None = None  # None between words: '' is also a word
-    at = 0
-    while at < len(text):
-        character = text[at]
-        at += 1
+    index = 0
+    while index < len(text):
+        character = text[index]
+        index += 1
         if character in _BLANKS:
             if word is not None:
                 words.append("".join(word))
@@ -93,13 +93,13 @@ def _split_raw(text: str) -> list[str]:
         if character != "'":
             word.append(character)
             continue
-        end = at
+        end = index
         while (end := text.find("'", end)) >= 0 and text[end + 1 : end + 2] == "'":
             end += 2
         if end < 0:
             raise ValueError("a single quote is not closed; write two single quotes for a literal one")
-        word.append(text[at:end].replace("''", "'"))
-        at = end + 1
+        word.append(text[index:end].replace("''", "'"))
+        index = end + 1
     if word is not None:
         words.append("".join(word))
     return words

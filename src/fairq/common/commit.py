@@ -10,7 +10,7 @@ _marks: list[bool] = []
 
 
 def mark() -> None:
-    """Note that a change is stored."""
+    """Record that a change is stored."""
     _marks.append(True)
 
 
@@ -20,5 +20,5 @@ def happened() -> bool:
 
 
 def begin() -> None:
-    """Begin a run that has stored nothing yet."""
+    """Reset the record: this run has stored nothing yet."""
     _marks.clear()

@@ -16,36 +16,36 @@ FIELDS = {
     "CronMonth": (1, 12),
     "CronDayOfWeek": (0, 7),
 }
-"""The attributes of a schedule, each with its least and its largest number; without one, each number counts."""
+"""The attributes of a schedule, each with its smallest and largest number; a missing one allows all numbers."""
 
 _PART = re.compile(r"(?:\*|(\d{1,2})(?:-(\d{1,2}))?)(?:/(\d{1,2}))?", re.ASCII)
 _LONGEST = 8 * 366
-"""Days after which a schedule is never due: the 29th of February is there every four years, but for 2100."""
+"""Days after which a schedule is never due: 29 February comes at least every eight years."""
 
 _SUNDAY = 7
 
 
 def numbers(name: str, text: str) -> frozenset[int]:
-    """Return the numbers that the field *name* has in *text*: ``*``, ``1-5``, ``*/10`` or a list; raises ValueError."""
-    least, largest = FIELDS[name]
-    found: set[int] = set()
+    """Return the numbers in *text* (``*``, ``1-5``, ``*/10`` or a list) for the field *name*; raises ValueError."""
+    smallest, largest = FIELDS[name]
+    result: set[int] = set()
     for part in text.split(","):
-        fit = _PART.fullmatch(part.strip())
-        if fit is None:
+        match = _PART.fullmatch(part.strip())
+        if match is None:
             raise ValueError("give numbers such as 5, 1-5, */10 or 0,30")
-        first, last, step = fit.groups()
-        begin = least if first is None else int(first)
-        end = int(last) if last is not None else largest if first is None else begin
-        if not least <= begin <= end <= largest or step in ("0", "00"):
-            raise ValueError(f"give numbers from {least} to {largest}")
-        found.update(range(begin, end + 1, int(step or 1)))
-    return frozenset(found)
+        first, last, step = match.groups()
+        start = smallest if first is None else int(first)
+        end = int(last) if last is not None else largest if first is None else start
+        if not smallest <= start <= end <= largest or step in ("0", "00"):
+            raise ValueError(f"give numbers from {smallest} to {largest}")
+        result.update(range(start, end + 1, int(step or 1)))
+    return frozenset(result)
 
 
 def next_time(fields: Mapping[str, str], after: int) -> int | None:
-    """Return the first time of a schedule *after* the running minute, in seconds since 1970; None: there is none.
+    """Return the first time of a schedule in a minute *after* this time, in seconds since 1970; None if never.
 
-    *fields* has the attributes that are given. With days of the month and of the week, either counts. Times are local.
+    *fields* has the attributes of the job. With days of both month and week, either counts. Times are local.
     Raises ValueError.
     """
     minutes, hours, days, months, weekdays = (numbers(name, fields.get(name, "*")) for name in FIELDS)
@@ -59,13 +59,13 @@ def next_time(fields: Mapping[str, str], after: int) -> int | None:
 
     start = after + 60 - after % 60
     first = datetime.fromtimestamp(start).date()
-    for number in range(_LONGEST):
-        day = first + timedelta(days=number)
+    for offset in range(_LONGEST):
+        day = first + timedelta(days=offset)
         if day.month not in months or not is_due(day):
             continue
         for hour in sorted(hours):
             for minute in sorted(minutes):
-                when = int(datetime.combine(day, time(hour, minute)).timestamp())
-                if when >= start:
-                    return when
+                candidate = int(datetime.combine(day, time(hour, minute)).timestamp())
+                if candidate >= start:
+                    return candidate
     return None

@@ -1,4 +1,4 @@
-"""Nesting depth of lists and objects, found without recursion: input may have any depth."""
+"""Nesting depth of lists and objects, without recursion: input may have any depth."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ DEEPEST = 100
 
 
 def deeper_than(value: Any, levels: int) -> bool:
-    """Return whether *value* (dicts and lists) is nested deeper than *levels*; a scalar has none."""
-    waiting = [value]
+    """Return whether *value* (dicts and lists) is nested deeper than *levels*; a scalar has depth 0."""
+    level = [value]
     for _ in range(levels + 1):
-        waiting = [part for part in waiting if isinstance(part, (dict, list))]
-        if not waiting:
+        level = [member for member in level if isinstance(member, (dict, list))]
+        if not level:
             return False
-        waiting = [part for value in waiting for part in (value.values() if isinstance(value, dict) else value)]
+        level = [member for value in level for member in (value.values() if isinstance(value, dict) else value)]
     return True

@@ -1,4 +1,4 @@
-"""How much of a user's text a message quotes: enough to recognise it, never a screenful."""
+"""Shorten user's texts in messages: enough to recognise them, never a screenful."""
 
 from __future__ import annotations
 
@@ -30,4 +30,4 @@ def shortened_sentence(text: str) -> str:
     """Return *text*, a sentence that may quote values, with each long value shortened."""
     if len(text) <= QUOTED_AT_MOST:
         return text
-    return shortened(re.sub(_LONG, lambda found: shortened(found[0]), text), _SENTENCE_AT_MOST)
+    return shortened(re.sub(_LONG, lambda match: shortened(match[0]), text), _SENTENCE_AT_MOST)

@@ -1,4 +1,4 @@
-"""Expressions among the values of an ad: as HTCondor's JSON has them, they are texts of the form ``/Expr(…)/``."""
+"""Expressions among the values of an ad: as in HTCondor's JSON, texts of the form ``/Expr(…)/``."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ CLOSE = ")/"
 
 
 def is_expression(value: Any) -> TypeGuard[str]:
-    """Return whether a value begins as an expression does. In an ad that was read, it is one."""
+    """Return whether a value begins like an expression. In an ad that was read, it is one."""
     return isinstance(value, str) and value.startswith(OPEN)
 
 
 def expression_text(value: Any) -> str | None:
     """Return the text of an expression; None for any other value, and for a text without an end."""
-    return within(value) if is_expression(value) and value.endswith(CLOSE) else None
+    return unwrapped(value) if is_expression(value) and value.endswith(CLOSE) else None
 
 
 def may_read(value: Any) -> bool:
     """Return whether a value is an expression, a list or a nested ad; all others are plain."""
     if isinstance(value, str):
         return value.startswith(OPEN)
-    # Most others are numbers, for which a look at Mapping takes long.
+    # Most others are numbers, for which the check for Mapping is slow.
     return not isinstance(value, (int, float)) and isinstance(value, (list, tuple, Mapping))
 
 
-def within(value: str) -> str:
-    """Return the text of an expression; a text that is none is returned as it is."""
+def unwrapped(value: str) -> str:
+    """Return the text of an expression; any other text is returned unchanged."""
     return value.removeprefix(OPEN).removesuffix(CLOSE)
 
 

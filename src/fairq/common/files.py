@@ -40,16 +40,16 @@ def followed(path: Path) -> Path:
     Raises OSError (EPERM) if *path* is a link that belongs neither to this user nor to root. Anyone who may write in
     the same directory can plant a link to a file that only this user may change.
     """
-    place = path
+    current = path
     for _ in range(40):
-        place = Path(os.path.realpath(place.parent)) / place.name
-        found = _lstat(place)
-        if found is None or not stat.S_ISLNK(found.st_mode):
-            return Path(os.path.realpath(place))
-        if found.st_uid not in {os.geteuid(), 0}:
-            reason = f"{place} is a symbolic link of another user ({user_name(found.st_uid)})"
+        current = Path(os.path.realpath(current.parent)) / current.name
+        status = _lstat(current)
+        if status is None or not stat.S_ISLNK(status.st_mode):
+            return Path(os.path.realpath(current))
+        if status.st_uid not in {os.geteuid(), 0}:
+            reason = f"{current} is a symbolic link of another user ({user_name(status.st_uid)})"
             raise OSError(errno.EPERM, reason, str(path))
-        place = place.parent / place.readlink()
+        current = current.parent / current.readlink()
     raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
 
 
@@ -66,36 +66,36 @@ def user_name(number: int) -> str:
 def sweep(directory: Path) -> None:
     """Remove visible drafts of this user that nobody has locked: their processes were killed."""
     try:
-        found = [place for place in directory.iterdir() if re.fullmatch(_DRAFT, place.name)]
+        drafts = [path for path in directory.iterdir() if re.fullmatch(_DRAFT, path.name)]
     except OSError:
         return
-    for place in found:
+    for path in drafts:
         with suppress(OSError):
-            descriptor = os.open(place, _DIRECTORY)
+            descriptor = os.open(path, _DIRECTORY)
             try:
-                about = os.fstat(descriptor)
-                private = about.st_uid == os.geteuid() and not about.st_mode & 0o077
-                if private and _locked(descriptor) and is_at(descriptor, place):
+                status = os.fstat(descriptor)
+                private = status.st_uid == os.geteuid() and not status.st_mode & 0o077
+                if private and _locked(descriptor) and is_at(descriptor, path):
                     _clear(descriptor)
-                    place.rmdir()
+                    path.rmdir()
             finally:
                 os.close(descriptor)
 
 
 @contextmanager
 def draft(directory: Path) -> Iterator[Path]:
-    """Make a directory inside *directory* that nobody else may enter, and remove it afterwards with its files.
+    """Create a directory inside *directory* that nobody else may enter; afterwards, remove it with its files.
 
     Also removes drafts of killed processes of the same user in *directory*. Raises OSError.
     """
     sweep(directory)
-    place, descriptor = _made(directory)
+    path, descriptor = _create_draft(directory)
     try:
-        yield place
+        yield path
     finally:
         with suppress(OSError):
             _clear(descriptor)
-            place.rmdir()
+            path.rmdir()
         os.close(descriptor)
 
 
@@ -111,15 +111,15 @@ def replacing(target: Path, mode: int = NEW_MODE, original: Path | None = None) 
     It gets the mode and owner of the file *original*, by default those of the replaced file; a new file has *mode* less
     the umask. If *target* is a symbolic link, the link itself is replaced. Raises OSError.
     """
-    with draft(target.parent) as place:
-        with os.fdopen(create(place / "file", mode), "wb") as stream:
+    with draft(target.parent) as draft_directory:
+        with os.fdopen(create(draft_directory / "file", mode), "wb") as stream:
             yield stream
             stream.flush()
             former = _lstat(original or target)
             if former is not None and stat.S_ISREG(former.st_mode):
                 resemble(stream.fileno(), former)
             os.fsync(stream.fileno())
-        (place / "file").replace(target)
+        (draft_directory / "file").replace(target)
         to_disk(target.parent)
 
 
@@ -147,8 +147,8 @@ def resemble(descriptor: int, original: os.stat_result) -> None:
 
     If the group cannot be kept, the file's actual group gets no more permissions than everybody.
     """
-    found = os.fstat(descriptor)
-    if (found.st_uid, found.st_gid) != (original.st_uid, original.st_gid):
+    status = os.fstat(descriptor)
+    if (status.st_uid, status.st_gid) != (original.st_uid, original.st_gid):
         with suppress(OSError):
             os.fchown(descriptor, -1, original.st_gid)
         with suppress(OSError):
@@ -168,7 +168,7 @@ def is_at(descriptor: int, path: Path) -> bool:
 
 
 def to_disk(directory: Path) -> None:
-    """Wait until the names in *directory* are on the disk; one that may not be read is left to the system."""
+    """Sync the names in *directory* to disk; skip a directory that may not be read."""
     try:
         descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except PermissionError:
@@ -186,19 +186,19 @@ def _lstat(path: Path) -> os.stat_result | None:
         return None
 
 
-def _made(directory: Path) -> tuple[Path, int]:
+def _create_draft(directory: Path) -> tuple[Path, int]:
     while True:
-        place = directory / f".fairq-{os.urandom(8).hex()}.draft"
+        path = directory / f".fairq-{os.urandom(8).hex()}.draft"
         try:
-            place.mkdir(0o700)
+            path.mkdir(0o700)
         except FileExistsError:
             continue
         try:
-            descriptor = os.open(place, _DIRECTORY)
+            descriptor = os.open(path, _DIRECTORY)
         except FileNotFoundError:
-            continue  # another process took it for a leftover before it was locked
-        if _locked(descriptor) is not False and is_at(descriptor, place):
-            return place, descriptor
+            continue  # another process removed it as a leftover before it was locked
+        if _locked(descriptor) is not False and is_at(descriptor, path):
+            return path, descriptor
         os.close(descriptor)
 
 

@@ -62,7 +62,7 @@ def host_name() -> str:
 def detect(directory: Path) -> Machine:
     """Describe this machine; the disk is the free space at *directory*.
 
-    Cores and memory are limited to those this process may use: by its affinity and its control group.
+    Cores and memory are those that this process may use by its affinity and control group.
     """
     return Machine(
         name=host_name(),
@@ -79,7 +79,7 @@ def detect(directory: Path) -> Machine:
 
 def _cores() -> int:
     cores = len(os.sched_getaffinity(0))
-    quota, _, period = _control("cpu.max").partition(" ")
+    quota, _, period = _cgroup_limit("cpu.max").partition(" ")
     if quota.isdigit() and period.isdigit():
         cores = min(cores, max(1, int(quota) // int(period)))
     return cores
@@ -87,11 +87,11 @@ def _cores() -> int:
 
 def _memory() -> int:
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    limit = _control("memory.max")
+    limit = _cgroup_limit("memory.max")
     return (min(total, int(limit)) if limit.isdigit() else total) // 1024**2
 
 
-def _control(name: str) -> str:
+def _cgroup_limit(name: str) -> str:
     """Return the limit *name* of this process's control group (version 2), or an empty string without one."""
     try:
         group = Path("/proc/self/cgroup").read_text(encoding="ascii").rpartition("0::")[2].strip()
@@ -131,10 +131,12 @@ def amd_gpus(topology: Path) -> tuple[Gpu, ...]:
 
     def computes(node: Path) -> bool:
         try:
-            found = re.search(r"^simd_count (\d+)$", (node / "properties").read_text(encoding="ascii"), re.MULTILINE)
+            simd_count = re.search(
+                r"^simd_count (\d+)$", (node / "properties").read_text(encoding="ascii"), re.MULTILINE
+            )
         except (OSError, ValueError):
             return False
-        return found is not None and int(found[1]) > 0
+        return simd_count is not None and int(simd_count[1]) > 0
 
     nodes = sorted((node for node in topology.glob("[0-9]*") if node.name.isdigit()), key=lambda node: int(node.name))
     return tuple(Gpu(f"HIP{number}") for number, _ in enumerate(filter(computes, nodes)))

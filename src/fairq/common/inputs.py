@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 STANDARD_INPUT = "-"
 LARGEST = 1 << 28
-"""Largest size of a text that is read whole, in bytes."""
+"""Largest size in bytes of a text that is read into memory."""
 
 _CHUNK = 1 << 20
 
@@ -25,28 +25,28 @@ def standard_input() -> BinaryIO:
 
 
 def too_large(most: int = LARGEST) -> OSError:
-    """Return the error for a text with more than *most* bytes or without end."""
+    """Return the error for a text of more than *most* bytes, or without end."""
     return OSError(errno.EFBIG, f"it has no end, or more than {most >> 20} MiB")
 
 
 def read_bytes(name: str | Path) -> bytes:
     """Return the content of the file *name*; ``-`` is the standard input.
 
-    A file that contains a zero byte is no text: only its beginning is returned. Raises OSError, also for a file of more
-    than LARGEST bytes, or ValueError for an invalid name.
+    A file that contains a zero byte is no text: return only its beginning. Raises OSError, also for a file of more than
+    LARGEST bytes, or ValueError for an invalid name.
     """
     if str(name) == STANDARD_INPUT:
-        return _all_of(standard_input())
+        return _read_all(standard_input())
     with Path(name).open("rb", buffering=0) as stream:
-        return _all_of(stream)
+        return _read_all(stream)
 
 
 def read_once(file: Path) -> bytes:
     """Return the content of *file* as `read_bytes` does; a pipe's content is kept, because it can be read only once."""
-    found = file.stat()
-    if stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode):
+    status = file.stat()
+    if stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):
         return read_bytes(file)
-    return _remembered(os.fspath(file), found.st_dev, found.st_ino)
+    return _read_pipe(os.fspath(file), status.st_dev, status.st_ino)
 
 
 def read_text_once(file: Path) -> str:
@@ -55,23 +55,23 @@ def read_text_once(file: Path) -> str:
 
 
 @lru_cache(maxsize=16)
-def _remembered(name: str, _device: int, _number: int) -> bytes:
+def _read_pipe(name: str, _device: int, _number: int) -> bytes:
     return read_bytes(Path(name))
 
 
-def _all_of(stream: BinaryIO) -> bytes:
-    pieces = []
+def _read_all(stream: BinaryIO) -> bytes:
+    chunks = []
     size = 0
-    while piece := stream.read(_CHUNK):
-        pieces.append(piece)
-        size += len(piece)
-        if b"\0" in piece:
+    while chunk := stream.read(_CHUNK):
+        chunks.append(chunk)
+        size += len(chunk)
+        if b"\0" in chunk:
             break
         if size > LARGEST:
             raise too_large()
-    return b"".join(pieces)
+    return b"".join(chunks)
 
 
 def says_nothing(text: str) -> bool:
-    """Return whether *text* has only blanks and comments, as what a command that failed has written."""
+    """Return whether *text* has only blanks and comments, e.g. the output of a failed command."""
     return all(not line.strip() or line.lstrip().startswith("#") for line in text.splitlines())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 INTERACTIVE = "InteractiveJob"
-"""True for such a job."""
+"""True for an interactive job."""
 
 TERMINAL = "TerminalAddress"
-"""Where the command listens that waits for the job (`fairq.launch.supervisor.terminal`)."""
+"""The address on which the command that waits for the job listens (`fairq.launch.supervisor.terminal`)."""

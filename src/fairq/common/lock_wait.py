@@ -30,31 +30,31 @@ class Holder(Struct, frozen=True):
 Listener = Callable[[Path, Sequence[Holder]], None]
 
 
-def _unheard(place: Path, holders: Sequence[Holder]) -> None:
+def _ignore(path: Path, holders: Sequence[Holder]) -> None:
     """Report nothing."""
 
 
-LISTENER: ContextVar[Listener] = ContextVar("LISTENER", default=_unheard)
-"""Called once for every long wait, with the place waited for and the known lock holders (none if unknown)."""
+LISTENER: ContextVar[Listener] = ContextVar("LISTENER", default=_ignore)
+"""Called once for every long wait, with the locked path and the known lock holders (none if unknown)."""
 
 
 class Patience:
-    """Limits the wait for the lock on *place* to *seconds*."""
+    """Limits the wait for the lock on *path* to *seconds*."""
 
-    def __init__(self, seconds: float, place: Path) -> None:
+    def __init__(self, seconds: float, path: Path) -> None:
         self._start = time.monotonic()
         self._seconds = seconds
-        self._place = place
-        self._told = False
+        self._path = path
+        self._has_reported = False
 
     def lasts(self) -> bool:
         """Return whether to try again."""
         waited = time.monotonic() - self._start
         if waited >= self._seconds:
             return False
-        if waited >= _SILENCE and not self._told:
-            self._told = True
-            LISTENER.get()(self._place, holders(self._place))
+        if waited >= _SILENCE and not self._has_reported:
+            self._has_reported = True
+            LISTENER.get()(self._path, holders(self._path))
         return True
 
 
@@ -70,25 +70,25 @@ def take(descriptor: int, patience: Patience) -> bool:
             time.sleep(_NAP)
 
 
-def holders(place: Path) -> list[Holder]:
-    """Return the other processes that have *place* locked: the writers, else the readers.
+def holders(path: Path) -> list[Holder]:
+    """Return the other processes that hold a lock on *path*: the writers, else the readers.
 
-    The kernel's list names a file by device and inode. If there is no list, or if it shows another device (as on some
-    network and overlay file systems), nobody is found.
+    The kernel's list names a file by device and inode. Without a list, or if it shows another device (as on some
+    network and overlay file systems), none are found.
     """
     try:
-        about = place.stat()
+        status = path.stat()
         lines = Path("/proc/locks").read_text(encoding="ascii").splitlines()
     except (OSError, ValueError):
         return []
-    file = f"{os.major(about.st_dev):02x}:{os.minor(about.st_dev):02x}:{about.st_ino}"
-    found: dict[str, set[int]] = {"WRITE": set(), "READ": set()}
+    file = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
+    by_kind: dict[str, set[int]] = {"WRITE": set(), "READ": set()}
     for line in lines:
         # 2: POSIX  ADVISORY  WRITE 4711 fe:00:2146415 1073741825 1073741825
         words = line.split()
-        if len(words) == 8 and words[5] == file and words[3] in found and words[4].isdigit():
-            found[words[3]].add(int(words[4]))
-    others = [numbers - {0, os.getpid()} for numbers in found.values()]
+        if len(words) == 8 and words[5] == file and words[3] in by_kind and words[4].isdigit():
+            by_kind[words[3]].add(int(words[4]))
+    others = [numbers - {0, os.getpid()} for numbers in by_kind.values()]
     return [Holder(number, _command(number)) for number in sorted(others[0] or others[1])]
 
 

@@ -82,7 +82,7 @@ class EndedJob(Struct):
             "RemoteWallClockTime": self.wall_seconds,
             "CumulativeSlotTime": self.slot_seconds,
         }
-        told: dict[str, Any] = {
+        results: dict[str, Any] = {
             "JobStartDate": self.first_start,
             "JobCurrentStartDate": self.start_time,
             "LastRemoteHost": self.slot,
@@ -96,7 +96,7 @@ class EndedJob(Struct):
             "HoldReason": self.hold_reason,
         }
         # Unknown values are left out: the submitted ad has zeros.
-        return {name: value for name, value in (ad | told).items() if value is not None or name not in told}
+        return {name: value for name, value in (ad | results).items() if value is not None or name not in results}
 
 
 class Charge(Struct, frozen=True):

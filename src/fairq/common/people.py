@@ -34,11 +34,11 @@ def user_of(uid: int) -> Person:
     return Person(entry.pw_name, uid, frozenset(names))
 
 
-def behind(environment: Mapping[str, str]) -> Person:
-    """Return the person behind this process: its real user or, if that is root, the caller of sudo.
+def caller_of(environment: Mapping[str, str]) -> Person:
+    """Return the person who started this process: its real user or, if that is root, the caller of sudo.
 
     Anybody can set SUDO_UID, so it counts only for root, who may act as anybody.
     """
     uid = os.getuid()
-    called = environment.get("SUDO_UID", "") if uid == 0 else ""
-    return user_of(int(called) if called.isdecimal() and called.isascii() and len(called) < 11 else uid)
+    caller = environment.get("SUDO_UID", "") if uid == 0 else ""
+    return user_of(int(caller) if caller.isdecimal() and caller.isascii() and len(caller) < 11 else uid)

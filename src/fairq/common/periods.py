@@ -52,26 +52,26 @@ def bucket_end(time: int) -> int:
 def parts(start: int, end: int) -> tuple[tuple[int, float], ...]:
     """Return the buckets that overlap the time from *start* to *end*, each with its fraction of that time, 0 to 1.
 
-    Of a long time, what is older than `KEPT_BY_HOUR` at its end is divided by days, as it is kept.
+    The part older than `KEPT_BY_HOUR` at the end is divided by days, as usage is kept.
     """
-    found = []
-    at = start
+    buckets = []
+    begin = start
     by_day = end - KEPT_BY_HOUR
-    while at < end:
-        stop = min(end, next_day(at) if at < by_day else bucket_end(at))
-        found.append((day_start(at) if at < by_day else bucket_start(at), (stop - at) / (end - start)))
-        at = stop
-    return tuple(found)
+    while begin < end:
+        stop = min(end, next_day(begin) if begin < by_day else bucket_end(begin))
+        buckets.append((day_start(begin) if begin < by_day else bucket_start(begin), (stop - begin) / (end - start)))
+        begin = stop
+    return tuple(buckets)
 
 
 def periods(kind: str, since: int, until: int) -> Iterator[Period]:
     """Yield the hours, days, weeks, months or years from *since* to *until*, the first and the last one cut to fit."""
     label, step = _KINDS[kind]
-    at = since
-    while at < until:
-        end = min(until, step(at))
-        yield Period(label(at), at, end)
-        at = end
+    start = since
+    while start < until:
+        end = min(until, step(start))
+        yield Period(label(start), start, end)
+        start = end
 
 
 def month_start(time: int) -> int:

@@ -35,13 +35,13 @@ def size(text: str, unit: int) -> int | None:
     K, M, G and T are powers of 1024, as in HTCondor; a bare number is in *unit* already.
     Source: ``parse_int64_bytes``.
     """
-    found = re.fullmatch(_SIZE, text.strip())
-    if found is None:
+    match = re.fullmatch(_SIZE, text.strip())
+    if match is None:
         return None
-    whole, _, fraction = found[1].partition(".")
-    scale = _BYTES[found[2].lower()] if found[2] else unit
+    integer, _, fraction = match[1].partition(".")
+    scale = _BYTES[match[2].lower()] if match[2] else unit
     thousandths = int((fraction + "000")[:3])
-    thousandths = int(whole) * 1000 + (-thousandths if whole.startswith("-") else thousandths)
+    thousandths = int(integer) * 1000 + (-thousandths if integer.startswith("-") else thousandths)
     return -(-(thousandths * scale) // (1000 * unit))
 
 
@@ -58,12 +58,12 @@ def duration(text: str) -> float | None:
 
 def percentage(text: str) -> float | None:
     """Return ``50%`` as 0.5; None if *text* is not a percentage."""
-    found = re.fullmatch(r"(\d{1,9}(?:\.\d{0,15})?)\s*%", text.strip(), re.ASCII)
-    return float(found[1]) / 100 if found else None
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{0,15})?)\s*%", text.strip(), re.ASCII)
+    return float(match[1]) / 100 if match else None
 
 
 def moment(text: str, now: int) -> int | None:
-    """Return *text* as seconds since 1970, None if it is no time.
+    """Return *text* in seconds since 1970, None if it is no time.
 
     A time is a number of seconds, ISO 8601, ``10:30`` (today), ``now``, ``today``, ``yesterday`` or ``tomorrow``
     (their beginning, or with a time of day), or relative to *now* (``-1h``, ``+30m``). It is local where it has no
@@ -78,11 +78,11 @@ def moment(text: str, now: int) -> int | None:
     if text[:1] in ("-", "+") and (distance := duration(text[1:])) is not None:
         return _inside(now + int(-distance if text[0] == "-" else distance))
     try:
-        if text and (found := re.fullmatch(_CLOCK, text)):
-            when = datetime.combine(_day(found[1], now), _time_of_day(found[2]))
+        if text and (match := re.fullmatch(_CLOCK, text)):
+            instant = datetime.combine(_day(match[1], now), _time_of_day(match[2]))
         else:
-            when = datetime.fromisoformat(text)
-        return _inside(int(when.timestamp()) if 1969 <= when.year <= 2201 else -1)
+            instant = datetime.fromisoformat(text)
+        return _inside(int(instant.timestamp()) if 1969 <= instant.year <= 2201 else -1)
     except OutsideError:
         raise
     except (ValueError, OverflowError, OSError):
@@ -91,9 +91,9 @@ def moment(text: str, now: int) -> int | None:
 
 def upcoming(text: str, now: int) -> int | None:
     """Return *text* as `moment` does; a time of day alone that has passed *now* is tomorrow's."""
-    found = moment(text, now)
+    seconds = moment(text, now)
     is_clock = re.fullmatch(r"\d\d?:\d\d(?::\d\d)?", text.strip(), re.ASCII) is not None
-    return moment(f"tomorrow {text.strip()}", now) if is_clock and found is not None and found < now else found
+    return moment(f"tomorrow {text.strip()}", now) if is_clock and seconds is not None and seconds < now else seconds
 
 
 def _inside(seconds: int) -> int:
@@ -122,9 +122,9 @@ def local(seconds: float) -> datetime:
     return datetime.fromtimestamp(max(_FIRST_DAY, min(seconds, _LAST_DAY)))
 
 
-def counted(count: int, one: str, many: str | None = None) -> str:
-    """Return a count with its noun: *one* for one; for others *many*, or *one* with an s."""
-    return f"{count} {one if count == 1 else many or one + 's'}"
+def counted(count: int, singular: str, plural: str | None = None) -> str:
+    """Return a count with its noun: *singular* for 1, else *plural*, by default *singular* with an s."""
+    return f"{count} {singular if count == 1 else plural or singular + 's'}"
 
 
 def rounded(value: float) -> str:

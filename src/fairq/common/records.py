@@ -12,8 +12,8 @@ PROC_PLACEHOLDER = "$(ProcId)"
 """Placeholder for the proc's number in the values of a range's template."""
 
 OVER_RESOURCES, UNUSABLE, UNFORESEEN = 34, 90, 91
-"""Hold codes: too much memory (condor_holdcodes.h), and two that HTCondor does not use: a value of the job cannot be
-used; an error that nobody foresaw."""
+"""Hold codes: too much memory (condor_holdcodes.h), and two that HTCondor does not use: an unusable value of the job,
+and an unexpected error."""
 
 Ad = dict[str, Any]
 """A ClassAd as HTCondor's ``-json`` prints it: an expression is the string ``/Expr(...)/``."""
@@ -27,11 +27,11 @@ class JobStatus(IntEnum):
     REMOVED = 3
     COMPLETED = 4
     HELD = 5
-    WAITING = 9  # for something before it is idle (`fairq.common.waits`); its ad says that it is idle
+    WAITING = 9  # for a condition before it is idle (`fairq.common.waits`); its ad says that it is idle
 
 
 class Actor(Struct, frozen=True):
-    """Who changes the state, by which command, when (*time* in seconds since 1970), and the *reason* if given.
+    """The user who changes the state, the command, the *time* in seconds since 1970, and the *reason* if given.
 
     An *administrator* may change everything, other users only what is theirs. *unix_groups* are the names of the user's
     groups. *request* has the id of the request to a host's pool for this change, and the id of this attempt to fulfil
@@ -95,7 +95,7 @@ class SlotRecord(Struct):
 class DynamicSlot(Struct):
     """A slot that fairq carved out of the partitionable slot *parent_id*: *carved* has the amount of each resource.
 
-    The slot's own ad contains only the differences from its parent's ad.
+    The slot's own ad has only the differences from its parent's ad.
     """
 
     slot_id: int
@@ -184,7 +184,7 @@ SLOT_ELSEWHERE = "its slot is not in the pool"
 """The reason recorded for an imported running job whose slot is not in this state."""
 
 WITHDRAWN = "withdrawn from"
-"""The first words of the reason why a job is idle again that an engine has not started."""
+"""The first words of the reason of a job that is idle again because an engine did not start it."""
 
 
 class JobRange(Struct):
@@ -244,9 +244,9 @@ def overrides(own: Ad | None, template: Ad | None, proc: int) -> Ad:
 
 
 def job_count(ranges: Sequence[JobRange]) -> int:
-    """Return how many jobs *ranges* hold; a queue by column (`fairq.columns.idle_jobs`) knows it by itself."""
-    known: int | None = getattr(ranges, "jobs", None)
-    return sum(map(len, ranges)) if known is None else known
+    """Return the number of jobs in *ranges*; a queue by column (`fairq.columns.idle_jobs`) has the attribute *jobs*."""
+    count: int | None = getattr(ranges, "jobs", None)
+    return sum(map(len, ranges)) if count is None else count
 
 
 class Run(Struct):

@@ -14,7 +14,7 @@ JOB_ATTRIBUTE = "Reservation"
 
 _LIMITS = ("AllowedExecuteDuration", "AllowedJobDuration")
 _VACATES = "(TARGET.JobMaxVacateTime ?: 0)"
-"""How long a job may still run after its limit."""
+"""Time that a job may run after its limit."""
 
 
 class Reservation(Struct, frozen=True):
@@ -45,8 +45,8 @@ class Reservation(Struct, frozen=True):
         """Return whether the reservation has ended."""
         return self.end is not None and self.end <= now
 
-    def meets(self, begin: int, end: int | None) -> bool:
-        """Return whether a time from *begin* to *end* overlaps it."""
+    def overlaps(self, begin: int, end: int | None) -> bool:
+        """Return whether the time from *begin* to *end* overlaps the reservation."""
         return (end is None or self.begin < end) and (self.end is None or begin < self.end)
 
     def admits(self, submitter: str) -> bool:
@@ -57,35 +57,35 @@ class Reservation(Struct, frozen=True):
 
     @property
     def clause(self) -> str:
-        """The expression of a slot that is true of the jobs that may start there; TARGET is the job.
+        """The expression of a slot that is true for jobs that may start there; TARGET is the job.
 
-        Before it begins, a job of others starts there only if its declared limit ends it by then.
+        Before the reservation begins, others' jobs start there only if their declared limits end them by then.
         """
         if self.leaves:
             return f"time() < {self.begin}"
-        ways = [_user(name) for name in self.users] + [_group(name) for name in self.groups]
+        conditions = [_user_condition(name) for name in self.users] + [_group_condition(name) for name in self.groups]
         if self.job is not None:
-            ways = [f"(TARGET.{JOB_ATTRIBUTE} == {self.number} && {way})" for way in ways]
+            conditions = [f"(TARGET.{JOB_ATTRIBUTE} == {self.number} && {condition})" for condition in conditions]
         ends = " || ".join(f"((time() + TARGET.{limit} + {_VACATES} <= {self.begin}) is true)" for limit in _LIMITS)
-        ways.append(f"(time() < {self.begin} && ({ends}))")
+        conditions.append(f"(time() < {self.begin} && ({ends}))")
         if self.end is not None:
-            ways.append(f"time() >= {self.end}")
-        return " || ".join(f"({way} is true)" for way in ways)
+            conditions.append(f"time() >= {self.end}")
+        return " || ".join(f"({condition} is true)" for condition in conditions)
 
 
-def also(requirements: Any, clause: str) -> str:
-    """Return the *requirements* of a slot, as its ad has them, and the *clause*."""
+def with_clause(requirements: Any, clause: str) -> str:
+    """Return the *requirements* of a slot's ad with the additional *clause*."""
     text = "true" if requirements is None else expression_text(requirements) or json.dumps(requirements)
     return as_expression(f"({text}) && {clause}")
 
 
-def _user(name: str) -> str:
-    """Return whether the job counts for this user; an administrator may submit for others."""
+def _user_condition(name: str) -> str:
+    """Return the condition that the job counts for this user; an administrator may submit for others."""
     text = json.dumps(name)
     own = f"TARGET.AcctGroupUser is undefined && TARGET.Owner == {text}"
     return f"(TARGET.AcctGroupUser == {text} || ({own}))"
 
 
-def _group(name: str) -> str:
-    text, below = json.dumps(name), json.dumps(f"{name}.")
-    return f"(TARGET.AcctGroup == {text} || substr(TARGET.AcctGroup, 0, {len(name) + 1}) == {below})"
+def _group_condition(name: str) -> str:
+    text, prefix = json.dumps(name), json.dumps(f"{name}.")
+    return f"(TARGET.AcctGroup == {text} || substr(TARGET.AcctGroup, 0, {len(name) + 1}) == {prefix})"

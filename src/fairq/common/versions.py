@@ -11,8 +11,8 @@ _VERSION = re.compile(r"(?<![\d.])(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?(?![\d.])"
 
 def version_of(text: str | None) -> Version | None:
     """Return the version in *text*, for example "23.9.6" or "$CondorVersion: 23.9.6 2024-08-08 $"; None if none."""
-    found = _VERSION.search(text or "")
-    return None if found is None else tuple(int(number) for number in found.groups() if number is not None)
+    match = _VERSION.search(text or "")
+    return None if match is None else tuple(int(number) for number in match.groups() if number is not None)
 
 
 def newest(*texts: str | None) -> Version | None:

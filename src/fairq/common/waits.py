@@ -18,18 +18,18 @@ UNMET = 92
 """Hold code of a job whose condition can never come true; HTCondor does not use it."""
 
 WHOLE = 2**31 - 1
-"""The last proc of a condition that means all jobs of a cluster."""
+"""The last proc of a condition for all jobs of a cluster."""
 
 AFTER, AFTER_OK, AFTER_FAILED = "after", "after_ok", "after_failed"
 """How other jobs must have ended: in any way; all with success; at least one without."""
 
 
 class JobWait(Struct):
-    """Procs *first_proc* to *last_proc* of a cluster that wait for the same.
+    """Procs *first_proc* to *last_proc* of a cluster that wait for the same conditions.
 
-    *open* is the number of their `JobAfter` that have not come true. They do not start before *begin*; None: they may.
-    If they have not started by *deadline*, they are held. Times are seconds since 1970. A *waived* wait is over,
-    whatever its conditions: somebody has released the jobs.
+    *open* is the number of their `JobAfter` conditions that are not met yet. They do not start before *begin* (None: at
+    any time). If they have not started by *deadline*, they are held. Times are seconds since 1970. A *waived* wait is
+    over, whatever its conditions: somebody has released the jobs.
     """
 
     cluster: int
@@ -42,7 +42,7 @@ class JobWait(Struct):
 
 
 class JobAfter(Struct):
-    """A condition of the jobs that wait from *first_proc* of *cluster* on: other jobs have ended, *how*.
+    """A condition of the waiting jobs from *first_proc* of *cluster* on: other jobs have ended, as *how* says.
 
     The others are *other_first* to *other_last* of *other_cluster*. *left* of them have not ended, *failed* have ended
     without success.
@@ -59,7 +59,7 @@ class JobAfter(Struct):
 
     @property
     def is_met(self) -> bool | None:
-        """Whether it has come true; None if that is open, False if it never can."""
+        """Whether the condition is met; None if it may still be, False if it never can be."""
         if self.how == AFTER_OK and self.failed:
             return False
         if self.left:
@@ -78,8 +78,8 @@ class JobAfter(Struct):
 class JobCap(Struct):
     """The most jobs of a *cluster* that may be running, idle, or in the queue at the same time; None: no limit.
 
-    Those beyond wait. *running* also counts the idle ones, *queued* the held ones and those that stay completed.
-    Of the clusters of the same *category*, at most *clusters* have jobs in the queue that do not wait.
+    Further jobs wait. *running* also counts idle jobs, *queued* also held ones and completed ones in the queue. At most
+    *clusters* clusters of the same *category* have jobs in the queue that do not wait.
     """
 
     cluster: int
@@ -89,25 +89,25 @@ class JobCap(Struct):
     category: str | None = None
     clusters: int | None = None
 
-    def room(self, running: int, in_queue: int) -> float:
-        """Return how many jobs of the cluster may be idle; *in_queue* are its jobs that are neither idle nor wait."""
+    def idle_allowance(self, running: int, in_queue: int) -> float:
+        """Return how many jobs of the cluster may be idle; *in_queue* of its jobs are neither idle nor waiting."""
         limits = ((self.running, running), (self.idle, 0), (self.queued, in_queue))
-        return min((most - used for most, used in limits if most is not None), default=inf)
+        return min((limit - used for limit, used in limits if limit is not None), default=inf)
 
 
 def parts(jobs: Jobs, waits: Sequence[JobWait]) -> Iterator[tuple[JobWait | None, Jobs]]:
     """Yield the parts of a range of *jobs*, each with its wait; *waits* are those of the cluster, in order."""
-    left = jobs.first_proc
+    start = jobs.first_proc
     for wait in waits:
-        first, last = max(left, wait.first_proc), min(jobs.last_proc, wait.last_proc)
+        first, last = max(start, wait.first_proc), min(jobs.last_proc, wait.last_proc)
         if first > last:
             continue
-        if left < first:
-            yield None, replace(jobs, first_proc=left, last_proc=first - 1)
+        if start < first:
+            yield None, replace(jobs, first_proc=start, last_proc=first - 1)
         yield wait, replace(jobs, first_proc=first, last_proc=last)
-        left = last + 1
-    if left <= jobs.last_proc:
-        yield None, replace(jobs, first_proc=left)
+        start = last + 1
+    if start <= jobs.last_proc:
+        yield None, replace(jobs, first_proc=start)
 
 
 def category_of(first_cluster: int, name: str) -> str:

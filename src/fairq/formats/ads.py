@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from fairq.common.depth import DEEPEST as _DEEPEST
-from fairq.common.expression_form import CLOSE, OPEN, as_expression, within
+from fairq.common.expression_form import CLOSE, OPEN, as_expression, unwrapped
 from fairq.common.records import Ad
 from fairq.errors.base import ExpressionDepthError, ExpressionError
 from fairq.errors.pool import InvalidAdError, InvalidDumpError
@@ -144,7 +144,7 @@ class Soundness:
     def _check_expression(self, name: str, value: str, number: int) -> None:
         from fairq.engine.classad import parse
 
-        text = within(value)
+        text = unwrapped(value)
         near = value[-20:]
         try:
             if value.endswith(CLOSE):

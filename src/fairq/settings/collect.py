@@ -1,4 +1,4 @@
-"""Gathering the layers: every value is checked in its layer, and the last value wins."""
+"""Gather the settings from the layers: every value is checked in its layer, and the last value wins."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ DEEPEST = 50
 
 _DEEP_KEY = rf"(?m)(?:^|[{{,])[ \t]*\[{{0,2}}[ \t]*(?:{KEY_PATTERN}[ \t]*\.[ \t]*){{{DEEPEST}}}"
 
-_NOBODYS = "<none>"
+_NO_GROUP = "<none>"
 """The engine's name for the group of all submitters without a group."""
 
 
@@ -55,7 +55,7 @@ class Entry(Struct):
 
 
 class Declaration(Struct, frozen=True):
-    """A group's table: the *name* in its first spelling, and its place."""
+    """A group's table: the *name* in its first spelling, and its origin."""
 
     name: str
     origin: Origin
@@ -108,38 +108,38 @@ class Collection:
     def _add_table(self, path: names.Path, table: Mapping[str, Any], file: Path) -> None:
         """Add the single settings of a table, and of the tables inside it."""
         for name, value in table.items():
-            place = (*path, name)
+            value_path = (*path, name)
             if path == ("shares",) and share_blocks.is_table(name):
                 self._add_block(name, value, file)
                 continue
-            if place == SUBMIT_GROUPS and isinstance(value, dict):
-                for group, named in value.items():
-                    at = Origin(file=file, path=(*place, group))
-                    self._set((*place, group), SUBMIT_GROUP_KEY, named, at)
+            if value_path == SUBMIT_GROUPS and isinstance(value, dict):
+                for group, group_name in value.items():
+                    origin = Origin(file=file, path=(*value_path, group))
+                    self._set((*value_path, group), SUBMIT_GROUP_KEY, group_name, origin)
                 continue
-            if place in TABLES and isinstance(value, dict):
-                self._add_table(place, value, file)
+            if value_path in TABLES and isinstance(value, dict):
+                self._add_table(value_path, value, file)
                 continue
-            at = Origin(file=file, path=place)
-            key = SINGLE.get(".".join(place))
-            if key is None or key.path != place:
-                self._report(names.unknown(".".join(place), str(at)))
+            origin = Origin(file=file, path=value_path)
+            key = SINGLE.get(".".join(value_path))
+            if key is None or key.path != value_path:
+                self._report(names.unknown(".".join(value_path), str(origin)))
             else:
-                self._set(place, key, value, at)
+                self._set(value_path, key, value, origin)
 
     def add_environment(self, environ: Mapping[str, str]) -> None:
         """Add the variables ``FAIRQ_<SECTION>_<KEY>``; an empty one counts as not set."""
-        ours = sorted(name for name, value in environ.items() if name.startswith("FAIRQ_") and value)
-        if not ours:
+        variables = sorted(name for name, value in environ.items() if name.startswith("FAIRQ_") and value)
+        if not variables:
             return
-        known = {key.variable: key for key in SINGLE.values()}
+        keys = {key.variable: key for key in SINGLE.values()}
         pattern = re.compile(f"FAIRQ_({'|'.join(SECTIONS)})_(.+)", re.IGNORECASE)
-        for variable in ours:
-            found = pattern.fullmatch(variable)
-            if found is None:
+        for variable in variables:
+            match = pattern.fullmatch(variable)
+            if match is None:
                 continue
-            section, name = (part.lower() for part in found.groups())
-            key = known.get(variable) or (LIMIT_KEY if section == "limits" else None)
+            section, name = (part.lower() for part in match.groups())
+            key = keys.get(variable) or (LIMIT_KEY if section == "limits" else None)
             if section == "groups":
                 error = UnknownSettingError(where="environment", key=variable, hint="groups are set in files only")
                 self._report(error)
@@ -159,54 +159,56 @@ class Collection:
 
     def _add_groups(self, table: Mapping[str, Any], origin: Origin) -> None:
         """Add the tables of groups; a table inside a group's table is its child."""
-        seen: dict[str, tuple[str, names.Path]] = {}
+        first_paths: dict[str, tuple[str, names.Path]] = {}
         pending = [(name, name, value, (*origin.path, name)) for name, value in table.items()]
         for name, _, value, path in pending:
-            at = Origin(file=origin.file, path=path)
+            group_origin = Origin(file=origin.file, path=path)
             problem = _group_problem(name)
             if not isinstance(value, dict):
                 problem = f"is a table: write [groups.{_toml_key(name)}]"
             else:
-                former, former_path = seen.setdefault(name.lower(), (name, path))
+                former, former_path = first_paths.setdefault(name.lower(), (name, path))
                 if former != name:
                     problem = f"stands here twice, also as {former!r}: case does not matter"
                 elif former_path != path:
                     problem = f"stands here twice, also as [{'.'.join(map(_toml_key, former_path))}]: keep one of them"
             if problem:
-                self._report(SettingsGroupError(where=at, group=name, problem=problem))
+                self._report(SettingsGroupError(where=group_origin, group=name, problem=problem))
                 continue
-            self._add_group(name, value, at)
-            children = ((k, v) for k, v in value.items() if isinstance(v, dict) and k not in GROUP_KEYS)
+            self._add_group(name, value, group_origin)
+            children = (
+                (key, member) for key, member in value.items() if isinstance(member, dict) and key not in GROUP_KEYS
+            )
             pending += [(f"{name}.{child}", child, inner, (*path, child)) for child, inner in children]
 
     def _add_group(self, name: str, table: Mapping[str, Any], origin: Origin) -> None:
         if self._only is None:
             name = self.groups.setdefault(name.lower(), Declaration(name, origin)).name
-        for word, value in table.items():
-            at = Origin(file=origin.file, path=(*origin.path, word))
-            if word in GROUP_KEYS:
-                self._set(("groups", name, word), GROUP_KEYS[word], value, at)
+        for key_name, value in table.items():
+            key_origin = Origin(file=origin.file, path=(*origin.path, key_name))
+            if key_name in GROUP_KEYS:
+                self._set(("groups", name, key_name), GROUP_KEYS[key_name], value, key_origin)
             elif not isinstance(value, dict):
-                self._report(names.unknown(f"groups.{name}.{word}", str(at)))
+                self._report(names.unknown(f"groups.{name}.{key_name}", str(key_origin)))
 
     def _add_block(self, name: str, value: Any, file: Path) -> None:
         """Add the table ``shares.NAME``."""
         for leaf in share_blocks.leaves(name, value):
-            at = Origin(file=file, path=leaf.path)
+            origin = Origin(file=file, path=leaf.path)
             if leaf.key is None:
-                error = UnknownSettingError(where=at, key=".".join(leaf.path), hint=leaf.hint)
+                error = UnknownSettingError(where=origin, key=".".join(leaf.path), hint=leaf.hint)
                 self._report(error)
             else:
-                self._set(leaf.path, leaf.key, leaf.value, at)
+                self._set(leaf.path, leaf.key, leaf.value, origin)
 
     def _add_limits(self, table: Mapping[str, Any], origin: Origin) -> None:
         for name, value in table.items():
             path = (*origin.path, name)
-            at = Origin(file=origin.file, path=path)
+            key_origin = Origin(file=origin.file, path=path)
             if isinstance(value, dict):  # db.x = 3 without quotes
-                self._add_limits(value, at)
+                self._add_limits(value, key_origin)
             else:
-                self._set(("limits", ".".join(path[1:]).lower()), LIMIT_KEY, value, at)
+                self._set(("limits", ".".join(path[1:]).lower()), LIMIT_KEY, value, key_origin)
 
     def _set(
         self,
@@ -228,8 +230,8 @@ class Collection:
 def bad_value(name: str, key: Key, value: Any, where: object) -> SettingValueError:
     """Return the error for *value*, which is invalid for *key*."""
     default = to_text(key, key.default) or "unset"
-    shown = _short(repr(list(value) if isinstance(value, tuple) else value))
-    return SettingValueError(where=where, key=name, value=shown, expected=key.expected, default=_short(default))
+    text = _short(repr(list(value) if isinstance(value, tuple) else value))
+    return SettingValueError(where=where, key=name, value=text, expected=key.expected, default=_short(default))
 
 
 def _short(text: str) -> str:
@@ -267,15 +269,15 @@ def parse_document(text: str, file: Path) -> dict[str, Any]:
         problem = f"its tables are nested too deeply; use at most {DEEPEST} levels"
         return SettingsFileError(file=file, problem=problem)
 
-    # The parser would take hours for a key of many parts; few files have so many dots at all.
+    # The parser would take hours for a key of many parts; few files have that many dots.
     if text.count(".") >= DEEPEST and re.search(_DEEP_KEY, text):
         raise too_deep()
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        place = r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)"
-        found = re.fullmatch(place, str(error), re.DOTALL)
-        problem, line, column = found.groups() if found else (str(error), None, None)
+        pattern = r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)"
+        match = re.fullmatch(pattern, str(error), re.DOTALL)
+        problem, line, column = match.groups() if match else (str(error), None, None)
         lines = text.splitlines() or [""]
         raise SettingsSyntaxError(
             file=file, line=line or len(lines), column=column or len(lines[-1]) + 1, problem=problem
@@ -290,7 +292,7 @@ def parse_document(text: str, file: Path) -> dict[str, Any]:
 
 
 def _group_problem(name: str) -> str:
-    if name.lower() == _NOBODYS:
+    if name.lower() == _NO_GROUP:
         return "is everybody who is in no other, and has what the other quotas leave; take it out"
     if not all(name.split(".")) or re.search(r"[\s,@<>]", name) or not name.isprintable():
         return "cannot be called so; use words joined by dots, as physics.hep"

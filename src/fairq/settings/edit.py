@@ -1,4 +1,4 @@
-"""Changing one value in a TOML document; the rest of its text stays unchanged."""
+"""Change one value in a TOML document; its other text stays unchanged."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def set_value(text: str, path: Path, value: Any) -> tuple[str, bool]:
 
     document = tomllib.loads(text)
     path = _as_spelled(document, path)
-    _put(document, path, value)
-    edited = _edited(text, path, value)
+    _set_in_document(document, path, value)
+    edited = _set_in_text(text, path, value)
     try:
         if tomllib.loads(edited) == document:
             return edited, True
@@ -80,39 +80,39 @@ def _without(text: str, path: Path) -> str:
 
 def _as_spelled(document: dict[str, Any], path: Path) -> Path:
     """Return *path* in the spelling of *document*, which may split names at their dots."""
-    wanted = ".".join(path).lower()
+    lower_name = ".".join(path).lower()
     pending: list[tuple[Path, Any]] = [((), document)]
     deepest: Path = ()
     while pending:
-        at, value = pending.pop()
-        name = ".".join(at).lower()
-        if name == wanted:
-            return at
-        if isinstance(value, dict) and (not at or wanted.startswith(name + ".")):
-            deepest = max(deepest, at, key=lambda keys: len(".".join(keys)))
-            pending += [((*at, key), inner) for key, inner in value.items()]
+        prefix, value = pending.pop()
+        name = ".".join(prefix).lower()
+        if name == lower_name:
+            return prefix
+        if isinstance(value, dict) and (not prefix or lower_name.startswith(name + ".")):
+            deepest = max(deepest, prefix, key=lambda keys: len(".".join(keys)))
+            pending += [((*prefix, key), inner) for key, inner in value.items()]
     if path[0] == "groups" and ".".join(deepest).lower() == ".".join(path[:-1]).lower():
         return (*deepest, path[-1])
     return path
 
 
-def _put(document: dict[str, Any], path: Path, value: Any) -> None:
+def _set_in_document(document: dict[str, Any], path: Path, value: Any) -> None:
     for key in path[:-1]:
         document = document.setdefault(key, {})
     document[path[-1]] = value
 
 
-def _edited(text: str, path: Path, value: Any) -> str:
-    found = statements(text)
+def _set_in_text(text: str, path: Path, value: Any) -> str:
+    all_statements = statements(text)
     lines = text.split("\n")
-    for statement in found:
+    for statement in all_statements:
         if not statement.is_header and statement.path == path:
-            old = lines[statement.first : statement.last + 1]
-            lines[statement.first : statement.last + 1] = [_replaced(old, value)]
+            old_lines = lines[statement.first : statement.last + 1]
+            lines[statement.first : statement.last + 1] = [_replacement(old_lines, value)]
             return "\n".join(lines)
     last: int | None = None
     table: Path | None = None
-    for statement in found:
+    for statement in all_statements:
         if statement.is_header:
             table = statement.path
         if table == path[:-1]:
@@ -122,11 +122,11 @@ def _edited(text: str, path: Path, value: Any) -> str:
         lines.insert(last + 1, line)
         return "\n".join(lines)
     header = f"[{'.'.join(_key(key) for key in path[:-1])}]"
-    before = text.rstrip("\n")
-    return f"{before}\n\n{header}\n{line}\n" if before else f"{header}\n{line}\n"
+    body = text.rstrip("\n")
+    return f"{body}\n\n{header}\n{line}\n" if body else f"{header}\n{line}\n"
 
 
-def _replaced(lines: list[str], value: Any) -> str:
+def _replacement(lines: list[str], value: Any) -> str:
     """Return a line to replace the statement in *lines*: the same key and comment, the new value."""
     import tomllib
 
@@ -134,12 +134,12 @@ def _replaced(lines: list[str], value: Any) -> str:
     assert head is not None  # always matches: the statement was found by its key
     comment = ""
     if len(lines) == 1:
-        whole = tomllib.loads(lines[0])
-        for found in re.finditer(r"\s*#", lines[0][head.end() :]):
-            at = head.end() + found.start()
+        document = tomllib.loads(lines[0])
+        for match in re.finditer(r"\s*#", lines[0][head.end() :]):
+            start = head.end() + match.start()
             try:
-                if tomllib.loads(lines[0][:at]) == whole:
-                    comment = lines[0][at:]
+                if tomllib.loads(lines[0][:start]) == document:
+                    comment = lines[0][start:]
                     break
             except tomllib.TOMLDecodeError:
                 continue

@@ -1,4 +1,4 @@
-"""The settings of the pool of this host, and which of them a user may set."""
+"""The settings of the pool of this host, and those that a user may set."""
 
 from __future__ import annotations
 
@@ -37,5 +37,5 @@ def host_destination(name: str) -> Path:
 
 def users_variables(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that count for the pool of this host."""
-    counting = {SINGLE[name].variable for name in OF_USERS}
-    return {name: value for name, value in environ.items() if name in counting}
+    variables = {SINGLE[name].variable for name in OF_USERS}
+    return {name: value for name, value in environ.items() if name in variables}

@@ -164,7 +164,7 @@ class Key(Struct, frozen=True):
 
 
 def figure(value: float) -> str:
-    """Return a number as people write it: 86400, 0.00001, 2147483647; a power of ten from 1e15 on as 1e+100."""
+    """Return a number as people write it: 86400, 0.00001, 2147483647; from 1e15 on, with an exponent."""
     if abs(value) >= _LARGEST_WRITTEN_OUT:
         return f"{value:g}"
     return f"{value:.10f}".rstrip("0").rstrip(".")
@@ -175,7 +175,7 @@ def _any_of(words: Sequence[str]) -> str:
 
 
 def macro(section: str, name: str, kind: Type, default: Any, text: str, **details: Any) -> Key:
-    """Return the key of the HTCondor macro of the same name, or of the *macros* given."""
+    """Return the key of the HTCondor macro of the same name, or of the *macros* in *details*."""
     details.setdefault("macros", (name.upper(),))
     return own(section, name, kind, default, text, **details)
 

@@ -36,10 +36,10 @@ def layers(config: Path | None, state: Path | None, environ: Mapping[str, str]) 
         return [Layer("--config", config, required=True)]
     if environ.get(CONFIG_VARIABLE):
         return [Layer(f"${CONFIG_VARIABLE}", Path(environ[CONFIG_VARIABLE]), required=True)]
-    found = [Layer("site", site_file()), Layer("user", user_file())]
-    if state is not None and _is_reachable(beside(state)):
-        found.append(Layer("state", beside(state)))
-    return found
+    files = [Layer("site", site_file()), Layer("user", user_file())]
+    if state is not None and _can_exist(beside(state)):
+        files.append(Layer("state", beside(state)))
+    return files
 
 
 def destination(config: Path | None, state: Path | None, environ: Mapping[str, str]) -> Path:
@@ -56,7 +56,7 @@ def beside(state: Path) -> Path:
     return Path(f"{state}.toml")
 
 
-def _is_reachable(file: Path) -> bool:
+def _can_exist(file: Path) -> bool:
     """Return whether *file* can exist. If not, the state beside it cannot either, and opening the state reports why."""
     try:
         file.lstat()
@@ -70,13 +70,13 @@ def _is_reachable(file: Path) -> bool:
 def site_file() -> Path:
     """Return the settings file for all users of this host: the first one in the directories of XDG_CONFIG_DIRS.
 
-    Desktops put directories of their own before /etc/xdg, where fairq pool create writes it.
+    Desktops put their own directories before /etc/xdg, where fairq pool create writes it.
     """
     from platformdirs import site_config_dir
 
     directories = site_config_dir("fairq", multipath=True).split(os.pathsep)
-    found = [Path(directory, FILE_NAME) for directory in directories]
-    return next((file for file in found if os.path.lexists(file)), found[0])
+    files = [Path(directory, FILE_NAME) for directory in directories]
+    return next((file for file in files if os.path.lexists(file)), files[0])
 
 
 def user_file() -> Path:

@@ -32,10 +32,10 @@ class Settings:
         self,
         entries: Mapping[str, Entry],
         groups: Mapping[str, GroupSettings],
-        again: Callable[[], Settings] | None = None,
+        reload: Callable[[], Settings] | None = None,
     ) -> None:
         self._entries = entries
-        self._again = again
+        self._reload = reload
         self.groups = groups
         """The configured accounting groups by name, sorted ignoring case: parents come first."""
 
@@ -51,28 +51,30 @@ class Settings:
         return self._entries[name].origin
 
     def now(self) -> Settings:
-        """Return these settings as their files say now; these themselves if they say nothing else, or a file is wrong.
+        """Read the files again and return the settings; return these if nothing changed or a file is invalid.
 
-        What was changed in memory, as by `under`, came from no file and stays.
+        Settings changed in memory, as by `under`, are not read again.
         """
-        if self._again is None:
+        if self._reload is None:
             return self
         try:
-            found = self._again()
+            settings = self._reload()
         except FairqError:
             return self
-        return self if found._values() == self._values() and found.groups == self.groups else found
+        return self if settings._values() == self._values() and settings.groups == self.groups else settings
 
     def _values(self) -> dict[str, Any]:
         return {name: entry.value for name, entry in self._entries.items()}
 
     def under(self, rules: str, *, scheme: Scheme = HTCONDOR, only: Iterable[str] | None = None) -> Settings:
-        """Return these settings under other *rules* of a *scheme*; values that were set stay.
+        """Return these settings under other *rules* of a *scheme*; explicitly set values stay.
 
         With *only*, just these rule points (full names) change.
         """
         entries = dict(self._entries)
-        points = [entry for entry in self if entry.key.point and entry.key.scheme is scheme and not _is_own(entry)]
+        points = [
+            entry for entry in self if entry.key.point and entry.key.scheme is scheme and not _is_set_itself(entry)
+        ]
         version = version_of(self[CONDOR_VERSION])
         for entry in points:
             if only is None or entry.name in only:
@@ -83,10 +85,10 @@ class Settings:
         return Settings(entries, self.groups)
 
     def at_version(self, version: Version | None) -> Settings:
-        """Return these settings for HTCondor *version* (None: the newest); values that were set stay."""
+        """Return these settings for HTCondor *version* (None: the newest); explicitly set values stay."""
         entries = dict(self._entries)
         for entry in self:
-            if entry.key.since and not _is_own(entry):
+            if entry.key.since and not _is_set_itself(entry):
                 rules = entry.origin.words.removeprefix(_BY_RULES)
                 entries[entry.name] = replace(entry, value=entry.key.default_under(rules, version))
         return Settings(entries, self.groups)
@@ -96,7 +98,7 @@ class Settings:
         return self._entries[name].origin is not DEFAULT
 
     def refusal(self, name: str) -> SettingValueError:
-        """Return the error for a value of *name* that proves invalid in use, for example an expression."""
+        """Return the error for a value of *name* that turns out to be invalid in use, for example an expression."""
         entry = self._entries[name]
         return bad_value(entry.name, entry.key, entry.value, entry.origin)
 
@@ -108,8 +110,8 @@ class Settings:
     @property
     def submit_groups(self) -> dict[str, str]:
         """The accounting groups of Unix groups, in the order of ``[submit.groups]``."""
-        found = (entry for entry in self if entry.path[:2] == SUBMIT_GROUPS and len(entry.path) > 2)
-        return {entry.path[2]: entry.value for entry in found if entry.value is not None}
+        entries = (entry for entry in self if entry.path[:2] == SUBMIT_GROUPS and len(entry.path) > 2)
+        return {entry.path[2]: entry.value for entry in entries if entry.value is not None}
 
     def block(self, name: str) -> dict[str, Any]:
         """Return DIRAC's block ``shares.NAME`` (ShareCorrections, RunningLimit, MatchingDelay) as nested options."""
@@ -118,14 +120,14 @@ class Settings:
     @property
     def share_groups(self) -> dict[str, dict[str, Any]]:
         """The values in ``[shares.groups]``, by group and key."""
-        found: dict[str, dict[str, Any]] = {}
+        groups: dict[str, dict[str, Any]] = {}
         for entry in self:
             if entry.path[:2] == ("shares", "groups"):
-                found.setdefault(entry.path[2], {})[entry.path[3].lower()] = entry.value
-        return found
+                groups.setdefault(entry.path[2], {})[entry.path[3].lower()] = entry.value
+        return groups
 
 
-def _is_own(entry: Entry) -> bool:
+def _is_set_itself(entry: Entry) -> bool:
     """Return whether a rule point itself was set."""
     return not str(entry.origin.words).startswith(_BY_RULES) or entry.origin.file is not None
 
@@ -147,11 +149,11 @@ def load(config: Path | None, state: Path | None, environ: Mapping[str, str]) ->
             for the first error.
     """
 
-    def again() -> Settings:
-        found = gather(layers(config, state, environ), environ, raise_first)
-        return Settings(found._entries, found.groups, again)
+    def reload() -> Settings:
+        settings = gather(layers(config, state, environ), environ, raise_first)
+        return Settings(settings._entries, settings.groups, reload)
 
-    return again()
+    return reload()
 
 
 def gather(files: Iterable[Layer], environ: Mapping[str, str], report: Report) -> Settings:
@@ -166,22 +168,22 @@ def gather(files: Iterable[Layer], environ: Mapping[str, str], report: Report) -
 
 def settle(collection: Collection) -> Settings:
     """Add the defaults under the chosen rules, and build the groups."""
-    given = collection.entries
+    explicit = collection.entries
     entries: dict[str, Entry] = {}
     path: tuple[str, ...]
     for name, key in SINGLE.items():
         path = key.path
-        rules = _rules(given, key)
+        rules = _rules(explicit, key)
         origin = Origin(f"rules {rules}") if key.point else DEFAULT
-        entries[name] = given.get(path) or Entry(path, key, key.default_under(rules), origin)
+        entries[name] = explicit.get(path) or Entry(path, key, key.default_under(rules), origin)
     per_user = entries[UPLOADS + "_per_user"]
     if per_user.value is None:
         per_user.value = entries[UPLOADS].value // 5
-    for path in sorted(given, key=_by_name):
+    for path in sorted(explicit, key=_by_name):
         if path[0] in ("groups", "limits"):
-            entries[given[path].name] = given[path]
+            entries[explicit[path].name] = explicit[path]
     default = ("limits", "default")
-    for path, entry in given.items():
+    for path, entry in explicit.items():
         if len(path) > 2 and path[0] in ("shares", "submit"):
             entries[entry.name] = entry
     entries.setdefault("limits.default", Entry(default, LIMIT_KEY, CONCURRENCY_LIMIT_DEFAULT, DEFAULT))
@@ -189,9 +191,9 @@ def settle(collection: Collection) -> Settings:
     return settings.at_version(version_of(settings[CONDOR_VERSION]))
 
 
-def _rules(given: Mapping[tuple[str, ...], Entry], key: Key) -> str:
+def _rules(explicit: Mapping[tuple[str, ...], Entry], key: Key) -> str:
     section, _, name = key.scheme.rules.partition(".")
-    chosen = given.get((section, name))
+    chosen = explicit.get((section, name))
     return str(chosen.value) if chosen else DOCUMENTED
 
 

@@ -1,4 +1,4 @@
-"""Finding settings by the names that people write, and suggesting the nearest valid name."""
+"""Find settings by the names that people write, and suggest the nearest valid name."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from fairq.settings.submit_keys import SUBMIT_GROUP_KEY, SUBMIT_GROUPS
 Path = tuple[str, ...]
 """The keys that lead to a setting in a TOML document: ``("groups", "physics.hep", "quota")``."""
 
-_FEW = 3
-"""Largest number of settings that are proposed because their names have a word in common with what was typed."""
+_MOST_PROPOSED = 3
+"""Largest number of settings proposed because their names share a word with the typed name."""
 
 _QUOTED = rf"{KEY_PATTERN}(?:\.{KEY_PATTERN})*"
 
@@ -32,22 +32,22 @@ def resolve(text: str, where: str) -> tuple[Key, Path]:
         raise UnknownSettingError(where=where, key=text, hint="'fairq config show' lists them")
     text = without_quotes(text, where)
     lower = text.lower()
-    section, _, rest = text.partition(".")
+    section, _, remainder = text.partition(".")
     if section.lower() == "groups":
-        group, _, name = rest.rpartition(".")
+        group, _, name = remainder.rpartition(".")
         if group and name.lower() in GROUP_KEYS:
             return GROUP_KEYS[name.lower()], ("groups", group, name.lower())
         raise unknown(text, where)
-    if section.lower() == "limits" and rest:
-        return LIMIT_KEY, ("limits", rest.lower())
+    if section.lower() == "limits" and remainder:
+        return LIMIT_KEY, ("limits", remainder.lower())
     if lower.startswith("submit.groups.") and (name := text[len("submit.groups.") :]):
         return SUBMIT_GROUP_KEY, (*SUBMIT_GROUPS, name)
     if (path := share_blocks.resolve(text)) is not None:
-        found, hint = share_blocks.key_of(path)
-        if found is None:
+        share_key, hint = share_blocks.key_of(path)
+        if share_key is None:
             raise UnknownSettingError(where=where, key=text, hint=hint)
-        return found, path if path[1] != "groups" else (*path[:-1], path[-1].lower())
-    key = SINGLE.get(lower) or BY_MACRO.get(text.upper()) or _bare(lower)
+        return share_key, path if path[1] != "groups" else (*path[:-1], path[-1].lower())
+    key = SINGLE.get(lower) or BY_MACRO.get(text.upper()) or _unique(lower)
     if key is None:
         raise unknown(text, where)
     return key, key.path
@@ -77,46 +77,48 @@ def without_quotes(text: str, where: str) -> str:
 
 
 def unknown(text: str, where: str) -> UnknownSettingError:
-    """Return the error for *text*, which names no setting, with the name that was probably meant."""
-    hint = _of_table(text) or _nearest(text) or _listing(text)
+    """Return the error for *text*, which names no setting, with the nearest name."""
+    hint = _hint_for_table(text) or _nearest_setting(text) or _listing(text)
     return UnknownSettingError(where=where, key=text, hint=hint)
 
 
-def _of_table(text: str) -> str | None:
-    """Return what there is in the table that *text* is."""
-    inside = f"{text.strip('[].').lower()}."
+def _hint_for_table(text: str) -> str | None:
+    """Return a hint with a setting of the table *text*; None if *text* is no table."""
+    prefix = f"{text.strip('[].').lower()}."
     for name in (*SINGLE, "groups.NAME.quota", "limits.NAME"):
-        if name.startswith(inside):
+        if name.startswith(prefix):
             return f"it is a table; name a setting in it, such as {name}"
     return None
 
 
-def _nearest(text: str) -> str | None:
+def _nearest_setting(text: str) -> str | None:
     section, _, name = text.lower().rpartition(".")
     if name in SECTIONS:
-        return _meant(f"[{name}]")
+        return _did_you_mean(f"[{name}]")
     if text.lower() in SINGLE:
-        return _meant(text.lower())
-    if same := [full for full, key in SINGLE.items() if key.name == name]:
-        return _meant(*same)
-    own = [full for full in SINGLE if section and f".{full.rpartition('.')[0]}".endswith(f".{section}")]
-    if found := _alike(name, own, 0.6) or _with_free_name(text):
-        return found
+        return _did_you_mean(text.lower())
+    if same_name := [full_name for full_name, key in SINGLE.items() if key.name == name]:
+        return _did_you_mean(*same_name)
+    candidates = [
+        full_name for full_name in SINGLE if section and f".{full_name.rpartition('.')[0]}".endswith(f".{section}")
+    ]
+    if hint := _alike(name, candidates, 0.6) or _hint_with_free_name(text):
+        return hint
     if section.startswith("groups"):
         return f"a group has {', '.join(GROUP_KEYS)}"
-    return _of_htcondor(text) or _alike(text.lower().replace(".", "_"), SINGLE, 0.9) or _alike(name, SINGLE, 0.75)
+    return _htcondor_reason(text) or _alike(text.lower().replace(".", "_"), SINGLE, 0.9) or _alike(name, SINGLE, 0.75)
 
 
-def _alike(name: str, among: Iterable[str], least: float) -> str | None:
-    """Return the setting spelled most like *name*, or the few that have it as a word."""
-    settings = {full.rpartition(".")[2]: full for full in among}
-    close = nearest(name, settings, least)
-    found = [close] if close else [word for word in settings if f"_{name}_" in f"_{word}_"]
-    return _meant(*(settings[word] for word in found)) if 0 < len(found) <= _FEW else None
+def _alike(name: str, full_names: Iterable[str], cutoff: float) -> str | None:
+    """Return the setting spelled most like *name*, or the few that contain it as a word."""
+    settings = {full_name.rpartition(".")[2]: full_name for full_name in full_names}
+    close = nearest(name, settings, cutoff)
+    words = [close] if close else [word for word in settings if f"_{name}_" in f"_{word}_"]
+    return _did_you_mean(*(settings[word] for word in words)) if 0 < len(words) <= _MOST_PROPOSED else None
 
 
-def _with_free_name(text: str) -> str | None:
-    """Return the setting of a group, or the limit, that *text* means: ``group.x.quota`` and ``GROUP_QUOTA_x``."""
+def _hint_with_free_name(text: str) -> str | None:
+    """Return a hint for a setting of a group or limit with a free name: ``group.x.quota`` and ``GROUP_QUOTA_x``."""
     import re
 
     *words, last = text.split(".")
@@ -124,23 +126,25 @@ def _with_free_name(text: str) -> str | None:
         if close := nearest(last, keys, 0.8):
             while words and words[0].lower() in (*SECTIONS, "group"):
                 del words[0]
-            return _meant(f"{table}.{'.'.join(words) or 'NAME'}.{close}")
+            return _did_you_mean(f"{table}.{'.'.join(words) or 'NAME'}.{close}")
     if words and nearest(words[-1], ("limits",), 0.8):
-        return _meant(f"limits.{last.lower()}")
+        return _did_you_mean(f"limits.{last.lower()}")
     if text.upper() == "GROUP_NAMES":
         return "a group exists as soon as it has a setting, such as groups.NAME.quota"
-    # The longest first: the name in GROUP_QUOTA_DYNAMIC_x is x.
+    # Try the longest first: the name in GROUP_QUOTA_DYNAMIC_x is x.
     for macro, key in sorted(MACROS_WITH_NAME.items(), key=lambda item: -len(item[0])):
-        if found := re.fullmatch(r"(?:\w+\.)?" + re.sub("<.*>", "(.+)", macro), text, re.IGNORECASE):
-            free = "".join(found.groups())
+        if match := re.fullmatch(r"(?:\w+\.)?" + re.sub("<.*>", "(.+)", macro), text, re.IGNORECASE):
+            free_name = "".join(match.groups())
             if key.section == "groups":
-                return _meant(f"groups.{free}.{key.name}")
-            return _meant(f"limits.{key.name.replace('NAME', free.lower()).replace('PREFIX', free.lower())}")
+                return _did_you_mean(f"groups.{free_name}.{key.name}")
+            return _did_you_mean(
+                f"limits.{key.name.replace('NAME', free_name.lower()).replace('PREFIX', free_name.lower())}"
+            )
     return None
 
 
-def _of_htcondor(text: str) -> str | None:
-    """Return why *text* has no counterpart, if it is a macro of HTCondor."""
+def _htcondor_reason(text: str) -> str | None:
+    """Return why a macro of HTCondor has no counterpart; None if *text* is no such macro."""
     from fairq.settings.htcondor.reasons import reason
 
     words = reason(text) if text.isupper() else ""
@@ -152,7 +156,7 @@ def _listing(text: str) -> str:
     return f"'fairq config show {section}' lists them" if section in SECTIONS else "'fairq config show' lists them"
 
 
-def _meant(*names: str) -> str:
+def _did_you_mean(*names: str) -> str:
     return f"did you mean {' or '.join(names)}?"
 
 
@@ -160,19 +164,19 @@ def unknown_section(name: str, where: str) -> UnknownSettingError:
     """Return the error for a table (or a key outside any table) that the settings do not have."""
     if name in SECTIONS:
         return UnknownSettingError(where=where, key=name, hint=f"it is a table; write [{name}] above its settings")
-    if key := _bare(name.lower()):
+    if key := _unique(name.lower()):
         hint = f"did you mean {key.name} under [{key.section}]?"
         return UnknownSettingError(where=where, key=name, hint=hint)
     if share_blocks.is_table(name):
         return UnknownSettingError(where=where, key=f"[{name}]", hint=f"write [shares.{name}]")
-    if found := _with_free_name(name):
-        return UnknownSettingError(where=where, key=name, hint=found)
+    if suggestion := _hint_with_free_name(name):
+        return UnknownSettingError(where=where, key=name, hint=suggestion)
     close = nearest(name, SECTIONS)
     tables = ", ".join(f"[{section}]" for section in SECTIONS if "." not in section)
     hint = f"did you mean [{close}]?" if close else f"the tables are {tables}"
     return UnknownSettingError(where=where, key=f"[{name}]", hint=hint)
 
 
-def _bare(name: str) -> Key | None:
-    same = [key for key in SINGLE.values() if key.name == name]
-    return same[0] if len(same) == 1 else None
+def _unique(name: str) -> Key | None:
+    keys = [key for key in SINGLE.values() if key.name == name]
+    return keys[0] if len(keys) == 1 else None

@@ -1,4 +1,4 @@
-"""The place of each key of a TOML document in its text."""
+"""Find the lines of each key in the text of a TOML document."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ class Statement(Struct, frozen=True):
 
 def statements(text: str) -> list[Statement]:
     """Return the headers and keys of a valid TOML document in their order."""
-    found: list[Statement] = []
+    result: list[Statement] = []
     table: tuple[str, ...] = ()
     lines = text.split("\n")
-    number = 0
-    while number < len(lines):
-        first = number
-        if not lines[number].strip() or lines[number].lstrip().startswith("#"):
-            number += 1
+    index = 0
+    while index < len(lines):
+        first = index
+        if not lines[index].strip() or lines[index].lstrip().startswith("#"):
+            index += 1
             continue
-        chunk = lines[number]
-        while (path := _path_of(chunk)) is None and number + 1 < len(lines):
-            number += 1
-            chunk += "\n" + lines[number]
+        chunk = lines[index]
+        while (path := _path_of(chunk)) is None and index + 1 < len(lines):
+            index += 1
+            chunk += "\n" + lines[index]
         is_header = chunk.lstrip().startswith("[")
         if is_header:
             table = path or ()
-        found.append(Statement(table if is_header else (*table, *(path or ())), first, number, is_header))
-        number += 1
-    return found
+        result.append(Statement(table if is_header else (*table, *(path or ())), first, index, is_header))
+        index += 1
+    return result
 
 
 def _path_of(chunk: str) -> tuple[str, ...] | None:
@@ -65,17 +65,17 @@ def _path_of(chunk: str) -> tuple[str, ...] | None:
 
 def _dots(chunk: str) -> int:
     """Return the number of parts of the key before the ``=``."""
-    found = re.match(rf"\s*{KEY_PATTERN}(?:\s*\.\s*{KEY_PATTERN})*", chunk)
-    return len(re.findall(KEY_PATTERN, found.group())) if found else 1
+    key = re.match(rf"\s*{KEY_PATTERN}(?:\s*\.\s*{KEY_PATTERN})*", chunk)
+    return len(re.findall(KEY_PATTERN, key.group())) if key else 1
 
 
 def line_of(file: Path, path: tuple[str, ...]) -> int | None:
     """Return the line, from 1, at which *file* sets *path*, or begins it if it is a table; None if there is none."""
     try:
-        found = statements(read_text_once(file))
+        all_statements = statements(read_text_once(file))
     except (OSError, ValueError):
         return None
-    for statement in found:
+    for statement in all_statements:
         is_inline = not statement.is_header and path[: len(statement.path)] == statement.path
         if is_inline or statement.path[: len(path)] == path:
             return statement.first + 1

@@ -16,7 +16,7 @@ LARGEST_INTEGER = 2**63 - 1
 
 
 class BadValueError(ValueError):
-    """The value is invalid for the key; the caller, which knows its place, raises a SettingValueError instead."""
+    """The value is invalid for the key; the caller, which knows its origin, raises a SettingValueError instead."""
 
 
 class BadNumberError(BadValueError):
@@ -57,7 +57,7 @@ def _amount(key: Key, text: str) -> int | float | str | None:
 def from_text(key: Key, text: str) -> Any:
     """Return the value for *key* from *text* on the command line or in a variable; raises BadValueError."""
     text = text.strip()
-    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):  # not UTF-8, which TOML requires
+    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):  # not UTF-8, which TOML requires
         raise BadValueError
     if key.unset and text.lower() == key.unset:
         return None
@@ -80,12 +80,12 @@ def _array(text: str) -> Any:
     import tomllib
 
     try:
-        found = tomllib.loads(f"array = {text}")
+        document = tomllib.loads(f"array = {text}")
     except tomllib.TOMLDecodeError:
         raise BadValueError from None
-    if len(found) > 1:
+    if len(document) > 1:
         raise BadValueError
-    return found["array"]
+    return document["array"]
 
 
 def _as_number(text: str) -> Any:

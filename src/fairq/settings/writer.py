@@ -1,4 +1,4 @@
-"""Replacing a settings file atomically."""
+"""Replace a settings file atomically."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fairq.errors.base import SettingsFileError, StateLockedError
 
 
 @contextmanager
-def alone(file: Path, wait: float = WAIT) -> Iterator[None]:
+def exclusive(file: Path, wait: float = WAIT) -> Iterator[None]:
     """Lock *file* against changes by other processes; read it, change it and `replace` it inside the block.
 
     The lock is on the file's folder, because `replace` replaces the file itself. If the folder cannot be locked,
@@ -32,10 +32,10 @@ def alone(file: Path, wait: float = WAIT) -> Iterator[None]:
         return
     try:
         try:
-            taken = take(descriptor, Patience(wait, folder))
+            is_locked = take(descriptor, Patience(wait, folder))
         except OSError:
-            taken = True
-        if not taken:
+            is_locked = True
+        if not is_locked:
             raise StateLockedError(what=f"the directory {folder}", wait=wait, place=folder)
         yield
     finally:
@@ -45,7 +45,7 @@ def alone(file: Path, wait: float = WAIT) -> Iterator[None]:
 def replace(file: Path, text: str, keep_former: bool = False) -> Path | None:
     """Write *text* to *file*; create its folder if necessary.
 
-    A symbolic link stays one, and another user's link is refused; permissions and owner stay. Returns the place of
+    A symbolic link is kept, but another user's link is refused; permissions and owner are kept. Return the path of
     the backup of the former file, None if there is none or nothing changes. An earlier backup is never overwritten.
     Raises SettingsFileError; the file is then unchanged.
     """
@@ -54,22 +54,22 @@ def replace(file: Path, text: str, keep_former: bool = False) -> Path | None:
         if target.exists() and not target.is_file():
             raise SettingsFileError(file=file, problem="it is not a regular file; nothing was changed")
         target.parent.mkdir(parents=True, exist_ok=True)
-        kept = None
-        if keep_former and target.exists() and (former := target.read_bytes()) != text.encode():
-            kept = _backup(target, former)
-            files.write(kept, former, original=target)
+        backup = None
+        if keep_former and target.exists() and (content := target.read_bytes()) != text.encode():
+            backup = _backup_path(target, content)
+            files.write(backup, content, original=target)
         files.write(target, text.encode())
     except OSError as error:
         problem = f"cannot be written: {error.strerror or error}; nothing was changed"
         raise SettingsFileError(file=file, problem=problem) from None
-    return kept
+    return backup
 
 
-def _backup(target: Path, former: bytes) -> Path:
-    """Return the place for a backup of what *target* holds: the first one without another backup."""
-    places = (target.with_name(f"{target.name}.bak{ending}") for ending in chain([""], map(".{}".format, count(1))))
-    return next(place for place in places if not _is_backup(place) or place.read_bytes() == former)
+def _backup_path(target: Path, content: bytes) -> Path:
+    """Return the path for a backup of *target*: the first name that holds no other backup."""
+    paths = (target.with_name(f"{target.name}.bak{ending}") for ending in chain([""], map(".{}".format, count(1))))
+    return next(path for path in paths if not _is_backup(path) or path.read_bytes() == content)
 
 
-def _is_backup(place: Path) -> bool:
-    return not place.is_symlink() and place.is_file() and place.stat().st_size > 0
+def _is_backup(path: Path) -> bool:
+    return not path.is_symlink() and path.is_file() and path.stat().st_size > 0

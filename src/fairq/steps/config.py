@@ -160,7 +160,7 @@ def import_texts(
 ) -> ImportedConfig:
     """Do the same with *texts*, the names and contents of the files."""
     from fairq.settings.dirac.cfg import is_cfg
-    from fairq.settings.writer import alone
+    from fairq.settings.writer import exclusive
 
     if all(says_nothing(text) for _, text in texts):
         cure = "check the command that writes the configuration, such as condor_config_val -dump"
@@ -168,7 +168,7 @@ def import_texts(
     of_dirac = [(name, text) for name, text in texts if is_cfg(text)]
     of_htcondor = [pair for pair in texts if pair not in of_dirac]
     file = settings_files.destination
-    with nullcontext() if dry_run else alone(file):
+    with nullcontext() if dry_run else exclusive(file):
         imported = translated(of_htcondor, settings_files.environ) if of_htcondor else Imported(_document(file))
         if of_dirac:
             _add_dirac(imported, of_dirac)
@@ -182,9 +182,9 @@ def import_document(
     files: SettingsFiles, document: Mapping[str, Any], origin: str, *, dry_run: bool = False
 ) -> ImportedConfig:
     """Replace the file for changes by *document*, which comes from *origin*; raises the errors of the settings."""
-    from fairq.settings.writer import alone
+    from fairq.settings.writer import exclusive
 
-    with nullcontext() if dry_run else alone(files.destination):
+    with nullcontext() if dry_run else exclusive(files.destination):
         return _replaced(files, Imported(dict(document)), origin, None, of_dirac=False, dry_run=dry_run)
 
 

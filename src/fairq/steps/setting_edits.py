@@ -17,7 +17,7 @@ from fairq.settings.keys import GROUP_KEYS
 from fairq.settings.model import gather
 from fairq.settings.names import resolve, without_quotes
 from fairq.settings.values import BadValueError, from_text, to_toml
-from fairq.settings.writer import alone
+from fairq.settings.writer import exclusive
 from fairq.steps.config import SettingsFiles, as_if, check_value
 from fairq.steps.settings_history import Recorder, replace_recorded
 
@@ -58,7 +58,7 @@ def _edit(
     dry_run: bool,
 ) -> _Done | None:
     """Replace the text of *file* by the result of *edit*; return None if that is None."""
-    with nullcontext() if dry_run else alone(file):
+    with nullcontext() if dry_run else exclusive(file):
         try:
             former = read_text(file)
         except FileNotFoundError:

@@ -22,7 +22,7 @@ from fairq.errors.people import UndoError
 from fairq.settings.collect import Collection, parse_document, read_text
 from fairq.settings.edit import remove, set_value
 from fairq.settings.model import settle
-from fairq.settings.writer import alone, replace
+from fairq.settings.writer import exclusive, replace
 from fairq.state import history, settings_changes, undo
 from fairq.state.connection import State, reading, writing
 from fairq.state.location import exists
@@ -59,8 +59,8 @@ def replace_recorded(
 ) -> Path | None:
     """Write *text* to the settings file *file*, which has the text *former*, and record the change.
 
-    The caller has locked the file (`alone`). Returns the same as `replace`. Without a *recorder*, or without a state,
-    nothing is recorded.
+    The caller has locked the file (`exclusive`). Returns the same as `replace`. Without a *recorder*, or without a
+    state, nothing is recorded.
 
     Raises NotAllowedError unless the actor is an administrator, and the errors of `replace`.
     """
@@ -93,7 +93,7 @@ def complete(path: Path) -> None:
     if intent is None:
         return
     # The process that holds the file's lock may be between its intent and the change.
-    with alone(Path(intent.file)), writing(path) as state:
+    with exclusive(Path(intent.file)), writing(path) as state:
         _complete(state)
 
 
@@ -162,7 +162,7 @@ def undo_settings(path: Path, actor: Actor, named_change: str, first: int, data:
     """
     file = Path(data["file"])
     edits = [Edit(*edit) for edit in data["edits"]]
-    with alone(file):
+    with exclusive(file):
         former = text = text_of(file)
         values = _values(former)
         for edit in edits:

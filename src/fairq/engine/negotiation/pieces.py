@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from fairq.common.expression_form import as_expression, attribute, within
+from fairq.common.expression_form import as_expression, attribute, unwrapped
 from fairq.common.records import Ad
 
 
@@ -108,5 +108,5 @@ def _with_available(ad: Ad, listed: Sequence[str]) -> Ad:
 
 def _names(value: Any) -> list[str]:
     if isinstance(value, list):
-        return [within(name) for name in value if isinstance(name, str)]
-    return re.findall(_NAME, within(value)) if isinstance(value, str) else []
+        return [unwrapped(name) for name in value if isinstance(name, str)]
+    return re.findall(_NAME, unwrapped(value)) if isinstance(value, str) else []

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from fairq.common.reservation import also
+from fairq.common.reservation import with_clause
 from fairq.engine.classad import AdColumns
 from fairq.engine.classad.column import ABSENT
 from fairq.engine.negotiation.pieces import Carved, Carving
@@ -189,7 +189,7 @@ class SimulatedPool:
         if self.promises:
             requirements = list(self._column("Requirements"))
             for promise in self.promises:
-                requirements[promise.row] = also(requirements[promise.row], f"({promise.reservation.clause})")
+                requirements[promise.row] = with_clause(requirements[promise.row], f"({promise.reservation.clause})")
             ads.with_column("Requirements", requirements)
         if not self._pieces:
             self._add_claims(ads, now, [])

@@ -139,7 +139,7 @@ class WaitingJobs:
             if used >= (cap.clusters or 0):
                 return 0
         running = self._running[cluster]
-        return cap.room(running, running + self._held_or_completed.get(cluster, 0)) - self._idle[cluster]
+        return cap.idle_allowance(running, running + self._held_or_completed.get(cluster, 0)) - self._idle[cluster]
 
     def _in_use(self, cluster: int) -> bool:
         return bool(self._idle[cluster] + self._running[cluster] + self._held_or_completed.get(cluster, 0))

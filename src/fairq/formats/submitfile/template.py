@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairq.common.expression_form import is_expression, within
+from fairq.common.expression_form import is_expression, unwrapped
 from fairq.common.records import PROC_PLACEHOLDER as MARK
 from fairq.common.records import Ad
 
@@ -26,6 +26,6 @@ def same(one: Ad, other: Ad) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    if is_expression(value) and within(value).isdigit():
-        return int(within(value))
+    if is_expression(value) and unwrapped(value).isdigit():
+        return int(unwrapped(value))
     return value

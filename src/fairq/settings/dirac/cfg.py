@@ -13,7 +13,7 @@ _BRACE = re.compile(r"[{}]")
 
 
 class Option(Struct):
-    """One option: its *value* as written, without the quotes around it, and its place *where*."""
+    """One option: its *value* as written, without the quotes around it, and its file and line, *where*."""
 
     value: str
     where: str
@@ -24,7 +24,7 @@ class Option(Struct):
 
 
 class Section(Struct):
-    """One section: its options and inner sections in file order, and the place *where* it begins."""
+    """One section: its options and inner sections in file order, and the file and line *where* it begins."""
 
     where: str
     options: dict[str, Option] = field(default_factory=dict)
@@ -39,16 +39,16 @@ class Section(Struct):
 
 def is_cfg(text: str) -> bool:
     """Return whether *text* is a DIRAC configuration: it has sections in braces, unlike HTCondor's."""
-    former = ""
+    previous = ""
     for line in text.splitlines():
-        words = line.strip()
-        if not words or words.startswith("#"):
+        stripped = line.strip()
+        if not stripped or stripped.startswith("#"):
             continue
-        name, brace, _ = words.partition("{")
+        name, brace, _ = stripped.partition("{")
         if brace:
-            named = name.strip() or former
-            return bool(named) and not re.search(r"[=:\[\]]", named)
-        former = words
+            section_name = name.strip() or previous
+            return bool(section_name) and not re.search(r"[=:\[\]]", section_name)
+        previous = stripped
     return False
 
 
@@ -60,7 +60,7 @@ def parse_cfg(text: str, file: str) -> Section:
     parser = _Parser(file)
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip().startswith("#"):
-            parser.take(line.strip(), f"{file}:{number}")
+            parser.read(line.strip(), f"{file}:{number}")
     return parser.finish()
 
 
@@ -72,21 +72,21 @@ class _Parser:
         self._open = [self._root]
         self._pending, self._pending_where = "", file
 
-    def take(self, rest: str, where: str) -> None:
-        """Read the line *rest*, option by option and brace by brace."""
-        while rest:
-            option = None if self._pending else _OPTION.fullmatch(rest)
+    def read(self, text: str, where: str) -> None:
+        """Read the line *text*, option by option and brace by brace."""
+        while text:
+            option = None if self._pending else _OPTION.fullmatch(text)
             if option is not None:
-                rest = self._option(option, where)
+                text = self._option(option, where)
                 continue
-            brace = _BRACE.search(rest)
-            word = (rest if brace is None else rest[: brace.start()]).strip()
+            brace = _BRACE.search(text)
+            word = (text if brace is None else text[: brace.start()]).strip()
             if word:
                 self._expect_nothing()
                 self._pending, self._pending_where = word, where
             if brace is None:
                 return
-            rest = rest[brace.end() :].strip()
+            text = text[brace.end() :].strip()
             if brace.group() == "{":
                 self._begin(where)
             else:
@@ -113,17 +113,17 @@ class _Parser:
         self._open.pop()
 
     def _option(self, option: re.Match[str], where: str) -> str:
-        """Store an option in the innermost section; return the rest of the line."""
+        """Store an option in the innermost section; return the closing braces after it."""
         name, operator, value = option.groups()
         if not name.strip():
             raise DiracConfigError(where=where, problem="there is no option name before the =")
-        value, rest = _value(value)
+        value, closing = _value(value)
         options = self._open[-1].options
         former = options.get(name)
         if operator == "+=" and former is not None and former.value:
             value = f"{former.value}, {value}"
         options[name] = Option(value, where)
-        return rest
+        return closing
 
     def _expect_nothing(self) -> None:
         if self._pending:
@@ -134,8 +134,8 @@ class _Parser:
 def _value(text: str) -> tuple[str, str]:
     """Return the value at the start of *text*, and the closing braces after it on the same line."""
     closing = re.search(r"\s*[}\s]*\}$", text)
-    rest = ""
+    braces = ""
     if closing is not None and text.count("{") < text.count("}"):
-        text, rest = text[: closing.start()], closing.group().strip()
+        text, braces = text[: closing.start()], closing.group().strip()
     quoted = re.fullmatch(r"""(["'])(.*)\1""", text, re.DOTALL)
-    return (quoted.group(2) if quoted else text).strip(), rest
+    return (quoted.group(2) if quoted else text).strip(), braces

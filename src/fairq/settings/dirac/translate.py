@@ -1,4 +1,4 @@
-"""From DIRAC's configuration to the table ``[shares]`` of fairq's settings (docs/dirac.md 3.1, 6 and 4.1)."""
+"""Translate DIRAC's configuration into the table ``[shares]`` of fairq's settings (docs/dirac.md 3.1, 6 and 4.1)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class _Translation:
         self._sources: dict[str, str] = {}
 
     def run(self) -> Imported:
-        alone = False
+        has_outer_block = False
         # Options of a virtual organisation take precedence over the defaults.
         for path, section in sorted(_walk(self._root, ()), key=lambda found: _DEFAULTS in found[0]):
             name = path[-1]
@@ -66,11 +66,11 @@ class _Translation:
                     self._group((*path, group), properties)
             elif name == "ShareCorrections" and "JobScheduling" not in path:
                 self._block(path, section)
-                alone = True
-        if alone:
-            # A ShareCorrections block alone enables the correction: in DIRAC the enabling option is in another section.
+                has_outer_block = True
+        if has_outer_block:
+            # A ShareCorrections block outside JobScheduling enables the correction: its enabling option is elsewhere.
             self._shares.setdefault("enable_shares_correction", True)
-        self._result.not_taken += self._left((), self._root)
+        self._result.not_taken += self._unread((), self._root)
         return self._result
 
     def _scheduling(self, path: tuple[str, ...], section: Section) -> None:
@@ -79,9 +79,9 @@ class _Translation:
             if name in BLOCK_KEYS:
                 self._block((*path, name), inner)
 
-    def _options(self, section: Section, known: dict[str, str]) -> None:
+    def _options(self, section: Section, keys: dict[str, str]) -> None:
         for name, option in section.options.items():
-            if name not in known:
+            if name not in keys:
                 self._refuse(option, name, "it has no place among the settings")
                 continue
             value: Any = option.value
@@ -92,7 +92,7 @@ class _Translation:
                 if not isinstance(value, int):
                     self._refuse(option, name, f"{option.value!r} is not a whole number")
                     continue
-            self._take(option, known[name], value)
+            self._take(option, keys[name], value)
 
     def _take(self, option: Option, key: str, value: Any) -> None:
         former = self._sources.get(key)
@@ -119,8 +119,8 @@ class _Translation:
     def _nested(self, path: tuple[str, ...], section: Section) -> dict[str, Any]:
         self._used.add(path)
         self._result.taken += len(section.options)
-        found: dict[str, Any] = {name: _plain(option.value) for name, option in section.options.items()}
-        return found | {name: self._nested((*path, name), inner) for name, inner in section.sections.items()}
+        values: dict[str, Any] = {name: _plain(option.value) for name, option in section.options.items()}
+        return values | {name: self._nested((*path, name), inner) for name, inner in section.sections.items()}
 
     def _group(self, path: tuple[str, ...], section: Section) -> None:
         self._used.add(path)
@@ -150,16 +150,16 @@ class _Translation:
     def _refuse(self, option: Option, name: str, why: str) -> None:
         self._result.not_taken.append(NotTaken(option.where, name, why))
 
-    def _left(self, path: tuple[str, ...], section: Section) -> Iterator[NotTaken]:
+    def _unread(self, path: tuple[str, ...], section: Section) -> Iterator[NotTaken]:
         """Yield the outermost sections that were not read at all."""
         for name, inner in section.sections.items():
-            at = (*path, name)
-            if at in self._used:
+            inner_path = (*path, name)
+            if inner_path in self._used:
                 continue
-            if any(below in self._used for below, _ in _walk(inner, at)):
-                yield from self._left(at, inner)
+            if any(used_path in self._used for used_path, _ in _walk(inner, inner_path)):
+                yield from self._unread(inner_path, inner)
             else:
-                yield NotTaken(inner.where, "/" + "/".join(at), "no part of task queues and shares")
+                yield NotTaken(inner.where, "/" + "/".join(inner_path), "no part of task queues and shares")
 
 
 def _walk(section: Section, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Section]]:

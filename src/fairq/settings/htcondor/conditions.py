@@ -31,15 +31,15 @@ def holds(condition: str, macros: Macros, where: str) -> bool | None:
 def _holds(text: str, macros: Macros, where: str) -> bool | None:
     if re.fullmatch(r"-?(\d+\.?\d*|\.\d+)", text, re.ASCII):
         return float(text) != 0
-    word, _, rest = text.partition(" ")
+    word, _, argument = text.partition(" ")
     if word.lower() == "defined":
-        return _defined(rest.strip(), macros, where)
+        return _defined(argument.strip(), macros, where)
     if version := re.fullmatch(r"version\s*([<>=!]+)\s*[vV]?(\d+)\.(\d+)(?:\.(\d+))?", text, re.I | re.ASCII):
         operator, *numbers = version.groups()
-        wanted = tuple(int(number) for number in numbers if number is not None)
-        ours = VERSION[: len(wanted)]
+        required = tuple(int(number) for number in numbers if number is not None)
+        assumed = VERSION[: len(required)]
         accepted = _COMPARISONS.get(operator)
-        return None if accepted is None else ((ours > wanted) - (ours < wanted)) in accepted
+        return None if accepted is None else ((assumed > required) - (assumed < required)) in accepted
     return _WORDS.get(text.lower())
 
 

@@ -62,7 +62,7 @@ class Macros:
         self.assigned: dict[str, Assignment] = {}
         self._environ = environ
         self._evaluate = evaluate
-        self._known: dict[tuple[str, str], Expansion] = {}
+        self._expanded: dict[tuple[str, str], Expansion] = {}
 
     def find(self, name: str, prefix: str = "") -> Assignment | None:
         """Return the definition of *name*; one for the daemon *prefix* only (``NEGOTIATOR``) comes first."""
@@ -79,7 +79,7 @@ class Macros:
         if len(text) > LONGEST_VALUE:
             raise _too_long(where)
         self.assigned[name.upper()] = Assignment(name, text, where)
-        self._known.clear()
+        self._expanded.clear()
         return former if text == value else None
 
     def value(self, assignment: Assignment, prefix: str = "") -> Expansion:
@@ -102,20 +102,20 @@ class Macros:
     def _expand(self, text: str, prefix: str, within: tuple[str, ...]) -> Expansion:
         parts: list[str] = []
         blanks: dict[str, None] = {}
-        rest = length = 0
+        copied = length = 0
         for start, function, body, end in _references(text):
-            parts.append(text[rest:start])
-            rest = end
-            found = self._resolve(function, body, prefix, within)
-            if found is None:
+            parts.append(text[copied:start])
+            copied = end
+            expansion = self._resolve(function, body, prefix, within)
+            if expansion is None:
                 parts.append(text[start:end])
                 continue
-            parts.append(found.text)
-            blanks |= dict.fromkeys(found.blanks)
-            length += len(found.text)
+            parts.append(expansion.text)
+            blanks |= dict.fromkeys(expansion.blanks)
+            length += len(expansion.text)
             if length > LONGEST_VALUE:
                 raise OverflowError
-        return Expansion("".join([*parts, text[rest:]]), list(blanks))
+        return Expansion("".join([*parts, text[copied:]]), list(blanks))
 
     def _resolve(self, function: str, body: str, prefix: str, within: tuple[str, ...]) -> Expansion | None:
         """Return the value of one reference; None if *body* is not a valid name."""
@@ -134,22 +134,22 @@ class Macros:
         return value if value is not None else Expansion("", [f"$({name})"])
 
     def _computed(self, function: str, body: str, prefix: str, within: tuple[str, ...]) -> str | None:
-        """Return the value of a macro function; None if it is not known, or cannot be computed.
+        """Return the value of a macro function; None if it is unknown or cannot be computed.
 
-        A draw at random takes the least value, or the first choice: each import gives the same settings.
+        A random function returns the smallest value or the first choice, so that each import gives the same settings.
         """
         words = [word.strip() for word in self._expand(body, prefix, within).text.split(",")]
         try:
             match function:
                 case "INT" | "REAL":
-                    found = self._value(words[0], prefix, within) if NAME.fullmatch(words[0]) else None
-                    number = self._number(words[0] if found is None else found.text)
-                    own = "%d" if function == "INT" else "%16G"
-                    form = words[1].strip('"') if len(words) > 1 else own
+                    expansion = self._value(words[0], prefix, within) if NAME.fullmatch(words[0]) else None
+                    number = self._number(words[0] if expansion is None else expansion.text)
+                    default_form = "%d" if function == "INT" else "%16G"
+                    form = words[1].strip('"') if len(words) > 1 else default_form
                     return _formatted(form, int(number) if function == "INT" else float(number))
                 case "RANDOM_INTEGER" if len(words) in (2, 3):
-                    least, most, _ = (int(self._number(word)) for word in [*words, "1"][:3])
-                    return str(least) if least <= most else None
+                    smallest, largest, _ = (int(self._number(word)) for word in [*words, "1"][:3])
+                    return str(smallest) if smallest <= largest else None
                 case "RANDOM_CHOICE":
                     return words[0]
         except (BadValueError, OverflowError, ValueError):
@@ -163,39 +163,39 @@ class Macros:
         return value
 
     def _value(self, name: str, prefix: str, within: tuple[str, ...]) -> Expansion | None:
-        found = self.find(name, prefix)
-        if found is not None and prefix and found.name.upper() in within:  # NEGOTIATOR.X = $(X)
-            found = self.find(name)
-        if found is None:
+        assignment = self.find(name, prefix)
+        if assignment is not None and prefix and assignment.name.upper() in within:  # NEGOTIATOR.X = $(X)
+            assignment = self.find(name)
+        if assignment is None:
             default = _DEFAULTS.get(name.upper())
             return None if default is None else Expansion(default)
-        own = found.name.upper()
-        if own in within:
-            raise HTCondorConfigError(where=found.where, problem=f"{found.name} refers to itself")
-        found.used = True
-        if (own, prefix) not in self._known:
-            self._known[own, prefix] = self._expand(found.value, prefix, (*within, own))
-        return self._known[own, prefix]
+        upper_name = assignment.name.upper()
+        if upper_name in within:
+            raise HTCondorConfigError(where=assignment.where, problem=f"{assignment.name} refers to itself")
+        assignment.used = True
+        if (upper_name, prefix) not in self._expanded:
+            self._expanded[upper_name, prefix] = self._expand(assignment.value, prefix, (*within, upper_name))
+        return self._expanded[upper_name, prefix]
 
     def _with_former(self, name: str, value: str) -> str:
         """Return *value* with references to *name* replaced by its former value, unexpanded."""
         former = self.assigned.get(name.upper())
         text = former.value if former else _DEFAULTS.get(name.upper(), "")
         parts: list[str] = []
-        rest = length = 0
+        copied = length = 0
         for start, function, body, end in _references(value):
             referred, _, default = body.partition(":")
             is_self = not function and referred.upper() == name.upper()
-            parts += [value[rest:start], (text or default) if is_self else value[start:end]]
-            rest = end
+            parts += [value[copied:start], (text or default) if is_self else value[start:end]]
+            copied = end
             length += len(parts[-1])
             if length > LONGEST_VALUE:
                 break  # the caller refuses it
-        return "".join([*parts, value[rest:]])
+        return "".join([*parts, value[copied:]])
 
 
 def _formatted(form: str, number: float) -> str:
-    """Return *number* in C's *form*; raises BadValueError for a form that is not for such a number."""
+    """Return *number* in C's *form*; raises BadValueError for a form that does not fit the number."""
     kind = "diouxX" if isinstance(number, int) else "eEfFgG"
     if not re.fullmatch(rf"%[-+ 0#]*\d{{0,3}}(?:\.\d{{0,3}})?l{{0,2}}[{kind}]", form):
         raise BadValueError
@@ -222,17 +222,17 @@ def _references(text: str) -> Iterator[_Reference]:
         return
     closing: dict[int, int] = {}
     opened: list[int] = []
-    for found in re.finditer(r"[()]", text):
-        if found.group() == "(":
-            opened.append(found.start())
+    for match in re.finditer(r"[()]", text):
+        if match.group() == "(":
+            opened.append(match.start())
         elif opened:
-            closing[opened.pop()] = found.start()
+            closing[opened.pop()] = match.start()
     end = 0
-    for found in _REFERENCE.finditer(text):
-        if found.start() < end or found.group() == "$$":
+    for match in _REFERENCE.finditer(text):
+        if match.start() < end or match.group() == "$$":
             continue
-        close = closing.get(found.end() - 1)
-        if close is None:
+        body_end = closing.get(match.end() - 1)
+        if body_end is None:
             return
-        end = close + 1
-        yield _Reference(found.start(), found.group(1), text[found.end() : close], end)
+        end = body_end + 1
+        yield _Reference(match.start(), match.group(1), text[match.end() : body_end], end)

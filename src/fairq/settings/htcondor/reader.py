@@ -1,4 +1,4 @@
-"""Reading configuration files: assignments, conditional blocks, and the lines that fairq does not import."""
+"""Read configuration files: assignments, conditional blocks, and the lines that fairq does not import."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class NotTaken(Struct, frozen=True):
 
 
 class _Block(Struct):
-    """An open ``if``: whether its current part is active, whether one already was, whether ``else`` was seen."""
+    """An open ``if``: whether its part is *active*, a former one was (*done*), and whether it is in ``else``."""
 
     where: str
     active: bool
@@ -67,12 +67,12 @@ class Reader:
             word, words, value = (part.strip() for part in keyword.groups())
             self._keyword(word, words, value, where)
             return
-        found = _ASSIGNMENT.fullmatch(line)
-        if found is None:
+        match = _ASSIGNMENT.fullmatch(line)
+        if match is None:
             if line.startswith("["):  # HTCondor treats these lines as comments
                 return
             raise HTCondorConfigError(where=where, problem=f"this is not NAME = value: {line[:60]!r}")
-        written, operator, value = found.groups()
+        written, operator, value = match.groups()
         name = self.macros.expand(written, where).text
         if not NAME.fullmatch(name):
             problem = f"{name[:60]!r} cannot be a macro's name; letters, digits, _ and . can"
@@ -133,11 +133,11 @@ class Reader:
 
 def _here_document(tag: str, where: str, lines: Iterator[tuple[str, str]]) -> str:
     """Return the lines up to ``@tag``."""
-    parts: list[str] = []
+    value_lines: list[str] = []
     for _, line in lines:
         if line == f"@{tag}":
-            return "\n".join(parts)
-        parts.append(line)
+            return "\n".join(value_lines)
+        value_lines.append(line)
     raise HTCondorConfigError(where=where, problem=f"this value has no end; add a line @{tag}")
 
 

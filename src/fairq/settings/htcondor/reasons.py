@@ -44,24 +44,24 @@ _DAEMONS = frozenset(
 
 _LOCAL_NEGOTIATOR = re.compile(r"(NEGOTIATOR(?:_|\d)\w*)\.", re.IGNORECASE)
 
-_OF_GROUP = re.compile(r"GROUP_(NAMES|(QUOTA_DYNAMIC|QUOTA|PRIO_FACTOR|ACCEPT_SURPLUS|AUTOREGROUP)_.+)")
+_GROUP_MACRO = re.compile(r"GROUP_(NAMES|(QUOTA_DYNAMIC|QUOTA|PRIO_FACTOR|ACCEPT_SURPLUS|AUTOREGROUP)_.+)")
 
 
 def local_negotiator(name: str) -> str | None:
-    """Return the local name of the negotiator for which *name* is defined alone; None if it is for every one.
+    """Return the local name of the only negotiator for which *name* is defined; None if it is for all.
 
-    With several negotiators, ``NEGOTIATOR_GPU.NAME`` is for that which DAEMON_LIST has as NEGOTIATOR_GPU.
+    With several negotiators, ``NEGOTIATOR_GPU.NAME`` is for the one called NEGOTIATOR_GPU in DAEMON_LIST.
     """
-    found = _LOCAL_NEGOTIATOR.match(name)
-    return None if found is None else found[1]
+    match = _LOCAL_NEGOTIATOR.match(name)
+    return None if match is None else match[1]
 
 
 def _is_known(bare: str) -> bool:
-    return bare in BY_MACRO or _OF_GROUP.fullmatch(bare) is not None
+    return bare in BY_MACRO or _GROUP_MACRO.fullmatch(bare) is not None
 
 
-def _meant(bare: str) -> str | None:
-    """Return the macro of which *bare* is a misspelling; a name with a word more is somebody's own."""
+def _nearest_macro(bare: str) -> str | None:
+    """Return the macro of which *bare* is a misspelling; a name with an additional word is not one."""
     import difflib
 
     close = difflib.get_close_matches(bare, (*BY_MACRO, "GROUP_NAMES"), 1, 0.88)
@@ -82,13 +82,13 @@ def reason(name: str) -> str:
     for pattern, words in _PATTERNS[:-1]:
         if pattern.fullmatch(bare):
             return words
-    if not prefix and (meant := _meant(bare)) is not None:
+    if not prefix and (meant := _nearest_macro(bare)) is not None:
         return f"unknown macro; did you mean {meant}?"
     pattern, words = _PATTERNS[-1]
     return words if pattern.fullmatch(bare) else _UNKNOWN
 
 
-_OF_NEGOTIATION = re.compile(
+_NEGOTIATION_MACRO = re.compile(
     r"(NEGOTIATOR\.|SCHEDD\.)?(NEGOTIAT.*|GROUP_.*|ACCOUNT.*|PRIORITY_.*|PREEMPTION_.*|CONCURRENCY_.*|.*_PRIO_FACTOR.*"
     r"|.*SLOT_WEIGHT|.*SIGNIFICANT_ATTRIBUTES.*)",
     re.IGNORECASE,
@@ -99,4 +99,4 @@ def concerns_negotiation(name: str, why: str) -> bool:
     """Return whether negotiation, accounting or quotas may differ without *name*, not imported for the reason *why*."""
     if why.startswith("no daemon"):
         return False
-    return why != _UNKNOWN or _OF_NEGOTIATION.fullmatch(name) is not None
+    return why != _UNKNOWN or _NEGOTIATION_MACRO.fullmatch(name) is not None

@@ -1,4 +1,4 @@
-"""From HTCondor's macros to a document of fairq's settings."""
+"""Translate HTCondor's macros into a document of fairq's settings."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ class _Translation:
 
     def run(self) -> Imported:
         for key in SINGLE.values():
-            if key.macros and (found := self._first(key)) is not None:
-                assignment, prefix = found
+            if key.macros and (definition := self._definition(key)) is not None:
+                assignment, prefix = definition
                 value = self._read(key, assignment, prefix)
                 if value is not None:
                     self._document.setdefault(key.section, {})[key.name] = value[0]
@@ -101,29 +101,29 @@ class _Translation:
         for name, table in (("groups", groups), ("limits", limits)):
             if table:
                 self._document[name] = table
-        self._leftovers(groups)
+        self._report_unused(groups)
         known = len(self._taken) + sum("unknown" not in entry.why for entry in self._not_taken)
         return Imported(
             self._document,
             len(self._taken),
             known,
-            sorted(self._not_taken, key=_place),
-            sorted(self._without_effect, key=_place),
+            sorted(self._not_taken, key=_file_and_line),
+            sorted(self._without_effect, key=_file_and_line),
         )
 
-    def _first(self, key: Key) -> tuple[Assignment, str] | None:
+    def _definition(self, key: Key) -> tuple[Assignment, str] | None:
         """Return the definition in force for *key*; report the other definitions for it."""
-        found: tuple[Assignment, str] | None = None
+        first: tuple[Assignment, str] | None = None
         for macro in key.macros:
             for prefix in (*_PREFIXES[key.section], ""):
                 assignment = self._macros.assigned.get(f"{prefix}.{macro}" if prefix else macro)
                 if assignment is None:
                     continue
-                if found is None:
-                    found = (assignment, prefix)
+                if first is None:
+                    first = (assignment, prefix)
                 elif not assignment.used:
-                    self._skip(assignment, f"{found[0].name} wins")
-        return found
+                    self._skip(assignment, f"{first[0].name} wins")
+        return first
 
     def _read(self, key: Key, assignment: Assignment, prefix: str = "NEGOTIATOR") -> tuple[Any] | None:
         """Return the value of *assignment* for *key* as TOML, in a tuple; None if it is not imported."""
@@ -141,7 +141,7 @@ class _Translation:
         try:
             value = from_toml(key, self._typed(key, text))
         except BadValueError:
-            raise self._refused(assignment, key, text) from None
+            raise self._refusal(assignment, key, text) from None
         self._taken.add(assignment.where)
         return (to_toml(key, value),)
 
@@ -197,19 +197,19 @@ class _Translation:
             self._skip(declared, f"it needs {', '.join(expansion.blanks)}, which is not known here")
         self._taken.add(declared.where)
         groups: dict[str, dict[str, Any]] = {}
-        known: set[str] = set()
+        lower_names: set[str] = set()
         for name in sorted(re.split(r"[,\s]+", expansion.text.strip()), key=str.lower):
             parent = name.rpartition(".")[0].lower()
             if not name:
                 continue
-            if name.lower() in known:
+            if name.lower() in lower_names:
                 self._not_taken.append(NotTaken(declared.where, f"group {name}", "listed twice"))
             elif not all(name.split(".")) or re.search(r"[@<>]", name):
                 self._not_taken.append(NotTaken(declared.where, f"group {name}", "not a valid name for a group"))
-            elif parent and parent not in known:
+            elif parent and parent not in lower_names:
                 self._not_taken.append(NotTaken(declared.where, f"group {name}", f"its parent {parent} is missing"))
             else:
-                known.add(name.lower())
+                lower_names.add(name.lower())
                 groups[name] = self._group(name)
         return groups
 
@@ -226,13 +226,13 @@ class _Translation:
     def _limits(self) -> dict[str, Any]:
         table: dict[str, Any] = {}
         for assignment in list(self._macros.assigned.values()):
-            found = _LIMIT_MACRO.fullmatch(assignment.name)
-            if found is None or local_negotiator(assignment.name) or reason(assignment.name) == "no daemon":
+            match = _LIMIT_MACRO.fullmatch(assignment.name)
+            if match is None or local_negotiator(assignment.name) or reason(assignment.name) == "no daemon":
                 continue
-            name = (found["name"] or found["default"]).lower()
-            if found["name"] and name.split("_")[0] == "default":
+            name = (match["name"] or match["default"]).lower()
+            if match["name"] and name.split("_")[0] == "default":
                 continue
-            if found["name"] and not self._is_number(assignment):
+            if match["name"] and not self._is_number(assignment):
                 self._skip(assignment, "its value is not a number, so it is not a concurrency limit")
                 continue
             value = self._read(LIMIT_KEY, assignment)
@@ -240,14 +240,14 @@ class _Translation:
                 table[name] = value[0]
         return table
 
-    def _leftovers(self, groups: Mapping[str, Any]) -> None:
+    def _report_unused(self, groups: Mapping[str, Any]) -> None:
         """Report every unused definition."""
-        known = {name.lower() for name in groups}
+        lower_names = {name.lower() for name in groups}
         for assignment in self._macros.assigned.values():
             if assignment.used:
                 continue
             group = GROUP_MACRO.fullmatch(assignment.name)
-            if group and group.group(1).lower() not in known:
+            if group and group.group(1).lower() not in lower_names:
                 self._skip(assignment, f"{group.group(1)} is not in GROUP_NAMES")
             else:
                 self._skip(assignment, reason(assignment.name))
@@ -256,10 +256,10 @@ class _Translation:
         assignment.used = True
         self._not_taken.append(NotTaken(assignment.where, assignment.name, why))
 
-    def _refused(self, assignment: Assignment, key: Key, text: str) -> SettingValueError:
+    def _refusal(self, assignment: Assignment, key: Key, text: str) -> SettingValueError:
         return bad_value(assignment.name, replace(key, unit=""), text, assignment.where)
 
 
-def _place(entry: NotTaken) -> tuple[str, int]:
+def _file_and_line(entry: NotTaken) -> tuple[str, int]:
     file, _, line = entry.where.rpartition(":")
     return file, int(line)

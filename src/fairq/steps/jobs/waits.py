@@ -199,7 +199,7 @@ def _free_places(state: State, cap: JobCap | None) -> float:
     is_first = not (in_queue or counts.get(JobStatus.IDLE))
     if cap.category is not None and is_first and waits.in_use(state, cap.category) >= (cap.clusters or 0):
         return 0
-    return cap.room(running, in_queue)
+    return cap.idle_allowance(running, in_queue)
 
 
 def _change(state: State, ranges: Sequence[JobRange], status: JobStatus, now: int) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from fairq.common.expression_form import as_expression, within
+from fairq.common.expression_form import as_expression, unwrapped
 from fairq.common.records import Ad, DynamicSlot, SlotRecord
 from fairq.engine.accounting.charges import SlotKey
 from fairq.engine.negotiation.decision import Match
@@ -119,7 +119,7 @@ def rest_of(parent: Ad, family: Sequence[DynamicSlot], gpus: Iterable[str]) -> A
         if isinstance(value, int | float):
             rest[name] = max(0, plain(value - less))
         else:
-            rest[name] = as_expression(f"({within(str(value))}) - {plain(less)}")
+            rest[name] = as_expression(f"({unwrapped(str(value))}) - {plain(less)}")
     advertised = next((value for name, value in parent.items() if name.lower() == "numdynamicslots"), 0)
     rest["NumDynamicSlots"] = len(family) + (advertised if type(advertised) is int else 0)
     return rest

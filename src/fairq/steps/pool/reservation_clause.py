@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from fairq.common.expression_form import as_expression, attribute
 from fairq.common.quantities import shown_time
 from fairq.common.records import Ad
-from fairq.common.reservation import Reservation, also
+from fairq.common.reservation import Reservation, with_clause
 from fairq.engine.negotiation.pool import ReservedSlots
 from fairq.state import dynamic_slots, reservations, slots
 from fairq.state.connection import State
@@ -68,7 +68,7 @@ def with_reservations(ad: Ad, found: Iterable[Reservation]) -> Ad:
     return {
         **changed,
         CLAUSE: as_expression(" && ".join(f"({one.clause})" for one in found)),
-        "Requirements": also(attribute(ad, "requirements"), CLAUSE),
+        "Requirements": with_clause(attribute(ad, "requirements"), CLAUSE),
         "Reservations": ",".join(str(one.number) for one in found),
     }
 

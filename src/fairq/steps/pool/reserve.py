@@ -50,7 +50,7 @@ def reserve(
         for one in former:
             if (
                 one.job is None
-                and one.meets(begin, end)
+                and one.overlaps(begin, end)
                 and (shared := next((name for name in one.slots if name in chosen), None))
             ):
                 problem = f"slot {shared} is in reservation {one.number} at that time"
@@ -82,7 +82,7 @@ def free_names(path: Path, count: int, begin: int, end: int | None, allowed: Seq
     Left out are drained slots and those that are reserved in that time. Raises ReservationError if they are too few.
     """
     with reading(path) as state:
-        taken = {name for one in reservations.load(state, now) if one.meets(begin, end) for name in one.slots}
+        taken = {name for one in reservations.load(state, now) if one.overlaps(begin, end) for name in one.slots}
         used = {claim.slot_id for claim in claims.load_all(state)}
         used |= {one.parent_id for one in dynamic_slots.load_all(state)}
         wanted = set(allowed)

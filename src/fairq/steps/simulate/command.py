@@ -193,7 +193,7 @@ def _reservations(texts: Sequence[str], slots: Sequence[Ad], start: int) -> list
                 option="--reserve", value=text, problem="not a reservation", cure="give WHO=N@FROM..UNTIL"
             )
         begin, end = (_time("--reserve", part, start) or start for part in (parts[3], parts[4]))
-        reserved = {name for earlier in reservations if earlier.meets(begin, end) for name in earlier.slots}
+        reserved = {name for earlier in reservations if earlier.overlaps(begin, end) for name in earlier.slots}
         names = [str(slot["Name"]) for slot in slots if slot["Name"] not in reserved]
         count = len(names) if parts[2] == "all" else int(parts[2])
         if end <= begin or not 0 < count <= len(names):

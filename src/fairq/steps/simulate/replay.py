@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from fairq.common.expression_form import as_expression
 from fairq.common.quantities import shown_time
 from fairq.common.records import Ad, JobRange, JobStatus
-from fairq.common.reservation import Reservation, also
+from fairq.common.reservation import Reservation, with_clause
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.identity import ROOT_GROUP, assigned_group
 from fairq.engine.classad import AdColumns
@@ -147,7 +147,7 @@ def _with_clauses(slots: Sequence[Ad], reservations: Sequence[Reservation]) -> l
     by_name = {ad["Name"]: ad for ad in changed}
     for reservation in reservations:
         for name in reservation.slots:
-            by_name[name]["Requirements"] = also(by_name[name].get("Requirements"), f"({reservation.clause})")
+            by_name[name]["Requirements"] = with_clause(by_name[name].get("Requirements"), f"({reservation.clause})")
     return changed
 
 

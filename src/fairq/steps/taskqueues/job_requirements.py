@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from fairq.common.expression_form import is_expression, within
+from fairq.common.expression_form import is_expression, unwrapped
 from fairq.common.records import Ad
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.shares.needs import ATTRIBUTES as NEEDS
@@ -52,7 +52,7 @@ def plain_value(value: Any) -> Any:
     from fairq.engine.classad import ERROR, UNDEFINED, evaluate_alone, parse
 
     try:
-        found = evaluate_alone(parse(within(value)))
+        found = evaluate_alone(parse(unwrapped(value)))
     except ExpressionError:
         return None
     return None if found is UNDEFINED or found is ERROR else found

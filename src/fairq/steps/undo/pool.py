@@ -28,7 +28,7 @@ def undo_reserve(state: State, data: Mapping[str, Any]) -> Problem:
         conflicts = (
             other
             for other in stored
-            if other.meets(reservation.begin, reservation.end) and {*other.slots} & {*reservation.slots}
+            if other.overlaps(reservation.begin, reservation.end) and {*other.slots} & {*reservation.slots}
         )
         if (other := next(conflicts, None)) is not None:
             return f"slots of reservation {reservation.number} are in reservation {other.number} since"
