@@ -33,10 +33,10 @@ class SubmitDefaults(Struct):
 
     def missing(self, given: Iterable[str]) -> list[str]:
         """Return the commands that apply in addition to those *given*."""
-        from fairq.formats.submitfile.commands import said_by
+        from fairq.formats.submitfile.commands import equivalent_names
 
         given_commands = set(map(str.lower, given))
-        return [name for name in self.commands if given_commands.isdisjoint(said_by(name))]
+        return [name for name in self.commands if given_commands.isdisjoint(equivalent_names(name))]
 
     def as_commands(self) -> dict[str, str]:
         """Return the commands and variables as submit commands, for a description."""

@@ -33,7 +33,7 @@ _REALS = {
     "SubmitterLimit": "submitter_limit",
 }
 _SIGNED_REALS = {"UnchargedTime": "uncharged_time", "WeightedUnchargedTime": "weighted_uncharged_time"}
-_WHOLE = {
+_INTEGERS = {
     "ResourcesUsed": "resources_used",
     "BeginUsageTime": "begin_usage_time",
     "LastUsageTime": "last_usage_time",
@@ -48,7 +48,7 @@ _QUOTAS = ("ConfigQuota", "EffectiveQuota", "SubtreeQuota", "GroupSortKey", "Req
 _IN_USE = ("ResourcesUsed", "WeightedResourcesUsed", "HierWeightedResourcesUsed")
 
 _NUMBERED = re.compile(r"([a-z]+)([1-9][0-9]*)", re.IGNORECASE)
-_FOR_ALL = {"lastupdate", "negotiatorname"}
+_SHARED = {"lastupdate", "negotiatorname"}
 
 
 class AccountingDump(Struct):
@@ -94,10 +94,10 @@ def read_accounting(source: Source) -> AccountingDump:
         record = _record(fields, dump)
         first = numbers.setdefault(record.name, number)
         if first != number:
-            what = f"record of {record.name}"
-            raise DuplicateAdError(source=source.name, number=number, what=what, first=first)
+            description = f"record of {record.name}"
+            raise DuplicateAdError(source=source.name, number=number, what=description, first=first)
         dump.records.append(record)
-        updated = fields.whole("LastUpdate", 0)
+        updated = fields.integer("LastUpdate", 0)
         if updated:
             dump.updated[record.name] = updated
             dump.last_update = max(updated, dump.last_update or 0)
@@ -107,14 +107,14 @@ def read_accounting(source: Source) -> AccountingDump:
 
 
 def _accounting_ads(source: Source, sorter: Sorter) -> Iterator[tuple[int, Ad]]:
-    """Yield the number and the content of every accounting ad; an ad with numbered attributes yields each record."""
+    """Yield number and content of each accounting ad; from an ad with numbered attributes, yield each record."""
     soundness = Soundness(source)
-    for number, found in enumerate(read_ads(source), 1):
-        ad = soundness.tidied(found, number)
+    for number, raw in enumerate(read_ads(source), 1):
+        ad = soundness.tidied(raw, number)
         if not sorter.wants(ad):
             continue
         if _is_numbered(ad):
-            yield from enumerate(_split(ad), 1)
+            yield from enumerate(_split_numbered(ad), 1)
         else:
             yield number, ad
 
@@ -125,16 +125,16 @@ def _is_numbered(ad: Ad) -> bool:
     return "name" not in names and ("name1" in names or "numsubmittors" in names)
 
 
-def _split(ad: Ad) -> Iterator[Ad]:
+def _split_numbered(ad: Ad) -> Iterator[Ad]:
     """Yield the records of the report *ad*, one ad each, in the order of their numbers."""
-    shared = {name: value for name, value in ad.items() if name.lower() in _FOR_ALL}
-    parts: dict[int, Ad] = {}
+    shared = {name: value for name, value in ad.items() if name.lower() in _SHARED}
+    ads: dict[int, Ad] = {}
     for name, value in ad.items():
-        found = _NUMBERED.fullmatch(name)
-        if found is not None:
-            parts.setdefault(int(found[2]), dict(shared))[found[1]] = value
-    for number in sorted(parts):
-        yield parts[number]
+        match = _NUMBERED.fullmatch(name)
+        if match is not None:
+            ads.setdefault(int(match[2]), dict(shared))[match[1]] = value
+    for number in sorted(ads):
+        yield ads[number]
 
 
 class _Fields:
@@ -157,28 +157,28 @@ class _Fields:
         return name
 
     def is_reported(self) -> bool:
-        """Say whether the negotiator wrote this ad as a report."""
+        """Return whether the negotiator wrote this ad as a report."""
         kind = self._values.get("mytype")
-        named = isinstance(kind, str) and kind.lower() == ACCOUNTING.lower()
-        return named or any(name in self for name in _REPORTED)
+        is_accounting = isinstance(kind, str) and kind.lower() == ACCOUNTING.lower()
+        return is_accounting or any(name in self for name in _REPORTED)
 
     def quotas(self) -> Ad:
         """Return the quota attributes in the ad of a group."""
-        found: Ad = {name: self.real(name, -math.inf) for name in _QUOTAS if name in self}
+        quotas: Ad = {name: self.real(name, -math.inf) for name in _QUOTAS if name in self}
         policy = self._values.get("surpluspolicy")
-        return found | ({"SurplusPolicy": policy} if isinstance(policy, str) else {})
+        return quotas | ({"SurplusPolicy": policy} if isinstance(policy, str) else {})
 
-    def truth(self, name: str) -> bool:
+    def boolean(self, name: str) -> bool:
         return self._values.get(name.lower()) is True
 
     def real(self, name: str, lowest: float = 0.0) -> float:
         value = self._values[name.lower()]
         if type(value) not in (int, float) or not math.isfinite(value) or value < lowest:
-            least = "a number" if lowest == -math.inf else f"a number, {lowest:g} or more"
-            raise self.error(f"{name} is {shown(value)}", f"give {least}")
+            expected = "a number" if lowest == -math.inf else f"a number, {lowest:g} or more"
+            raise self.error(f"{name} is {shown(value)}", f"give {expected}")
         return float(value)
 
-    def whole(self, name: str, default: int, lowest: int = 0, highest: int = 2**63 - 1) -> int:
+    def integer(self, name: str, default: int, lowest: int = 0, highest: int = 2**63 - 1) -> int:
         value = self._values.get(name.lower(), default)
         if isinstance(value, float) and value.is_integer():
             value = int(value)
@@ -192,15 +192,15 @@ class _Fields:
 
 def _record(fields: _Fields, dump: AccountingDump) -> AccountingRecord:
     name = fields.name()
-    record = AccountingRecord(name, is_group=fields.truth("IsAccountingGroup") or "@" not in name)
+    record = AccountingRecord(name, is_group=fields.boolean("IsAccountingGroup") or "@" not in name)
     for attribute, field_name in _REALS.items():
         if attribute in fields:
             setattr(record, field_name, fields.real(attribute))
     for attribute, field_name in _SIGNED_REALS.items():
         if attribute in fields:
             setattr(record, field_name, fields.real(attribute, -math.inf))
-    for attribute, field_name in _WHOLE.items():
-        setattr(record, field_name, fields.whole(attribute, 0))
+    for attribute, field_name in _INTEGERS.items():
+        setattr(record, field_name, fields.integer(attribute, 0))
     if "PriorityFactor" in fields:
         factor = fields.real("PriorityFactor")
         # The accountant treats a factor below 1 as not set.
@@ -208,13 +208,13 @@ def _record(fields: _Fields, dump: AccountingDump) -> AccountingRecord:
     _settle_priority(record, fields, dump)
     if "AccumulatedUsage" in fields and "WeightedAccumulatedUsage" not in fields:
         record.weighted_accumulated_usage = record.accumulated_usage
-    record.ceiling = max(-1, fields.whole("Ceiling", -1, -_LARGEST_LIMIT, _LARGEST_LIMIT))
-    record.floor = max(0, fields.whole("Floor", 0, -_LARGEST_LIMIT, _LARGEST_LIMIT))
+    record.ceiling = max(-1, fields.integer("Ceiling", -1, -_LARGEST_LIMIT, _LARGEST_LIMIT))
+    record.floor = max(0, fields.integer("Floor", 0, -_LARGEST_LIMIT, _LARGEST_LIMIT))
     for limit, field_name in _LEASES.items():
-        expiration = fields.whole(f"{limit}LeaseExpiration", 0)
+        expiration = fields.integer(f"{limit}LeaseExpiration", 0)
         if expiration:
-            before = f"{limit}PreLeaseValue"
-            value = fields.real(before, -math.inf) if before in fields else 0.0
+            prelease_name = f"{limit}PreLeaseValue"
+            value = fields.real(prelease_name, -math.inf) if prelease_name in fields else 0.0
             setattr(record, field_name, Lease(expiration, value))
     dump.tells_use = dump.tells_use or any(name in fields for name in _IN_USE)
     if "AccumulatedUsage" in fields:
@@ -249,7 +249,7 @@ def accounting_ad(record: AccountingRecord, last_update: int) -> Ad:
     """Return *record* as an ad that `read_accounting` reads back; its usage is charged up to *last_update*."""
     ad: dict[str, Any] = {"Name": record.name, "IsAccountingGroup": record.is_group}
     ad["RealPriority"] = record.priority
-    for names in (_REALS, _SIGNED_REALS, _WHOLE):
+    for names in (_REALS, _SIGNED_REALS, _INTEGERS):
         for attribute, field_name in names.items():
             value = getattr(record, field_name)
             if value is not None:

@@ -33,11 +33,11 @@ def read_ads(source: Source) -> Iterator[Ad]:
 
 
 def read_lists(source: Source) -> Iterator[list[Ad]]:
-    """Yield the ads of *source*, some at a time, in the ``-json`` or the ``-long`` form; the content decides which.
+    """Yield lists of ads of *source*, in the ``-json`` or the ``-long`` form, recognised by the content.
 
     An empty text has no ads: HTCondor's tools print nothing if there are none.
 
-    Raises UnreadableDumpError, InvalidDumpError or InvalidAdError at the first thing that is wrong.
+    Raises UnreadableDumpError, InvalidDumpError or InvalidAdError at the first error.
     """
     text = source.read()
     while text and text.isspace():
@@ -62,14 +62,14 @@ def _unknown_form(source: Source, start: str) -> InvalidDumpError:
 
 
 class Soundness:
-    """Checks that the values of ads can be stored and evaluated; it parses every expression once."""
+    """Checks that the values of ads can be stored and evaluated; parses every expression once."""
 
     def __init__(self, source: Source) -> None:
-        """Take the name *source* for error messages."""
+        """Use the name of *source* in error messages."""
         self._name = source.name
         self._sound: dict[str, str] = {}
         self._replaced: dict[tuple[str, ...], frozenset[str]] = {}
-        """By the names of an ad: the spellings that another one replaces."""
+        """For each list of names of an ad, the spellings that later ones replace."""
 
     def tidied(self, ad: Ad, number: int) -> Ad:
         """Return *ad*, the *number*-th of its dump, with null as undefined and one spelling per attribute.
@@ -81,17 +81,19 @@ class Soundness:
         names = tuple(ad)
         replaced = self._replaced.get(names)
         if replaced is None:
-            last = {name.lower(): name for name in names}
-            replaced = self._replaced[names] = frozenset(name for name in names if last[name.lower()] != name)
+            last_spelling = {name.lower(): name for name in names}
+            replaced = self._replaced[names] = frozenset(name for name in names if last_spelling[name.lower()] != name)
         result = {name: self._tidied_value(name, value, number) for name, value in ad.items()}
         return {name: value for name, value in result.items() if name not in replaced} if replaced else result
 
     def tidied_part(self, part: AdPart) -> AdPart:
-        """Return *part* with all its ads as `tidied` returns them."""
+        """Return *part* with all its ads tidied, see `tidied`."""
         number = part.numbers[0]
         ad = self.tidied(part.ad, number)
         varying = {
-            name: column if _are_sound(column) else [self._tidied_value(name, value, number) for value in column]
+            name: column
+            if _are_obviously_sound(column)
+            else [self._tidied_value(name, value, number) for value in column]
             for name, column in part.varying.items()
         }
         return AdPart(ad, {name: column for name, column in varying.items() if name in ad}, part.numbers)
@@ -163,24 +165,24 @@ class Soundness:
         return InvalidAdError(source=self._name, number=number, problem=problem, cure=cure)
 
 
-def _are_sound(values: Sequence[Any]) -> bool:
-    """Return whether all *values* are sound at a glance; others may be, too."""
+def _are_obviously_sound(values: Sequence[Any]) -> bool:
+    """Return whether all *values* are sound by a cheap check; values that fail it may still be sound."""
     kinds = set(map(type, values))
     for kind in kinds:
-        some: Sequence[Any] = values if len(kinds) == 1 else [value for value in values if type(value) is kind]
+        same_kind: Sequence[Any] = values if len(kinds) == 1 else [value for value in values if type(value) is kind]
         if kind is str:
-            texts = "\n".join(some)
-            sound = texts.isascii() and OPEN not in texts
+            texts = "\n".join(same_kind)
+            is_sound = texts.isascii() and OPEN not in texts
         elif kind is int:
-            sound = min(some) >= -_LARGEST and max(some) <= _LARGEST
+            is_sound = min(same_kind) >= -_LARGEST and max(same_kind) <= _LARGEST
         elif kind is float:
-            sound = all(map(math.isfinite, some))
+            is_sound = all(map(math.isfinite, same_kind))
         elif kind is list:
-            inside: list[Any] = list(chain.from_iterable(some))
-            sound = list not in set(map(type, inside)) and _are_sound(inside)
+            members: list[Any] = list(chain.from_iterable(same_kind))
+            is_sound = list not in set(map(type, members)) and _are_obviously_sound(members)
         else:
-            sound = kind is bool
-        if not sound:
+            is_sound = kind is bool
+        if not is_sound:
             return False
     return True
 
@@ -188,39 +190,39 @@ def _are_sound(values: Sequence[Any]) -> bool:
 class Spellings:
     """The spellings of attributes in an ad; cached per list of names, because dumps repeat the list."""
 
-    def __init__(self, *wanted: str) -> None:
-        """Look for the attributes *wanted*, in lower case."""
-        self._wanted = wanted
-        self._known: dict[tuple[str, ...], dict[str, str]] = {}
+    def __init__(self, *names: str) -> None:
+        """Look for the attributes *names*, in lower case."""
+        self._names = names
+        self._by_names: dict[tuple[str, ...], dict[str, str]] = {}
 
     def of(self, ad: Mapping[str, Any]) -> dict[str, str]:
-        """Return the spelling of each wanted attribute that *ad* has, by its lower-case name."""
+        """Return the spelling in *ad* of each attribute searched for, by its lower-case name."""
         names = tuple(ad)
-        found = self._known.get(names)
-        if found is None:
-            found = {name.lower(): name for name in names if name.lower() in self._wanted}
-            self._known[names] = found
-        return found
+        spellings = self._by_names.get(names)
+        if spellings is None:
+            spellings = {name.lower(): name for name in names if name.lower() in self._names}
+            self._by_names[names] = spellings
+        return spellings
 
 
-def whole(value: Any, lowest: int, highest: int = _LARGEST) -> bool:
+def is_whole(value: Any, lowest: int, highest: int = _LARGEST) -> bool:
     """Return whether *value* is a whole number, not a boolean, from *lowest* to *highest*."""
     return type(value) is int and lowest <= value <= highest
 
 
-def same(one: Any, other: Any) -> bool:
-    """Say whether two values are the same and of the same kind: 1, 1.0 and true are three values."""
-    if type(one) is not type(other) or one != other:
+def same(left: Any, right: Any) -> bool:
+    """Return whether two values are equal and of the same type: 1, 1.0 and true are three values."""
+    if type(left) is not type(right) or left != right:
         return False
-    if isinstance(one, dict):
-        return all(same(value, other[name]) for name, value in one.items())
-    if isinstance(one, list):
-        return all(map(same, one, other))
+    if isinstance(left, dict):
+        return all(same(value, right[name]) for name, value in left.items())
+    if isinstance(left, list):
+        return all(map(same, left, right))
     return True
 
 
 def all_same(value: Any, others: Sequence[Any]) -> bool:
-    """Say whether all *others* are the same as *value*."""
+    """Return whether all *others* are the same as *value*."""
     if others.count(value) < len(others) or set(map(type, others)) != {type(value)}:
         return False
     return type(value) not in (dict, list) or all(same(value, other) for other in others)

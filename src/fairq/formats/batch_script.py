@@ -36,7 +36,7 @@ _MOST_TASKS = 1_000_000
 
 
 class Script(Struct):
-    """What the comments of a script ask for: *words* of ``fairq submit``, and the options that have no effect.
+    """The options in a script's comments as *words* of ``fairq submit``, and those *without_effect*.
 
     *variables* are further variables of the job, whose values may hold macros.
     """
@@ -47,7 +47,7 @@ class Script(Struct):
 
 
 def is_script(content: bytes) -> bool:
-    """Tell whether a file is a script, not a submit description."""
+    """Return whether a file is a script, not a submit description."""
     return content.startswith(b"#!")
 
 
@@ -59,27 +59,27 @@ def interpreter(content: bytes) -> list[str]:
 
 
 def read_script(content: bytes, name: str) -> Script:
-    """Return what the comments at the top of a script ask for, up to its first command.
+    """Return the options in the comments at the top of a script, up to its first command.
 
-    Raises SubmitDescriptionError for what would run another job, or cannot be read.
+    Raises SubmitDescriptionError for options that cannot be read, or without which another job would run.
     """
-    found = Script()
+    script = Script()
     slurm: list[tuple[str, str]] = []
     is_slurm = False
     for number, line in enumerate(content.decode(errors="surrogateescape").splitlines(), 1):
         text = line.strip()
         if text and not text.startswith("#"):
             break
-        kind, _, rest = text.partition(" ")
+        kind, _, arguments = text.partition(" ")
         if kind not in ("#FAIRQ", "#SBATCH"):
             continue
         where = f"{name}, line {number}"
         try:
-            words = shlex.split(rest, comments=True)
+            words = shlex.split(arguments, comments=True)
         except ValueError as error:
             raise SubmitDescriptionError(where=where, problem=str(error)) from None
         if kind == "#FAIRQ":
-            found.words += words
+            script.words += words
             continue
         is_slurm = True
         try:
@@ -88,17 +88,17 @@ def read_script(content: bytes, name: str) -> Script:
             raise SubmitDescriptionError(where=where, problem=str(error)) from None
     if is_slurm:
         try:
-            _translate(dict(slurm), found)
+            _translate(dict(slurm), script)
         except ValueError as error:
             raise SubmitDescriptionError(where=name, problem=f"#SBATCH: {error}") from None
-    return found
+    return script
 
 
 def _options(words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the options of a line of Slurm's by their long names, each with its value."""
-    left = list(words)
-    while left:
-        word = left.pop(0)
+    """Yield the options of a line of Slurm, by their long names, each with its value."""
+    pending = list(words)
+    while pending:
+        word = pending.pop(0)
         if word in ("hetjob", "packjob", ":"):
             raise ValueError("fairq runs no heterogeneous jobs; submit its parts as jobs of their own")
         if word.startswith("--"):
@@ -109,24 +109,24 @@ def _options(words: Sequence[str]) -> Iterator[tuple[str, str]]:
         else:
             raise ValueError(f"{word!r} is no option")
         if not equals and name not in _FLAGS:
-            if not left:
+            if not pending:
                 raise ValueError(f"--{name} needs a value")
-            value = left.pop(0)
+            value = pending.pop(0)
         yield name, value
 
 
-def _translate(given: dict[str, str], found: Script) -> None:
-    """Put options of Slurm's as words of ``fairq submit``; raises ValueError."""
-    _refuse(given)
+def _translate(options: dict[str, str], script: Script) -> None:
+    """Translate Slurm's options into words of ``fairq submit`` in *script*; raises ValueError."""
+    _refuse(options)
     words: list[str] = []
-    cpus = int(given.pop("cpus-per-task", "1")) * int(given.pop("ntasks", "1"))
-    array = given.pop("array", None)
-    items, most = _tasks(array) if array is not None else ([], None)
+    cpus = int(options.pop("cpus-per-task", "1")) * int(options.pop("ntasks", "1"))
+    array = options.pop("array", None)
+    items, max_running = _tasks(array) if array is not None else ([], None)
     job = "$(Cluster)_$(Item)" if items else "$(Cluster)"
-    name = given.get("job-name", "")
-    if (per_core := given.pop("mem-per-cpu", None)) is not None and "mem" not in given:
-        given["mem"] = f"{_megabytes(per_core) * cpus}"
-    ways: dict[str, Callable[[str], list[str] | None]] = {
+    name = options.get("job-name", "")
+    if (per_core := options.pop("mem-per-cpu", None)) is not None and "mem" not in options:
+        options["mem"] = f"{_megabytes(per_core) * cpus}"
+    translations: dict[str, Callable[[str], list[str] | None]] = {
         "mem": lambda value: ["--mem", f"{_megabytes(value)}MB"],
         "time": lambda value: [] if (seconds := _seconds(value)) is None else ["--time", str(seconds)],
         "job-name": lambda value: ["--name", value],
@@ -143,25 +143,25 @@ def _translate(given: dict[str, str], found: Script) -> None:
     }
     if cpus != 1:
         words += ["--cpus", str(cpus)]
-    output = given.pop("output", "slurm-%A_%a.out" if items else "slurm-%j.out")
+    output = options.pop("output", "slurm-%A_%a.out" if items else "slurm-%j.out")
     words += ["--output", _file(output, job, name)]
-    if "error" not in given:
+    if "error" not in options:
         words += ["--error", _file(output, job, name)]
-    given.setdefault("export", "ALL")
-    for option, value in given.items():
-        made = ways[option](value) if option in ways else None
-        if made is None:
-            found.without_effect.append(f"--{option}")
-        words += made or []
+    options.setdefault("export", "ALL")
+    for option, value in options.items():
+        translated = translations[option](value) if option in translations else None
+        if translated is None:
+            script.without_effect.append(f"--{option}")
+        words += translated or []
     words += [word for item in items for word in ("--each", item)]
-    if most is not None:
-        words += ["--max-running", most]
-    # What the line of a #FAIRQ says counts more.
-    found.words[:0] = words
-    found.variables = {"SLURM_JOB_ID": job, "SLURM_CPUS_PER_TASK": str(cpus), "SLURM_JOB_NAME": name or "script"}
+    if max_running is not None:
+        words += ["--max-running", max_running]
+    # Options of #FAIRQ lines come later, so they win.
+    script.words[:0] = words
+    script.variables = {"SLURM_JOB_ID": job, "SLURM_CPUS_PER_TASK": str(cpus), "SLURM_JOB_NAME": name or "script"}
     if items:
         numbers = list(map(int, items))
-        found.variables |= {
+        script.variables |= {
             "SLURM_ARRAY_JOB_ID": "$(Cluster)",
             "SLURM_ARRAY_TASK_ID": "$(Item)",
             "SLURM_ARRAY_TASK_COUNT": str(len(items)),
@@ -170,43 +170,43 @@ def _translate(given: dict[str, str], found: Script) -> None:
         }
 
 
-def _refuse(given: dict[str, str]) -> None:
-    """Raise ValueError for what would run another job; take away what asks for what happens anyway."""
-    nodes = given.pop("nodes", "1")
+def _refuse(options: dict[str, str]) -> None:
+    """Raise ValueError for options without which another job would run; remove options that hold anyway."""
+    nodes = options.pop("nodes", "1")
     if nodes.partition("-")[0] not in ("", "1"):
         raise ValueError(f"--nodes={nodes}: a job runs on one machine; ask for one node")
     for name in ("cpus-per-task", "ntasks"):
-        if name in given and not (given[name].isascii() and given[name].isdecimal() and int(given[name])):
-            raise ValueError(f"--{name}={given[name]}: give a whole number")
-    if "singleton" in given.get("dependency", ""):
+        if name in options and not (options[name].isascii() and options[name].isdecimal() and int(options[name])):
+            raise ValueError(f"--{name}={options[name]}: give a whole number")
+    if "singleton" in options.get("dependency", ""):
         raise ValueError("--dependency=singleton: name the jobs, or use --max-running 1 within a cluster")
-    if given.pop("wrap", None) is not None:
+    if options.pop("wrap", None) is not None:
         raise ValueError("--wrap is not for a script")
 
 
 def _tasks(text: str) -> tuple[list[str], str | None]:
-    """Return the numbers of an array, and how many of its jobs may run at the same time."""
-    listed, _, most = text.partition("%")
-    found: list[str] = []
-    for part in listed.split(","):
-        fit = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?", part.strip(), re.ASCII)
-        if fit is None or fit[3] == "0":
+    """Return the task numbers of an array, and how many of its jobs may run at the same time."""
+    ranges, _, max_running = text.partition("%")
+    tasks: list[str] = []
+    for part in ranges.split(","):
+        match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?", part.strip(), re.ASCII)
+        if match is None or match[3] == "0":
             raise ValueError(f"--array={text}: give numbers such as 0-9, 1,3,5 or 0-15:4")
-        numbers = range(int(fit[1]), int(fit[2] or fit[1]) + 1, int(fit[3] or 1))
-        if len(numbers) + len(found) > _MOST_TASKS:
+        numbers = range(int(match[1]), int(match[2] or match[1]) + 1, int(match[3] or 1))
+        if len(numbers) + len(tasks) > _MOST_TASKS:
             raise ValueError(f"--array={text}: at most {_MOST_TASKS} jobs")
-        found += map(str, numbers)
-    if not found or (most and not most.isdecimal()):
+        tasks += map(str, numbers)
+    if not tasks or (max_running and not max_running.isdecimal()):
         raise ValueError(f"--array={text}: give numbers such as 0-9%2")
-    return found, most or None
+    return tasks, max_running or None
 
 
 def _megabytes(text: str) -> int:
     """Return an amount of memory, which is in MB without a unit."""
-    fit = re.fullmatch(r"(?ia)(\d{1,12})([kmgt]?)b?", text)
-    if fit is None:
+    match = re.fullmatch(r"(?ia)(\d{1,12})([kmgt]?)b?", text)
+    if match is None:
         raise ValueError(f"--mem={text}: give an amount such as 4000 (MB) or 4G")
-    amount, unit = int(fit[1]), fit[2].lower()
+    amount, unit = int(match[1]), match[2].lower()
     return -(-amount // 1024) if unit == "k" else amount * {"": 1, "m": 1, "g": 1024, "t": 1024**2}[unit]
 
 
@@ -214,8 +214,8 @@ def _seconds(text: str) -> int | None:
     """Return a time limit: minutes, m:s, h:m:s, d-h, d-h:m or d-h:m:s; None: no limit."""
     if text.lower() in ("0", "infinite", "unlimited"):
         return None
-    days, dash, rest = text.rpartition("-")
-    parts = rest.split(":")
+    days, dash, clock = text.rpartition("-")
+    parts = clock.split(":")
     if not all(part.isascii() and part.isdecimal() for part in (*parts, days or "0")) or len(parts) > 3:
         raise ValueError(f"--time={text}: give minutes, h:m:s, or d-h:m:s")
     numbers = list(map(int, parts))
@@ -227,23 +227,23 @@ def _seconds(text: str) -> int | None:
 def _file(text: str, job: str, name: str) -> str:
     """Return the name of a file with fairq's macros in place of Slurm's patterns."""
 
-    def shown(found: re.Match[str]) -> str:
-        return {"%": "%", "a": "$(Item)", "A": "$(Cluster)", "j": job, "x": name}[found[2]]
+    def macro(match: re.Match[str]) -> str:
+        return {"%": "%", "a": "$(Item)", "A": "$(Cluster)", "j": job, "x": name}[match[2]]
 
-    return _PATTERN.sub(shown, text)
+    return _PATTERN.sub(macro, text)
 
 
 def _gres(text: str) -> list[str] | None:
-    kind, *rest = text.split(":")
+    kind, *parts = text.split(":")
     if kind != "gpu":
         return None
-    return ["--gpus", rest[-1] if rest and rest[-1].isdecimal() else "1"]
+    return ["--gpus", parts[-1] if parts and parts[-1].isdecimal() else "1"]
 
 
 def _begin(text: str) -> str:
     """Return a time to begin as fairq reads it: now+1hour is +1h."""
-    fit = re.fullmatch(r"(?i)now\+(\d+)\s*(second|minute|hour|day|week)?s?", text.strip())
-    return f"+{fit[1]}{(fit[2] or 'second')[0].lower()}" if fit else text
+    match = re.fullmatch(r"(?i)now\+(\d+)\s*(second|minute|hour|day|week)?s?", text.strip())
+    return f"+{match[1]}{(match[2] or 'second')[0].lower()}" if match else text
 
 
 def _dependency(text: str) -> list[str]:
@@ -262,8 +262,10 @@ def _mail(text: str) -> list[str] | None:
     kinds = {kind.strip().upper() for kind in text.split(",")}
     if kinds == {"NONE"}:
         return []
-    wanted = "ALL" if "ALL" in kinds or {"END", "FAIL"} <= kinds else next((one for one in _MAILS if one in kinds), "")
-    return ["--mail", _MAILS[wanted]] if wanted else None
+    event = (
+        "ALL" if "ALL" in kinds or {"END", "FAIL"} <= kinds else next((name for name in _MAILS if name in kinds), "")
+    )
+    return ["--mail", _MAILS[event]] if event else None
 
 
 def _export(text: str) -> list[str]:

@@ -31,7 +31,7 @@ DAMAGED = (
 )
 """What tarfile and zipfile raise while a damaged archive is read, beside OSError and ValueError."""
 
-_PIECE = 1 << 20
+_CHUNK = 1 << 20
 
 
 def files_of(name: str) -> list[Held]:
@@ -41,30 +41,34 @@ def files_of(name: str) -> list[Held]:
     """
     try:
         if name != STANDARD_INPUT and Path(name).is_dir():
-            found = list(_of_directory(Path(name)))
+            files = list(_directory_files(Path(name)))
         else:
-            found = list(_of_file(name, _whole(standard_input()) if name == STANDARD_INPUT else _content(Path(name))))
+            files = list(
+                _file_files(name, _read_stream(standard_input()) if name == STANDARD_INPUT else _read_path(Path(name)))
+            )
     except (OSError, ValueError) as failure:
         raise _unreadable(name, failure) from None
     except DAMAGED as failure:
         raise UnreadableDumpError(
             source=name, reason=f"it is a damaged archive ({failure})", cure="write the archive again"
         ) from None
-    if not found:
+    if not files:
         raise UnreadableDumpError(source=name, reason="it has no files", cure="name a directory or archive with files")
-    return sorted(found, key=lambda one: one.name)
+    return sorted(files, key=lambda file: file.name)
 
 
 def left_out(directory: Path) -> list[str]:
-    """Return what `files_of` leaves out of a *directory*: hidden files, and what is no regular file."""
-    inside = ((path, path.relative_to(directory)) for path in directory.rglob("*"))
+    """Return the names that `files_of` leaves out of a *directory*: hidden files, and files that are not regular."""
+    relative = ((path, path.relative_to(directory)) for path in directory.rglob("*"))
     return sorted(
-        name.as_posix() for path, name in inside if not path.is_dir() and (_is_hidden(name.parts) or not path.is_file())
+        name.as_posix()
+        for path, name in relative
+        if not path.is_dir() and (_is_hidden(name.parts) or not path.is_file())
     )
 
 
 def is_tar(path: Path) -> bool:
-    """Say whether *path* is a tar archive; False if it is cut off or damaged at its beginning."""
+    """Return whether *path* is a tar archive; False if it is cut off or damaged at its beginning."""
     try:
         return path.is_file() and tarfile.is_tarfile(path)
     except (OSError, ValueError, *DAMAGED):
@@ -72,35 +76,35 @@ def is_tar(path: Path) -> bool:
 
 
 def check_end(archive: tarfile.TarFile) -> None:
-    """Read what follows the last member of *archive*: only there, a compression tells that its content is damaged."""
-    while archive.fileobj is not None and archive.fileobj.read(_PIECE):
+    """Read *archive* after its last member: only there, decompression reports damaged content."""
+    while archive.fileobj is not None and archive.fileobj.read(_CHUNK):
         pass
 
 
-def _content(path: Path) -> bytes:
+def _read_path(path: Path) -> bytes:
     with path.open("rb") as stream:
-        return _whole(stream)
+        return _read_stream(stream)
 
 
-def _whole(stream: BinaryIO) -> bytes:
-    """Return the content of a file; raises OSError for one that is endless or too large."""
+def _read_stream(stream: BinaryIO) -> bytes:
+    """Return the content of a file; raises OSError if it is endless or too large."""
     content = stream.read(LARGEST + 1)
     if len(content) > LARGEST:
         raise too_large()
     return content
 
 
-def _of_directory(directory: Path) -> Iterator[Held]:
+def _directory_files(directory: Path) -> Iterator[Held]:
     for path in directory.rglob("*"):
-        inside = path.relative_to(directory)
-        if path.is_file() and not _is_hidden(inside.parts):
-            yield Held(inside.as_posix(), _content(path), path.stat().st_mtime)
+        relative = path.relative_to(directory)
+        if path.is_file() and not _is_hidden(relative.parts):
+            yield Held(relative.as_posix(), _read_path(path), path.stat().st_mtime)
 
 
-def _of_file(name: str, content: bytes) -> Iterator[Held]:
+def _file_files(name: str, content: bytes) -> Iterator[Held]:
     stream = io.BytesIO(content)
     if zipfile.is_zipfile(stream):
-        yield from _of_zip(stream)
+        yield from _zip_files(stream)
         return
     stream.seek(0)
     try:
@@ -109,10 +113,10 @@ def _of_file(name: str, content: bytes) -> Iterator[Held]:
         yield Held(name, content)
         return
     with archive:
-        yield from _of_tar(archive)
+        yield from _tar_files(archive)
 
 
-def _of_zip(stream: io.BytesIO) -> Iterator[Held]:
+def _zip_files(stream: io.BytesIO) -> Iterator[Held]:
     with zipfile.ZipFile(stream) as archive:
         for member in archive.infolist():
             path = PurePosixPath(member.filename)
@@ -120,18 +124,18 @@ def _of_zip(stream: io.BytesIO) -> Iterator[Held]:
                 continue
             if member.file_size > LARGEST:
                 raise too_large()
-            yield Held(str(path), archive.read(member), _written(member))
+            yield Held(str(path), archive.read(member), _modification_time(member))
 
 
-def _written(member: zipfile.ZipInfo) -> float | None:
-    """Return when a member of an archive was written (seconds since 1970), which it says in local time."""
+def _modification_time(member: zipfile.ZipInfo) -> float | None:
+    """Return when a member of an archive was written (seconds since 1970); the archive has local time."""
     try:
         return datetime(*member.date_time).timestamp()
     except ValueError:  # some programs write no time, which reads as month 0
         return None
 
 
-def _of_tar(archive: tarfile.TarFile) -> Iterator[Held]:
+def _tar_files(archive: tarfile.TarFile) -> Iterator[Held]:
     for member in archive:
         path = PurePosixPath(member.name)
         if not member.isfile() or _is_hidden(path.parts):

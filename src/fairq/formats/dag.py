@@ -1,4 +1,4 @@
-"""Files of DAGMan: nodes with submit descriptions, and which of them come after which.
+"""Files of DAGMan: nodes with submit descriptions, and their order.
 
 Source: HTCondor's manual, "DAGMan Workflows".
 """
@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from fairq.errors.pool import SubmitDescriptionError
 
-_NOTED = frozenset({"DOT", "NODE_STATUS_FILE", "JOBSTATE_LOG", "CONFIG"})
+_WITHOUT_EFFECT = frozenset({"DOT", "NODE_STATUS_FILE", "JOBSTATE_LOG", "CONFIG"})
 _REFUSED = frozenset(
     {
         "SCRIPT", "SUBDAG", "SPLICE", "FINAL", "PROVISIONER", "SERVICE", "PRE_SKIP", "ABORT-DAG-ON", "INCLUDE", "ENV",
@@ -42,7 +42,7 @@ class Node(Struct):
 
 
 class Dag(Struct):
-    """The *nodes* that are to be submitted, parents first, and the commands *without_effect*."""
+    """The *nodes* to submit, parents first, and the commands *without_effect*."""
 
     nodes: list[Node]
     without_effect: list[str]
@@ -51,7 +51,7 @@ class Dag(Struct):
 def read_dag(text: str, source: str) -> Dag:
     """Return the nodes of a file of DAGMan.
 
-    Raises SubmitDescriptionError for what cannot be read, for commands that fairq does not have, and for a circle.
+    Raises SubmitDescriptionError for unreadable lines, for commands that fairq does not have, and for a circle.
     """
     reader = _Reader(source)
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
@@ -65,39 +65,39 @@ class _Reader:
     def __init__(self, source: str) -> None:
         self._source = source
         self._nodes: dict[str, Node] = {}
-        self._noted: list[str] = []
+        self._without_effect: list[str] = []
         self._limits: dict[str, int] = {}
 
     def read(self, words: list[str], line: str, where: str) -> None:
         """Read one *line*, which begins with a command."""
-        command, *rest = words
+        command, *arguments = words
         kind = command.upper()
-        if kind in _NOTED:
-            self._noted += [] if kind in self._noted else [kind]
+        if kind in _WITHOUT_EFFECT:
+            self._without_effect += [] if kind in self._without_effect else [kind]
             return
-        ways = {
+        readers = {
             "JOB": self._job, "PARENT": self._parent, "RETRY": self._number, "PRIORITY": self._number,
             "DONE": self._done, "VARS": self._vars, "CATEGORY": self._category, "MAXJOBS": self._maxjobs,
         }  # fmt: skip
         if kind in _REFUSED:
             raise SubmitDescriptionError(where=where, problem=f"fairq does not have {kind}; remove the line")
-        if kind not in ways:
+        if kind not in readers:
             raise SubmitDescriptionError(where=where, problem=f"{command!r} is no command of a DAG file")
-        if not rest:
-            what = "category" if kind == "MAXJOBS" else "node"
-            raise SubmitDescriptionError(where=where, problem=f"{kind} names no {what}")
-        ways[kind](kind, rest, line, where)
+        if not arguments:
+            missing = "category" if kind == "MAXJOBS" else "node"
+            raise SubmitDescriptionError(where=where, problem=f"{kind} names no {missing}")
+        readers[kind](kind, arguments, line, where)
 
     def _job(self, kind: str, words: list[str], line: str, where: str) -> None:
         if len(words) < 2 or words[0] in self._nodes:
             problem = "write JOB NAME FILE" if len(words) < 2 else f"there is another node {words[0]}"
             raise SubmitDescriptionError(where=where, problem=problem)
         node = Node(words[0], words[1])
-        rest = words[2:]
-        while rest:
-            word = rest.pop(0).upper()
-            if word == "DIR" and rest:
-                node.directory = rest.pop(0)
+        options = words[2:]
+        while options:
+            word = options.pop(0).upper()
+            if word == "DIR" and options:
+                node.directory = options.pop(0)
             elif word == "DONE":
                 node.done = True
             else:
@@ -105,12 +105,12 @@ class _Reader:
         self._nodes[node.name] = node
 
     def _parent(self, kind: str, words: list[str], line: str, where: str) -> None:
-        places = [place for place, word in enumerate(words) if word.upper() == "CHILD"]
-        if len(places) != 1 or not words[: places[0]] or not words[places[0] + 1 :]:
+        child_indices = [index for index, word in enumerate(words) if word.upper() == "CHILD"]
+        if len(child_indices) != 1 or not words[: child_indices[0]] or not words[child_indices[0] + 1 :]:
             raise SubmitDescriptionError(where=where, problem="write PARENT NAME... CHILD NAME...")
-        parents = [self._node(word, where) for word in words[: places[0]]]
-        for word in words[places[0] + 1 :]:
-            self._node(word, where).parents += [one.name for one in parents]
+        parents = [self._node(word, where) for word in words[: child_indices[0]]]
+        for word in words[child_indices[0] + 1 :]:
+            self._node(word, where).parents += [parent.name for parent in parents]
 
     def _number(self, kind: str, words: list[str], line: str, where: str) -> None:
         if len(words) != 2 or not re.fullmatch(r"-?\d{1,9}", words[1], re.ASCII):
@@ -125,16 +125,16 @@ class _Reader:
         self._node(words[0], where).done = True
 
     def _vars(self, kind: str, words: list[str], line: str, where: str) -> None:
-        rest = line.split(None, 2)[2] if len(words) > 1 else ""
-        found = {}
-        while rest:
-            fit = _VARIABLE.match(rest)
-            if fit is None:
+        text = line.split(None, 2)[2] if len(words) > 1 else ""
+        variables = {}
+        while text:
+            match = _VARIABLE.match(text)
+            if match is None:
                 raise SubmitDescriptionError(where=where, problem='write VARS NAME macro="value" ...')
-            found[fit[1]] = fit[2].replace('\\"', '"').replace("\\\\", "\\")
-            rest = rest[fit.end() :]
+            variables[match[1]] = match[2].replace('\\"', '"').replace("\\\\", "\\")
+            text = text[match.end() :]
         for node in self._named(words[0], where):
-            node.variables |= found
+            node.variables |= variables
 
     def _category(self, kind: str, words: list[str], line: str, where: str) -> None:
         if len(words) != 2:
@@ -166,8 +166,8 @@ class _Reader:
         if not order:
             raise SubmitDescriptionError(where=self._source, problem="it has no node; write JOB NAME FILE")
         nodes = [self._nodes[name] for name in order if not self._nodes[name].done]
-        left = {node.name for node in nodes}
+        submitted = {node.name for node in nodes}
         for node in nodes:
             node.most = 0 if node.category is None else self._limits.get(node.category, 0)
-            node.parents = [name for name in dict.fromkeys(node.parents) if name in left]
-        return Dag(nodes, self._noted)
+            node.parents = [name for name in dict.fromkeys(node.parents) if name in submitted]
+        return Dag(nodes, self._without_effect)

@@ -1,4 +1,4 @@
-"""Stretches of identical jobs, and what the jobs of a cluster have in common."""
+"""Stretches of identical jobs, and the attributes that the jobs of a cluster share."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from fairq.formats.source import Source
 
 
 class AlikeAds(Struct, eq=False):
-    """Ads like *ad* but for the values of *names*."""
+    """Ads equal to *ad* except for the values of *names*."""
 
     ad: Ad
     names: tuple[str, ...] = ()
 
     def at(self, values: tuple[Any, ...]) -> Ad:
-        """Return the one with these *values*; it may be the same object as others."""
+        """Return the ad with these *values*; it may be shared, so do not change it."""
         return {**self.ad, **dict(zip(self.names, values, strict=True))} if values else self.ad
 
 
 class Stretch(Struct):
     """Adjacent ads of the dump, from the *number*-th on, with identical and consecutive procs.
 
-    What the terms do not have of their ads is that one of *ads* with these *values*.
+    Their attributes beside the terms are the one of *ads* with these *values*.
     """
 
     number: int
@@ -42,7 +42,7 @@ class Stretch(Struct):
     values: tuple[Any, ...] = ()
 
     def ad(self) -> Ad:
-        """Return what the terms do not have."""
+        """Return the attributes beside the terms."""
         return self.ads.at(self.values)
 
 
@@ -61,7 +61,7 @@ class SharedAds(Rows[Ad]):
         return ads.at(values)
 
     def put(self, ads: AlikeAds, values: tuple[Any, ...]) -> int:
-        """Add the one of *ads* with these *values*, unless the row before has it; return its row."""
+        """Add the one of *ads* with these *values*, unless the last row has it; return its row."""
         if values or not self._ads or self._ads[-1][0] is not ads:
             self._ads.append((ads, values))
         return len(self._ads) - 1
@@ -70,17 +70,17 @@ class SharedAds(Rows[Ad]):
 def divided(
     source: Source, cluster: int, stretches: list[Stretch]
 ) -> tuple[AlikeAds, tuple[Any, ...], list[tuple[Stretch, Ad | None]]]:
-    """Return what all *stretches* of a cluster share, one of alike ads, and each with its own; equal ones are joined.
+    """Return the ad shared by all *stretches* of a cluster, and each stretch with its own attributes; join equal ones.
 
     Raises DuplicateAdError if two have the same proc.
     """
     stretches.sort(key=attrgetter("first", "number"))
-    for one, next_one in pairwise(stretches):
-        if next_one.first <= one.last:
-            numbers = one.number + next_one.first - one.first, next_one.number
+    for first, following in pairwise(stretches):
+        if following.first <= first.last:
+            numbers = first.number + following.first - first.first, following.number
             raise DuplicateAdError(
                 source=source.name,
-                what=f"job {cluster}.{next_one.first}",
+                what=f"job {cluster}.{following.first}",
                 number=max(numbers),
                 first=min(numbers),
             )
@@ -95,34 +95,34 @@ def divided(
         _keep_common(shared, ads, members)
     parts: list[tuple[Stretch, Ad | None]] = []
     for ads, members in alike.items():
-        left = {name: value for name, value in ads.ad.items() if name not in shared}
-        own = [(place, name) for place, name in enumerate(ads.names) if name in left]
+        remaining = {name: value for name, value in ads.ad.items() if name not in shared}
+        own = [(index, name) for index, name in enumerate(ads.names) if name in remaining]
         for stretch in members:
-            parts.append((stretch, {**left, **{name: stretch.values[place] for place, name in own}} or None))
+            parts.append((stretch, {**remaining, **{name: stretch.values[index] for index, name in own}} or None))
     parts.sort(key=lambda part: part[0].first)
     return AlikeAds(shared), (), parts
 
 
 def _joined(stretches: Sequence[Stretch]) -> list[Stretch]:
-    """Return *stretches*, ordered by proc, with those that go on from the one before joined to it."""
+    """Return *stretches*, ordered by proc; join each to the one before if it continues it."""
     joined = [stretches[0]]
     for stretch in stretches[1:]:
-        before = joined[-1]
-        if before.last + 1 == stretch.first and before.terms == stretch.terms and _are_alike(before, stretch):
-            before.last = stretch.last
+        previous = joined[-1]
+        if previous.last + 1 == stretch.first and previous.terms == stretch.terms and _are_alike(previous, stretch):
+            previous.last = stretch.last
         else:
             joined.append(stretch)
     return joined
 
 
-def _are_alike(one: Stretch, other: Stretch) -> bool:
-    if one.ads is not other.ads:
-        return same(one.ad(), other.ad())
-    return one.values == other.values and all(map(same, one.values, other.values))
+def _are_alike(left: Stretch, right: Stretch) -> bool:
+    if left.ads is not right.ads:
+        return same(left.ad(), right.ad())
+    return left.values == right.values and all(map(same, left.values, right.values))
 
 
 def _keep_common(shared: Ad, ads: AlikeAds, stretches: Sequence[Stretch]) -> None:
-    """Leave in *shared* what all *stretches*, which have these *ads*, have, too."""
+    """Keep in *shared* only the attributes that all *stretches*, which have these *ads*, also have."""
     columns = dict(zip(ads.names, zip(*(stretch.values for stretch in stretches), strict=True), strict=True))
     for name, value in list(shared.items()):
         column = columns.get(name) or ([ads.ad[name]] if name in ads.ad else [])

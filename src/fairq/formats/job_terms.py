@@ -1,4 +1,4 @@
-"""What the ad of a job says about its place in the queue: its numbers, its state, and whom to charge."""
+"""The terms of a job in the queue, from its ad: its numbers, its state, and the submitter to charge."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fairq.common.expression_form import is_expression
 from fairq.common.records import Ad, JobStatus
 from fairq.errors.base import InvalidNameError
 from fairq.errors.pool import InvalidAdError
-from fairq.formats.ads import Spellings, shown, whole
+from fairq.formats.ads import Spellings, is_whole, shown
 from fairq.formats.source import Source
 
 LARGEST_ID = 2**31 - 1
@@ -34,28 +34,28 @@ _TRUE = (True,)
 """Of values in ads, the schedd takes 1 for true as well."""
 
 _DEDICATED = "dedicatedscheduler@"
-"""How the Scheduler of a job begins, in lower case, whose slots the schedd's dedicated scheduler claims."""
+"""The lower-case prefix of the Scheduler of jobs whose slots the schedd's dedicated scheduler claims."""
 
-OWN = ("clusterid", "procid", "globaljobid")
-"""What every job has of its own."""
+OWN_NAMES = ("clusterid", "procid", "globaljobid")
+"""The attributes that differ for every job."""
 
-IN_TERMS = ("jobstatus", "jobprio", "qdate", "enteredcurrentstatus", "owner", "user")
-"""What only the terms have of a job, not the rest of its ad."""
+ONLY_IN_TERMS = ("jobstatus", "jobprio", "qdate", "enteredcurrentstatus", "owner", "user")
+"""The attributes that are kept in the terms only, not in the ad."""
 
-OF_TERMS = (*IN_TERMS, "holdreason", "accountinggroup", "niceuser")
-"""What the terms are made from."""
+OF_TERMS = (*ONLY_IN_TERMS, "holdreason", "accountinggroup", "niceuser")
+"""The attributes from which the terms are made."""
 
 OF_OFFER = (
     "jobstatus", "jobuniverse", "wantmatching", "wantparallelscheduling", "scheduler", "managed", "isnoopjob",
     "jobcooldownexpiration", "currenthosts", "maxhosts",
 )  # fmt: skip
-"""What decides whether a job is offered to a negotiator."""
+"""The attributes that decide whether a job is offered to a negotiator."""
 
-SPELLINGS = Spellings(*OWN, "scheddname", *OF_TERMS, *OF_OFFER)
+SPELLINGS = Spellings(*OWN_NAMES, "scheddname", *OF_TERMS, *OF_OFFER)
 
 
 class Terms(NamedTuple):
-    """How a job stands in the queue."""
+    """The columns of a job in the queue."""
 
     submitter: str
     owner: str
@@ -70,7 +70,7 @@ class TermsReader:
     """Reads the terms of jobs from their ads."""
 
     def __init__(self, source: Source, submitter_of: Callable[[Ad], str], now: int) -> None:
-        """Read ads of *source*; *submitter_of* and *now* are those of `jobs.read_jobs`."""
+        """Read ads of *source*; see `jobs.read_jobs` for *submitter_of* and *now*."""
         self._source = source
         self._submitter_of = submitter_of
         self._now = now
@@ -80,20 +80,20 @@ class TermsReader:
         """Return the *value* of the attribute *name*, a cluster's or a proc's number."""
         if value is None:
             raise self._error(number, f"it has no {name}", "every job ad needs ClusterId and ProcId")
-        if not whole(value, lowest, LARGEST_ID):
+        if not is_whole(value, lowest, LARGEST_ID):
             expected = f"give a whole number from {lowest} to {LARGEST_ID}"
             raise self._error(number, f"{name} is {shown(value)}", expected)
         return int(value)
 
     def why_left_out(self, values: Mapping[str, Any], number: int) -> str | None:
-        """Return why the schedd offers a job to no negotiator, None if it does; *values* are those of `OF_OFFER`.
+        """Return why the schedd offers a job to no negotiator, None if it does; *values* are of the names `OF_OFFER`.
 
         Sources: schedd.cpp, service_this_universe; qmgmt.cpp, Runnable.
         """
         status = values.get("jobstatus", 1)
         if type(status) is not int or not (status in _STATUS or status in _ENDED):
-            known = "give a status of HTCondor, 1 (idle) to 7 (suspended)"
-            raise self._error(number, f"JobStatus is {shown(status)}", known)
+            expected = "give a status of HTCondor, 1 (idle) to 7 (suspended)"
+            raise self._error(number, f"JobStatus is {shown(status)}", expected)
         if status in _ENDED:
             return "already ended"
         universe, scheduler = values.get("jobuniverse"), values.get("scheduler")
@@ -113,19 +113,19 @@ class TermsReader:
             return "no-op job"
         until: Any = values.get("jobcooldownexpiration")
         hosts: Any = values.get("currenthosts")
-        most: Any = values.get("maxhosts")
-        if whole(until, 0) and until >= self._now:
+        max_hosts: Any = values.get("maxhosts")
+        if is_whole(until, 0) and until >= self._now:
             return "in its cool-down"
-        if whole(hosts, 1) and whole(most, 1) and hosts >= most:
+        if is_whole(hosts, 1) and is_whole(max_hosts, 1) and hosts >= max_hosts:
             return "matched already"
         return None
 
     def terms(self, values: Mapping[str, Any], names: Mapping[str, str], number: int) -> Terms:
-        """Return the terms of a job that is not left out; *values* are those of `OF_TERMS`, *names* its `SPELLINGS`."""
+        """Return the terms of a job; *values* are of the names `OF_TERMS`, *names* are its `SPELLINGS`."""
 
         def number_of(lower: str, default: int, lowest: int) -> int:
             value = values.get(lower, default)
-            if not whole(value, lowest):
+            if not is_whole(value, lowest):
                 expected = f"give a whole number, {lowest} or more"
                 raise self._error(number, f"{names[lower]} is {shown(value)}", expected)
             return int(value)

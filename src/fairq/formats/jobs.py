@@ -15,11 +15,11 @@ from fairq.formats.ad_parts import AdPart, read_batches
 from fairq.formats.ads import Soundness, read_lists
 from fairq.formats.job_stretches import AlikeAds, SharedAds, Stretch, divided
 from fairq.formats.job_terms import (
-    IN_TERMS,
     LARGEST_ID,
     OF_OFFER,
     OF_TERMS,
-    OWN,
+    ONLY_IN_TERMS,
+    OWN_NAMES,
     SPELLINGS,
     Terms,
     TermsReader,
@@ -29,7 +29,7 @@ from fairq.formats.kinds import JOB, Sorter
 from fairq.formats.source import Source
 
 _EXACT = {str, int, bool}
-"""Types of which no value equals another that is written otherwise."""
+"""Types whose equal values are written in the same way."""
 
 
 class JobDump(Struct):
@@ -40,7 +40,7 @@ class JobDump(Struct):
         ads: the attributes that the procs of each cluster share.
         clusters: number of clusters.
         left_out: number of jobs left out, by reason.
-        schedds: the names of their schedds; an empty one is not told.
+        schedds: the names of their schedds; empty if unknown.
     """
 
     ranges: list[JobRange]
@@ -81,7 +81,7 @@ def read_jobs(source: Source, submitter_of: Callable[[Ad], str], now: int) -> Jo
 
 def _range(stretch: Stretch, cluster: int, ad_id: int, schedd: str, own: Ad | None) -> JobRange:
     submitter, owner, status, priority, queue_date, status_date, reason = stretch.terms
-    # By place, a range of many is made in half the time.
+    # Positional arguments take half the time, which counts for many ranges.
     return JobRange(
         cluster, stretch.first, stretch.last, ad_id, submitter, owner, status, queue_date, status_date,
         priority, schedd, own, None, reason,
@@ -106,44 +106,44 @@ class _JobReader:
         self.left_out: Counter[str] = Counter()
 
     def take(self, parts: Sequence[AdPart]) -> None:
-        """Take ads of the dump; raises MixedPartError, or InvalidAdError for a bad one."""
-        found = [(part, self._read(part)) for part in parts]
-        for part, jobs in found:
+        """Add ads of the dump; raises MixedPartError, or InvalidAdError for a bad one."""
+        read_parts = [(part, self._read(part)) for part in parts]
+        for part, jobs in read_parts:
             if jobs is None:
                 self.sorter.count(part)
                 continue
             self.left_out += jobs.left_out
-            for of, stretch in jobs.stretches:
-                self.clusters.setdefault(of, []).append(stretch)
+            for key, stretch in jobs.stretches:
+                self.clusters.setdefault(key, []).append(stretch)
 
     def _read(self, part: AdPart) -> _Jobs | None:
-        """Return the jobs of *part*; None if its ads are others."""
+        """Return the jobs of *part*; None if its ads are of another kind."""
         names = SPELLINGS.of(part.ad)
         if "clusterid" not in names and not self.sorter.would_want(part):
             return None
         clusters = self._numbers(part, names, "ClusterId", 1)
         procs = self._numbers(part, names, "ProcId", 0)
         schedds = _schedds(part, names)
-        part = part.without({names[lower] for lower in OWN if lower in names})
+        part = part.without({names[lower] for lower in OWN_NAMES if lower in names})
         rows = range(len(part.numbers))
-        starts = _starts(
+        starts = _stretch_starts(
             len(rows),
             [clusters, schedds, list(map(sub, procs, rows)), list(map(sub, part.numbers, rows))],
             part.varying.values(),
         )
-        jobs, kept = _Jobs(), []
+        jobs, offered = _Jobs(), []
         of_offer = _lowered(part, names, OF_OFFER)
         for start, end in pairwise([*starts, len(rows)]):
-            why = self._terms.why_left_out(of_offer.at(start), part.numbers[start])
-            if why is None:
-                kept.append((start, end))
+            reason = self._terms.why_left_out(of_offer.at(start), part.numbers[start])
+            if reason is None:
+                offered.append((start, end))
             else:
-                jobs.left_out[why] += end - start
-        if kept:
+                jobs.left_out[reason] += end - start
+        if offered:
             part = self._soundness.tidied_part(part)
         of_terms = _lowered(part, names, OF_TERMS)
         ads = _Ads(part, names)
-        for start, end in kept:
+        for start, end in offered:
             terms = self._terms.terms(of_terms.at(start), names, part.numbers[start])
             alike, values = ads.at(start, terms)
             stretch = Stretch(part.numbers[start], procs[start], procs[end - 1], terms, alike, values)
@@ -161,43 +161,42 @@ class _JobReader:
 
 
 class _Ads:
-    """What the ads of jobs hold beside their terms."""
+    """The attributes of jobs beside their terms."""
 
     def __init__(self, part: AdPart, names: Mapping[str, str]) -> None:
         self._part = part
         self._names = names
-        self._known: dict[bool, tuple[AlikeAds, Sequence[tuple[Any, ...]]]] = {}
-        """By whether the reason why a job is held is in its terms: what its ad has in common with others, and the rest
-        of each."""
+        self._by_reason: dict[bool, tuple[AlikeAds, Sequence[tuple[Any, ...]]]] = {}
+        """By whether the hold reason is in the terms: the ads without the terms, and the varying values of each."""
 
     def at(self, row: int, terms: Terms) -> tuple[AlikeAds, tuple[Any, ...]]:
         has_reason = terms.reason is not None
-        if has_reason not in self._known:
-            removed = (*IN_TERMS, "holdreason") if has_reason else IN_TERMS
+        if has_reason not in self._by_reason:
+            removed = (*ONLY_IN_TERMS, "holdreason") if has_reason else ONLY_IN_TERMS
             part = self._part.without({self._names[lower] for lower in removed if lower in self._names})
             rows = list(zip(*part.varying.values(), strict=True)) or [()] * len(part.numbers)
-            self._known[has_reason] = AlikeAds(part.ad, tuple(part.varying)), rows
-        ads, values = self._known[has_reason]
+            self._by_reason[has_reason] = AlikeAds(part.ad, tuple(part.varying)), rows
+        ads, values = self._by_reason[has_reason]
         return ads, values[row]
 
 
-def _lowered(part: AdPart, names: Mapping[str, str], wanted: Iterable[str]) -> AdPart:
-    """Return *part* with no attributes but those *wanted*, by their names in lower case."""
-    ad = {lower: part.ad[names[lower]] for lower in wanted if lower in names}
+def _lowered(part: AdPart, names: Mapping[str, str], lower_names: Iterable[str]) -> AdPart:
+    """Return *part* with only the attributes *lower_names*, under these names."""
+    ad = {lower: part.ad[names[lower]] for lower in lower_names if lower in names}
     varying = {lower: part.varying[names[lower]] for lower in ad if names[lower] in part.varying}
     return AdPart(ad, varying, part.numbers)
 
 
 def _schedds(part: AdPart, names: Mapping[str, str]) -> Sequence[str]:
-    of_names = [name if isinstance(name, str) else "" for name in part.column(names.get("scheddname"))]
+    from_names = [name if isinstance(name, str) else "" for name in part.column(names.get("scheddname"))]
     if "globaljobid" not in names:
-        return of_names
-    of_ids = map(schedd_of, part.column(names["globaljobid"]))
-    return [name if schedd is None else schedd for schedd, name in zip(of_ids, of_names, strict=True)]
+        return from_names
+    from_ids = map(schedd_of, part.column(names["globaljobid"]))
+    return [name if schedd is None else schedd for schedd, name in zip(from_ids, from_names, strict=True)]
 
 
-def _starts(size: int, numbered: Sequence[Sequence[Any]], columns: Iterable[Sequence[Any]]) -> Sequence[int]:
-    """Return the first row, and each other where a value of a column differs from that of the row before."""
+def _stretch_starts(size: int, numbered: Sequence[Sequence[Any]], columns: Iterable[Sequence[Any]]) -> Sequence[int]:
+    """Return row 0 and each row where a column differs from the row before; *numbered* columns are compared as is."""
     if size == 1:
         return [0]
     starts = {0}

@@ -1,4 +1,4 @@
-"""The kind of an ad of a dump: its MyType, or without one, the kind that alone has certain attributes."""
+"""The kind of an ad of a dump: its MyType or, without one, the kind that its attributes identify."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ JOB = "Job"
 ACCOUNTING = "Accounting"
 SCHEDD = "Scheduler"
 
-_OF_SCHEDDS = {"scheduler": "name", "submitter": "scheddname"}
-"""Kinds of ads, in lower case, that tell MaxJobsRunning of a schedd, and the attribute with its name."""
+_SCHEDD_NAMES = {"scheduler": "name", "submitter": "scheddname"}
+"""Kinds of ads, in lower case, with MaxJobsRunning of a schedd, and the attribute with the schedd's name."""
 
-_SAME = {"slot": SLOT}
+_SYNONYMS = {"slot": SLOT}
 """Kinds by their other names, in lower case."""
 
-_SIGNS: tuple[tuple[str, frozenset[str]], ...] = (
+_IDENTIFYING: tuple[tuple[str, frozenset[str]], ...] = (
     (JOB, frozenset({"clusterid", "procid"})),
     ("Submitter", frozenset({"idlejobs", "runningjobs"})),
     (ACCOUNTING, frozenset({"priority", "priorityfactor"})),
@@ -45,21 +45,21 @@ def _kind_by_names(names: frozenset[str]) -> str | None:
     # A slot ad has attributes of its job, and may have any attribute that the site defines.
     if "slotid" in names or {"state", "activity"} <= names:
         return SLOT
-    return next((kind for kind, signs in _SIGNS if signs <= names), None)
+    return next((kind for kind, attributes in _IDENTIFYING if attributes <= names), None)
 
 
 class Sorter:
     """Takes the ads of one kind out of a dump and counts the others."""
 
-    def __init__(self, source: Source, wanted: str) -> None:
-        """Select from *source* the ads of the kind *wanted*; an ad of unknown kind counts as wanted."""
+    def __init__(self, source: Source, kind: str) -> None:
+        """Select from *source* the ads of this *kind*; an ad of unknown kind counts as one."""
         self._name = source.name
-        self._wanted = wanted
-        self._found = 0
+        self._kind_wanted = kind
+        self._count = 0
         self._others: Counter[str] = Counter()
         self._spellings = Spellings("mytype", "name", "scheddname", "maxjobsrunning")
         self.schedds: dict[str, int] = {}
-        """The most running jobs of each schedd that an ad tells, of whatever kind is wanted."""
+        """MaxJobsRunning of each schedd, from any ad of the dump."""
         self._kinds: dict[tuple[str, ...], str | None] = {}
 
     @property
@@ -70,17 +70,17 @@ class Sorter:
     def wants(self, ad: Ad) -> bool:
         """Return whether *ad* is of the kind wanted, and count it."""
         kind = self._kind(ad)
-        name = _OF_SCHEDDS.get((kind or "").lower())
+        name = _SCHEDD_NAMES.get((kind or "").lower())
         if name is not None:
-            self._note_schedd(ad, name)
+            self._record_schedd(ad, name)
         if self._is_wanted(kind):
-            self._found += 1
+            self._count += 1
             return True
         self._others[kind or ""] += 1
         return False
 
     def would_want(self, part: AdPart) -> bool:
-        """Return whether the ads of *part* are of the kind wanted, and count none; raises MixedPartError."""
+        """Return whether the ads of *part* are of the kind wanted, without counting them; raises MixedPartError."""
         if self._spellings.of(part.ad).get("mytype") in part.varying:
             raise MixedPartError
         return self._is_wanted(self._kind(part.ad))
@@ -88,28 +88,28 @@ class Sorter:
     def count(self, part: AdPart) -> None:
         """Count the ads of *part*, which have one kind."""
         kind = self._kind(part.ad)
-        if (kind or "").lower() in _OF_SCHEDDS:
-            for one in part.singly():
-                self.wants(one.ad)
+        if (kind or "").lower() in _SCHEDD_NAMES:
+            for single in part.singly():
+                self.wants(single.ad)
         elif self._is_wanted(kind):
-            self._found += len(part.numbers)
+            self._count += len(part.numbers)
         else:
             self._others[kind or ""] += len(part.numbers)
 
-    def _note_schedd(self, ad: Ad, lower: str) -> None:
+    def _record_schedd(self, ad: Ad, lower: str) -> None:
         names = self._spellings.of(ad)
         name, most = ad.get(names.get(lower, "")), ad.get(names.get("maxjobsrunning", ""))
         if isinstance(name, str) and type(most) is int and most >= 0:
             self.schedds[name] = most
 
     def _is_wanted(self, kind: str | None) -> bool:
-        return kind is None or kind.lower() == self._wanted.lower()
+        return kind is None or kind.lower() == self._kind_wanted.lower()
 
     def _kind(self, ad: Ad) -> str | None:
         """Return the MyType of *ad*, else the kind that its attributes identify; None if they identify none."""
         kind = ad.get(self._spellings.of(ad).get("mytype", ""))
         if isinstance(kind, str) and kind:
-            return _SAME.get(kind.lower(), kind)
+            return _SYNONYMS.get(kind.lower(), kind)
         names = tuple(ad)
         if names not in self._kinds:
             self._kinds[names] = _kind_by_names(frozenset(name.lower() for name in names))
@@ -117,12 +117,12 @@ class Sorter:
 
     def check(self) -> None:
         """Raise WrongDumpError if there are ads, but none of the kind wanted."""
-        if self._found or not self._others:
+        if self._count or not self._others:
             return
         (kind, count) = self._others.most_common(1)[0]
         raise WrongDumpError(
             source=self._name,
-            wanted=_WORDS[self._wanted],
+            wanted=_WORDS[self._kind_wanted],
             found=f"{count} of type {kind}" + (" and others" if len(self._others) > 1 else ""),
-            cure=_CURES[self._wanted],
+            cure=_CURES[self._kind_wanted],
         )

@@ -25,10 +25,10 @@ _LONE_BACKSLASH = re.compile(r'\\(?!")')
 _PLAIN = r'(?:0|[1-9][0-9]{0,17}|"[ !#-\[\]-~]*+")'
 _PLAIN_LIST = re.compile(rf"\{{ *(?:{_PLAIN}(?: *, *{_PLAIN})*)? *\}}")
 _KEYWORDS = {"true": True, "false": False}
-_KEPT = 10_000
-"""Lines to keep: the ads of a pool have most lines in common, and to read a line takes ten times as long."""
+_CACHED_LINES = 10_000
+"""Number of parsed lines to cache: ads of a pool share most lines, and parsing takes ten times as long."""
 
-_LONGEST_KEPT = 1024
+_LONGEST_CACHED = 1024
 
 
 class LongAds:
@@ -44,16 +44,16 @@ class LongAds:
 
     def __iter__(self) -> Iterator[Ad]:
         """Yield every ad in turn; raises InvalidDumpError or InvalidAdError at the first bad line."""
-        known = lru_cache(_KEPT)(_attribute)
+        cached_attribute = lru_cache(_CACHED_LINES)(_attribute)
         ad: Ad = {}
         for line in chain.from_iterable(text.split("\n") for text in self._texts()):
             self._line += 1
             try:
-                found = known(line) if len(line) <= _LONGEST_KEPT else _attribute(line)
+                attribute = cached_attribute(line) if len(line) <= _LONGEST_CACHED else _attribute(line)
             except (ValueError, ExpressionError) as failure:
                 raise self._bad_value(line, failure) from None
-            if found is not None:
-                name, value = found
+            if attribute is not None:
+                name, value = attribute
                 ad[name] = value
             elif line and not line.isspace():
                 if not line.startswith(("-- ", "#")):
@@ -66,28 +66,28 @@ class LongAds:
             yield ad
 
     def _texts(self) -> Iterator[str]:
-        """Yield the text in pieces of whole lines, without the last line break."""
-        rest = ""
-        piece = self._text
-        while piece:
-            text = rest + piece
+        """Yield the text in chunks of complete lines, without the last line break."""
+        partial_line = ""
+        chunk = self._text
+        while chunk:
+            text = partial_line + chunk
             end = text.rfind("\n")
-            rest = text[end + 1 :]
-            if len(rest) > LARGEST_AD:
+            partial_line = text[end + 1 :]
+            if len(partial_line) > LARGEST_AD:
                 raise self._bad_line(f"the line has no end within {LARGEST_AD >> 20} Mi characters")
             if end >= 0:
                 yield text[:end]
-            piece = self._source.read()
-        if rest:
-            yield rest
+            chunk = self._source.read()
+        if partial_line:
+            yield partial_line
 
     def _bad_value(self, line: str, failure: Exception) -> InvalidAdError:
         name, _, text = (part.strip() for part in line.partition("="))
-        what = "is nested too deeply" if isinstance(failure, ExpressionDepthError) else "is not an expression"
+        problem = "is nested too deeply" if isinstance(failure, ExpressionDepthError) else "is not an expression"
         return InvalidAdError(
             source=self._source.name,
             number=self._number,
-            problem=f"line {self._line}: the value of {name[:60]} {what}: {text[:60]}",
+            problem=f"line {self._line}: the value of {name[:60]} {problem}: {text[:60]}",
             cure="write it as -long prints it",
         )
 
@@ -101,12 +101,12 @@ class LongAds:
 
 
 def _attribute(line: str) -> tuple[str, Any] | None:
-    """Return the name and the value of the attribute on a *line*, None if there is none; raises as `_literal`."""
-    found = _LINE.fullmatch(line)
-    return None if found is None else (found[1], _literal(found[2].strip()))
+    """Return the name and the value of the attribute on a *line*, None if there is none; raises like `_value_of`."""
+    match = _LINE.fullmatch(line)
+    return None if match is None else (match[1], _value_of(match[2].strip()))
 
 
-def _literal(text: str) -> Any:
+def _value_of(text: str) -> Any:
     """Return the value of *text*; a text other than a literal becomes ``/Expr(...)/``.
 
     Raises ValueError for a text that cannot be a value.
@@ -131,7 +131,7 @@ def _literal(text: str) -> Any:
 def _structure(text: str) -> Any:
     """Return the list or nested ad *text*, whose parts may be expressions, in the ``-json`` form."""
     if _PLAIN_LIST.fullmatch(text):
-        # The ad of a partitionable slot has a dozen such lists, for which the library takes many times as long.
+        # The ad of a partitionable slot has a dozen such lists; the library would take much longer for them.
         return json.loads(f"[{text[1:-1]}]")
     from fairq.engine.classad import parse
     from fairq.engine.classad.library import library
@@ -172,9 +172,9 @@ def write(ads: Iterable[Ad], stream: IO[str], describe: Callable[[Ad], str]) -> 
         stream.write(f"{NO_ADS}\n")
 
 
-def _unwritable(what: str, holds: str) -> UnwritableExportError:
-    reason = f"it holds {holds}, which the long form has no way to write"
-    return UnwritableExportError(target=what, reason=reason, cure="export with --json")
+def _unwritable(target: str, content: str) -> UnwritableExportError:
+    reason = f"it holds {content}, which the long form has no way to write"
+    return UnwritableExportError(target=target, reason=reason, cure="export with --json")
 
 
 def _old_text(value: Any) -> str:
@@ -196,11 +196,11 @@ def _old_text(value: Any) -> str:
 def _by_library(value: Any) -> str:
     from fairq.engine.classad.library import library
 
-    whole = json.dumps(value, ensure_ascii=False)
-    if SURROGATE.search(whole):
-        return whole  # it would crash the library; `write` refuses it
+    json_text = json.dumps(value, ensure_ascii=False)
+    if SURROGATE.search(json_text):
+        return json_text  # it would crash the library; `write` refuses it
     classad2 = library()
-    # The library recognises an expression by its escaped slashes.
+    # Escape slashes: by this, the library recognises an expression.
     text = json.dumps({"Value": value}).replace("/", "\\/")
     try:
         ad = classad2.parseOne(text, classad2.ParserType.JSON)

@@ -1,4 +1,4 @@
-"""What the ads of schedds tell of their limits."""
+"""The limits of schedds, from their ads."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 
 class SeparatedRows:
-    """The rows of a text, blank ones too; tabs separate the values if the headings have more tabs than commas.
+    """The rows of a text, including blank ones; tabs separate values if the headings have more tabs than commas.
 
     MySQL prints a missing value of TSV as NULL: it is empty here. Iteration raises csv.Error.
     """

@@ -26,7 +26,7 @@ _JOB_ID = re.compile(r"([0-9]{1,10})\.([0-9]{1,10})")
 class SlotDump(Struct):
     """The slots of a dump in its order, the number of ads left out by reason, and the newest CondorVersion.
 
-    *schedds* are the most running jobs of the schedds whose ads are in the dump as well.
+    *schedds* has MaxJobsRunning of the schedds whose ads are also in the dump.
     """
 
     slots: SlotTable
@@ -75,7 +75,7 @@ class _SlotReader:
         self.versions: set[str] = set()
 
     def take(self, parts: Sequence[AdPart]) -> None:
-        """Take ads of the dump; raises MixedPartError, or InvalidAdError or DuplicateAdError for a bad one."""
+        """Add ads of the dump; raises MixedPartError, or InvalidAdError or DuplicateAdError for a bad one."""
         numbers: dict[tuple[str, str], int] = {}
         slots: list[tuple[int, str, str, bool]] = []
         ads: list[AdPart] = []
@@ -94,25 +94,25 @@ class _SlotReader:
             ):
                 first = self._numbers.get((name, address)) or numbers.setdefault((name, address), number)
                 if first != number:
-                    what = f"slot {name}"
-                    raise DuplicateAdError(source=self._source.name, number=number, what=what, first=first)
+                    description = f"slot {name}"
+                    raise DuplicateAdError(source=self._source.name, number=number, what=description, first=first)
                 slots.append((number, name, address, is_draining))
             versions.update(_texts(part, names, "condorversion"))
             ads.append(part.without({draining}) if draining is not None and is_draining else part)
-        # Only now, because a part that is mixed or damaged raises before.
+        # Only now: a mixed or damaged part raises before, and must leave nothing changed.
         self._numbers |= numbers
         self.versions |= versions
         for part in parts:
             self.sorter.count(part)
         if slots:
             slots.sort()
-            places = {number: place for place, (number, _, _, _) in enumerate(slots)}
-            alike = [AlikeSlots(part.ad, part.varying, [places[number] for number in part.numbers]) for part in ads]
+            rows = {number: row for row, (number, _, _, _) in enumerate(slots)}
+            alike = [AlikeSlots(part.ad, part.varying, [rows[number] for number in part.numbers]) for part in ads]
             _, all_names, all_addresses, are_draining = zip(*slots, strict=True)
             self.slots.add_by_shape(all_names, all_addresses, are_draining, alike)
 
     def _names(self, part: AdPart, names: dict[str, str]) -> Sequence[str]:
-        """Return the name of each slot; raises InvalidAdError where there is none."""
+        """Return the name of each slot; raises InvalidAdError if one is missing."""
         if "name" not in names:
             raise self._error(part.numbers[0], "it has no Name", "add a Name to every slot ad")
         column = part.column(names["name"])
@@ -134,7 +134,9 @@ def _addresses(part: AdPart, names: dict[str, str]) -> list[str]:
     addresses = _texts(part, names, "myaddress")
     if all(addresses):
         return addresses
-    return [one or other for one, other in zip(addresses, _texts(part, names, "startdipaddr"), strict=True)]
+    return [
+        address or fallback for address, fallback in zip(addresses, _texts(part, names, "startdipaddr"), strict=True)
+    ]
 
 
 def _text(ad: Mapping[str, Any], names: dict[str, str], lower: str) -> str:
@@ -155,8 +157,8 @@ def use_of(ad: Ad) -> Use | None:
     names = _USE.of(ad)
     if _text(ad, names, "state").lower() not in _BUSY:
         return None
-    schedd, _, rest = _text(ad, names, "globaljobid").partition("#")
-    job = _JOB_ID.fullmatch(_text(ad, names, "jobid") or rest.partition("#")[0])
+    schedd, _, job_part = _text(ad, names, "globaljobid").partition("#")
+    job = _JOB_ID.fullmatch(_text(ad, names, "jobid") or job_part.partition("#")[0])
     if job is None:
         return None
     starts = (ad.get(names.get(lower, "")) for lower in _STARTS)

@@ -1,4 +1,4 @@
-"""Opening a dump: a file or the standard input, compressed or not, as text."""
+"""Open a dump as text: a file or the standard input, compressed or not."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from fairq.common.inputs import LARGEST, STANDARD_INPUT, says_nothing, standard_
 from fairq.errors.pool import EmptyInputError, InvalidDumpError, UnreadableDumpError
 
 CHUNK = 1 << 20
-"""Bytes to read at a time: the dump of a large pool is never in memory as a whole."""
+"""Bytes to read at a time: the dump of a large pool is never completely in memory."""
 
 NO_ADS = "# no ads"
 """What `fairq export --long` writes instead of ads: an empty file would look like a failed dump."""
 
 _READ = 1 << 18
-"""Bytes to decode at a time: memory for more would come from the system anew each time."""
+"""Bytes to decode at a time: a larger buffer would be allocated from the system each time."""
 
 LARGEST_AD = 1 << 25
 """Most characters in an ad or a line."""
@@ -36,7 +36,7 @@ Advance = Callable[[int], None]
 
 
 class Source:
-    """A dump that is being read: its *name* for messages, and its text piece by piece."""
+    """A dump that is being read: its *name* for messages, and its text in chunks."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Source:
         self._raw = stream
         self._advance = advance if stream.seekable() else None  # a pipe has no position
         self._is_new = must_hold
-        self._seen = 0
+        self._reported = 0
         peekable = io.BufferedReader(cast(io.RawIOBase, stream))
         compressed = peekable.peek(2)[:2] == _GZIP_MAGIC
         self._plain = cast(BinaryIO, gzip.GzipFile(fileobj=peekable)) if compressed else peekable
@@ -63,7 +63,7 @@ class Source:
         self._decode = codecs.getincrementaldecoder("utf-8-sig")("replace" if lenient else "strict").decode
 
     def read(self) -> str:
-        """Return the next piece of the text; the empty text at the end.
+        """Return the next chunk of the text; the empty text at the end.
 
         Raises UnreadableDumpError if the system or gzip fails, InvalidDumpError if the content is not text,
         EmptyInputError if there is none.
@@ -77,7 +77,7 @@ class Source:
                 if not content:
                     break
                 size += len(content)
-            piece = "".join(parts)
+            chunk = "".join(parts)
         except UnicodeDecodeError:
             raise self.not_text() from None
         except (EOFError, gzip.BadGzipFile, zlib.error) as failure:
@@ -86,31 +86,31 @@ class Source:
             ) from None
         except OSError as failure:
             raise _unreadable(self.name, failure) from None
-        if "\0" in piece:
+        if "\0" in chunk:
             raise self.not_text()
-        if self._is_new and len(piece) < CHUNK and NO_ADS not in piece and says_nothing(piece):
+        if self._is_new and len(chunk) < CHUNK and NO_ADS not in chunk and says_nothing(chunk):
             cure = "write it again; a dump without records is []"
             raise EmptyInputError(source=self.name, cure=cure)
         self._is_new = False
         if self._advance is not None:
-            seen = self._raw.tell()
-            self._advance(seen - self._seen)
-            self._seen = seen
-        return piece
+            position = self._raw.tell()
+            self._advance(position - self._reported)
+            self._reported = position
+        return chunk
 
-    def whole(self, most: int = LARGEST) -> str:
-        """Return the rest of the text.
+    def read_all(self, limit: int = LARGEST) -> str:
+        """Return all remaining text.
 
-        Raises the errors of `read`, and UnreadableDumpError for more than *most* characters.
+        Raises the errors of `read`, and UnreadableDumpError for more than *limit* characters.
         """
-        pieces: list[str] = []
+        chunks: list[str] = []
         size = 0
-        while piece := self.read():
-            pieces.append(piece)
-            size += len(piece)
-            if size > most:
-                raise _unreadable(self.name, too_large(most))
-        return "".join(pieces)
+        while chunk := self.read():
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > limit:
+                raise _unreadable(self.name, too_large(limit))
+        return "".join(chunks)
 
     def not_text(self) -> InvalidDumpError:
         """Return the error of a dump that holds something other than text."""

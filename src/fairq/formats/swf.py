@@ -17,7 +17,7 @@ _PARTIAL = {2, 3, 4}
 
 _CANCELLED = 5
 _PRECEDING = 16
-"""The place of the field that names the preceding job."""
+"""The index of the field that names the preceding job."""
 
 _LARGEST = 1e10
 """The largest number that is accepted in a field."""
@@ -38,7 +38,7 @@ def read_swf(name: str, text: str) -> Trace:
         if not line.strip():
             continue
         if line.startswith(";"):
-            _note_header(trace, line)
+            _read_header(trace, line)
             continue
         job = _job(trace, line.split(), name, number)
         if job is not None:
@@ -47,14 +47,14 @@ def read_swf(name: str, text: str) -> Trace:
     return trace
 
 
-def _note_header(trace: Trace, line: str) -> None:
-    found = _HEADER.match(line)
-    if found is None:
+def _read_header(trace: Trace, line: str) -> None:
+    header = _HEADER.match(line)
+    if header is None:
         return
-    if found[1] == "UnixStartTime" and int(found[2]) > 0:
-        trace.start, trace.zero = int(found[2]), None
-    elif found[1] == "MaxProcs" and int(found[2]) > 0:
-        trace.slots = int(found[2])
+    if header[1] == "UnixStartTime" and int(header[2]) > 0:
+        trace.start, trace.zero = int(header[2]), None
+    elif header[1] == "MaxProcs" and int(header[2]) > 0:
+        trace.slots = int(header[2])
 
 
 def _job(trace: Trace, fields: list[str], name: str, line: int) -> TraceJob | None:
@@ -79,7 +79,7 @@ def _job(trace: Trace, fields: list[str], name: str, line: int) -> TraceJob | No
         raise _out_of_range(name, line, fields[3], f"a run time is at most {LONGEST} s; ")
     _, submit, _, run, allocated, _, _, requested, limit, memory, status, user, group, *_ = values
     cpus = int(requested if requested > 0 else allocated)
-    reason = _why_not(status, submit, run, cpus)
+    reason = _reason_to_skip(status, submit, run, cpus)
     if reason is not None:
         trace.skipped[reason] += 1
         return None
@@ -104,8 +104,8 @@ def _out_of_range(name: str, line: int, field: str, rule: str = "") -> InvalidDu
     )
 
 
-def _why_not(status: float, submit: float, run: float, cpus: int) -> str | None:
-    """Return the reason why a line is no job to simulate; None if it is one."""
+def _reason_to_skip(status: float, submit: float, run: float, cpus: int) -> str | None:
+    """Return why a line is no job to simulate; None if it is one."""
     if status in _PARTIAL:
         return "a part of a job that another line sums up"
     if run < 0:

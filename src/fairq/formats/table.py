@@ -15,7 +15,7 @@ from fairq.formats.separator_rows import SeparatedRows
 from fairq.formats.source import Source
 
 Numbered = Iterator[tuple[str, Any]]
-"""Records with the place of each: ``record 3``, ``line 7``; an entry that is not an object is not a record."""
+"""Records, each with its position (``record 3``, ``line 7``); an entry that is not an object is not a record."""
 
 _TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
 
@@ -24,11 +24,11 @@ NAME = ""
 
 
 class Repeated(dict[str, Any]):
-    """A JSON object with repeated names: it holds the first member of each name, *again* the others."""
+    """A JSON object with repeated names: it holds the first member of each name, *repeated* the others."""
 
-    def __init__(self, first: Mapping[str, Any], again: list[tuple[str, Any]]) -> None:
+    def __init__(self, first: Mapping[str, Any], repeated: list[tuple[str, Any]]) -> None:
         super().__init__(first)
-        self.again = again
+        self.repeated = repeated
 
 
 class Table(Struct, frozen=True):
@@ -45,7 +45,7 @@ def parse_table(source: Source) -> Table:
     Raises InvalidDumpError if it is neither, UnreadableDumpError if it cannot be read.
     """
     try:
-        text = source.whole()
+        text = source.read_all()
     except InvalidDumpError as error:
         raise InvalidDumpError(**{**error.fields, "cure": "give JSON or CSV in UTF-8"}) from None
     if not text.strip():
@@ -61,14 +61,16 @@ def records_of(table: Table, known: Container[str]) -> Numbered:
     Raises InvalidDumpError.
     """
     if table.csv is not None:
-        return _of_csv(table.source, table.csv, known)
-    found = table.document
-    if isinstance(found, dict):
-        if any(isinstance(value, dict) for value in found.values()) and not any(key.lower() in known for key in found):
-            again = found.again if isinstance(found, Repeated) else []
-            return ((f"record {key!r}", _named(key, value)) for key, value in (*found.items(), *again))
-        return iter([("record 1", found)])
-    return ((f"record {number}", record) for number, record in enumerate(found, 1))
+        return _csv_records(table.source, table.csv, known)
+    document = table.document
+    if isinstance(document, dict):
+        if any(isinstance(value, dict) for value in document.values()) and not any(
+            key.lower() in known for key in document
+        ):
+            repeated = document.repeated if isinstance(document, Repeated) else []
+            return ((f"record {key!r}", _named(key, value)) for key, value in (*document.items(), *repeated))
+        return iter([("record 1", document)])
+    return ((f"record {number}", record) for number, record in enumerate(document, 1))
 
 
 def _json(name: str, text: str) -> Any:
@@ -81,21 +83,21 @@ def _json(name: str, text: str) -> Any:
         ) from None  # fmt: skip
     except (ValueError, RecursionError) as error:
         raise InvalidDumpError(
-            source=name, where=_place(text, error), problem=f"not JSON: {error}", cure="write the file again"
+            source=name, where=_where(text, error), problem=f"not JSON: {error}", cure="write the file again"
         ) from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(reversed(pairs))
-    if len(found) == len(pairs):
+    first_members = dict(reversed(pairs))
+    if len(first_members) == len(pairs):
         return dict(pairs)
     seen: set[str] = set()
-    again: list[tuple[str, Any]] = []
+    repeated: list[tuple[str, Any]] = []
     for name, value in pairs:
         if name in seen:
-            again.append((name, value))
+            repeated.append((name, value))
         seen.add(name)
-    return Repeated(found, again)
+    return Repeated(first_members, repeated)
 
 
 def _named(key: str, record: Any) -> Any:
@@ -115,15 +117,15 @@ def _not_a_number(word: str) -> Any:
     raise _NotANumberError(word)
 
 
-def _place(text: str, error: Exception) -> str:
-    """Return where the *error* is in JSON, as far as that is known."""
+def _where(text: str, error: Exception) -> str:
+    """Return where the *error* is in JSON, as far as known."""
     if not isinstance(error, _NotANumberError):
         return "somewhere"
-    before = _TEXT.sub("", text).partition(error.word)[0]
-    return f"line {before.count(chr(10)) + 1}"
+    preceding = _TEXT.sub("", text).partition(error.word)[0]
+    return f"line {preceding.count(chr(10)) + 1}"
 
 
-def _of_csv(name: str, text: str, known: Container[str]) -> Numbered:
+def _csv_records(name: str, text: str, known: Container[str]) -> Numbered:
     rows = SeparatedRows(text)
     headings: list[str] | None = None
     try:
@@ -148,12 +150,14 @@ def _of_csv(name: str, text: str, known: Container[str]) -> Numbered:
 
 def _headings(name: str, row: list[str], known: Container[str]) -> list[str]:
     headings = [cell.strip() for cell in row]
-    twice = [heading for number, heading in enumerate(headings) if heading in headings[:number]]
-    if twice or "" in headings:
-        problem = f"the heading {twice[0]!r} occurs twice" if twice else "a column has no heading"
+    duplicates = [heading for index, heading in enumerate(headings) if heading in headings[:index]]
+    if duplicates or "" in headings:
+        problem = f"the heading {duplicates[0]!r} occurs twice" if duplicates else "a column has no heading"
         raise InvalidDumpError(source=name, where="line 1", problem=problem, cure="give every column a name of its own")
     if not any(heading.lower() in known for heading in headings):
-        if len(headings) == 1 and (separator := next((sign for sign in ";|" if sign in headings[0]), "")):
+        if len(headings) == 1 and (
+            separator := next((character for character in ";|" if character in headings[0]), "")
+        ):
             problem = f"the columns are separated by {separator!r}"
             cure = "separate them by commas or tabs"
             raise InvalidDumpError(source=name, where="line 1", problem=problem, cure=cure)

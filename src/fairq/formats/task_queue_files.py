@@ -39,27 +39,27 @@ def read_dump(name: str) -> TaskQueueDump:
         return dump
     document: dict[str, Any] = {}
     files = files_of(name)
-    for held in files:
-        member = _MEMBERS.get(re.split(r"[-_. ]", PurePosixPath(held.name).name.lower(), maxsplit=1)[0])
+    for file in files:
+        member = _MEMBERS.get(re.split(r"[-_. ]", PurePosixPath(file.name).name.lower(), maxsplit=1)[0])
         if member is None:
             raise TaskQueueDumpError(
-                source=name, where=held.name, problem="it cannot be identified",
+                source=name, where=file.name, problem="it cannot be identified",
                 cure="name it task_queues, jobs, history, groups, share_corrections or time, with .csv, .tsv or .json",
             )  # fmt: skip
         if member in document:
             raise TaskQueueDumpError(
-                source=name, where=held.name, problem=f"it is a second file of {member}", cure="remove one"
+                source=name, where=file.name, problem=f"it is a second file of {member}", cure="remove one"
             )
-        with opened(held) as source:
+        with opened(file) as source:
             document[member] = _time(source) if member == "time" else _member(member, parse_table(source))
     dump = read_document(name, document)
-    dump.oldest = min((held.modified for held in files if held.modified is not None), default=None)
+    dump.oldest = min((file.modified for file in files if file.modified is not None), default=None)
     dump.unread = left_out(Path(name)) if Path(name).is_dir() else []
     return dump
 
 
 def _modified(name: str) -> float | None:
-    """Return when the file *name* was written (seconds since 1970); None for what is no regular file."""
+    """Return when the file *name* was written (seconds since 1970); None if it is no regular file."""
     with suppress(OSError):
         if name != STANDARD_INPUT and Path(name).is_file():
             return Path(name).stat().st_mtime
@@ -67,7 +67,7 @@ def _modified(name: str) -> float | None:
 
 
 def _time(source: Source) -> Any:
-    text = source.whole().strip()
+    text = source.read_all().strip()
     try:
         return json.loads(text)
     except ValueError:
@@ -78,7 +78,7 @@ def _time(source: Source) -> Any:
 
 
 def _member(member: str, table: Table) -> Any:
-    return table.document if table.csv is None else _of_csv(member, table)
+    return table.document if table.csv is None else _from_csv(member, table)
 
 
 def _is_bundle(name: str) -> bool:
@@ -91,17 +91,17 @@ def _is_bundle(name: str) -> bool:
         return False
 
 
-def _of_csv(member: str, table: Table) -> Any:
+def _from_csv(member: str, table: Table) -> Any:
     if member == "task_queues":
-        return [_known(row, COLUMNS) for row in _rows(table, COLUMNS)]
+        return [_known_cells(row, COLUMNS) for row in _rows(table, COLUMNS)]
     if member == "jobs":
-        return [_known(row, ("JobId", "TQId", "UserPriority", "RealPriority")) for row in _rows(table, _JOBS)]
+        return [_known_cells(row, ("JobId", "TQId", "UserPriority", "RealPriority")) for row in _rows(table, _JOBS)]
     if member != "history":
         raise TaskQueueDumpError(source=table.source, where="line 1", problem="it is CSV", cure="give it as JSON")
     history: dict[str, dict[str, dict[str, str]]] = {}
     for where, row in records_of(table, set(_HISTORY)):
-        found = {name.lower(): value for name, value in row.items()}
-        group, span, entity, average = (found.get(name, "") for name in _HISTORY)
+        cells = {name.lower(): value for name, value in row.items()}
+        group, span, entity, average = (cells.get(name, "") for name in _HISTORY)
         use = history.setdefault(group, {}).setdefault(span, {})
         if entity in use:
             problem = f"duplicate use of {entity or 'nobody'} in {span} s"
@@ -114,7 +114,7 @@ def _rows(table: Table, columns: Iterable[str]) -> list[dict[str, str]]:
     return [row for _, row in records_of(table, {column.lower() for column in columns})]
 
 
-def _known(row: dict[str, str], columns: Iterable[str]) -> dict[str, str]:
+def _known_cells(row: dict[str, str], columns: Iterable[str]) -> dict[str, str]:
     """Return the nonempty cells of known columns, by the spelling in *columns*."""
     spellings = {column.lower(): column for column in columns}
     return {spellings[name.lower()]: value for name, value in row.items() if name.lower() in spellings and value}

@@ -33,7 +33,7 @@ class Trace(Struct):
     """The jobs of a trace in the order of submission.
 
     *start* is the beginning of the log, in seconds since 1970. *skipped* counts the jobs left out, by reason. *slots*
-    is the size of the machine according to the log, None if the log does not state it. *dependent* counts the jobs that
+    is the size of the machine according to the log, None if unknown. *dependent* counts the jobs that
     name a preceding job; their recorded submission time is used. *zero* is the time that the seconds of a trace without
     dates count from, None if it has dates.
     """

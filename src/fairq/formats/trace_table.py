@@ -28,7 +28,7 @@ _LATEST = 1 << 33
 """The latest time of submission, in seconds since 1970."""
 
 _DATE = 500_000_000
-"""A number from here up is a date, in seconds since 1970: no log is of before 1985, and none lasts sixteen years."""
+"""A number from here up is a date, in seconds since 1970: no log is older than 1985, and none lasts sixteen years."""
 
 
 def read_trace(name: str) -> Trace:
@@ -37,7 +37,7 @@ def read_trace(name: str) -> Trace:
     Raises UnreadableDumpError, InvalidDumpError.
     """
     with opened(name, lenient=True) as source:
-        text = source.whole(_LARGEST)
+        text = source.read_all(_LARGEST)
     first = text.lstrip().partition("\n")[0]
     if looks_like_sacct(first):
         return read_sacct(name, text)
@@ -88,12 +88,12 @@ def _rows(name: str, text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _not_csv(name: str, number: int, text: str, failure: csv.Error | None = None) -> InvalidDumpError:
-    line = next(line for at, line in enumerate(io.StringIO(text, newline=None), 1) if at == number)
-    longest = csv.field_size_limit()
+    line = next(line for line_number, line in enumerate(io.StringIO(text, newline=None), 1) if line_number == number)
+    limit = csv.field_size_limit()
     if line.count('"') % 2:
         problem, cure = "the quoted value does not end on its line", "close the quotes; write a quote inside as two"
-    elif len(line) > longest:
-        problem, cure = f"a value has more than {longest} characters", "shorten it"
+    elif len(line) > limit:
+        problem, cure = f"a value has more than {limit} characters", "shorten it"
     else:
         problem, cure = f"not CSV: {failure}", "put the whole value in double quotes; write a quote inside as two"
     return InvalidDumpError(source=name, where=f"line {number}", problem=problem, cure=cure)
@@ -111,11 +111,11 @@ def _heading(name: str, number: int, cells: list[str]) -> list[str]:
         raise wrong("it is empty", "give a log in the Standard Workload Format, or CSV with the columns submit and run")
     if len(heading) == 1 and ";" in heading[0]:
         raise wrong("the values are separated by semicolons", "separate them by commas or tabs")
-    for place, column in enumerate(heading):
+    for index, column in enumerate(heading):
         if column not in COLUMNS:
-            near = nearest(column, COLUMNS)
-            raise wrong(f"unknown column {column!r}", columns if near is None else f"perhaps {near}")
-        if column in heading[:place]:
+            suggestion = nearest(column, COLUMNS)
+            raise wrong(f"unknown column {column!r}", columns if suggestion is None else f"perhaps {suggestion}")
+        if column in heading[:index]:
             raise wrong(f"the column {column!r} occurs twice", "remove one")
     for column in ("submit", "run"):
         if column not in heading:
@@ -140,14 +140,14 @@ class _Clock:
         if not self._first:
             self._first, self.dated = line, dated
         elif dated is not self.dated:
-            kinds = ("counts from the start of the trace", "has a date")
-            was = ", a date" if dated else ", from the start of the trace"
+            descriptions = ("counts from the start of the trace", "has a date")
+            contrast = ", a date" if dated else ", from the start of the trace"
             cure = "give all times in one of the two ways"
-            raise self._wrong(text, line, f"{was}, but line {self._first} {kinds[self.dated]}", cure)
+            raise self._wrong(text, line, f"{contrast}, but line {self._first} {descriptions[self.dated]}", cure)
         return seconds
 
-    def _wrong(self, text: str, line: int, more: str, cure: str) -> InvalidDumpError:
-        problem = f"submit is {text!r}{more}"
+    def _wrong(self, text: str, line: int, addition: str, cure: str) -> InvalidDumpError:
+        problem = f"submit is {text!r}{addition}"
         return InvalidDumpError(source=self._name, where=f"line {line}", problem=problem, cure=cure)
 
 
@@ -156,7 +156,7 @@ def _job(trace: Trace, clock: _Clock, name: str, line: int, cells: dict[str, str
         problem = f"{column} is {cells.get(column, '')!r}"
         return InvalidDumpError(source=name, where=f"line {line}", problem=problem, cure=cure)
 
-    def number(column: str, default: int | None, least: int = 0, most: int = 10**15) -> int | None:
+    def number(column: str, default: int | None, minimum: int = 0, maximum: int = 10**15) -> int | None:
         text = cells.get(column, "")
         if not text:
             return default
@@ -164,8 +164,8 @@ def _job(trace: Trace, clock: _Clock, name: str, line: int, cells: dict[str, str
             value = float(text)
         except ValueError:
             value = float("nan")
-        if not least <= value <= most:
-            raise wrong(column, f"give a number between {least} and {most}")
+        if not minimum <= value <= maximum:
+            raise wrong(column, f"give a number between {minimum} and {maximum}")
         return round(value)
 
     if cells.get("status") in ("2", "3", "4"):

@@ -18,7 +18,7 @@ class LeftOut(Struct, frozen=True):
 
 
 Entries = Iterator[tuple[str, Any]]
-"""Pairs of an entry's place in the file and its record, as an object, or `LeftOut`."""
+"""Pairs of an entry's position in the file and its record, as an object, or `LeftOut`."""
 
 
 class Form(Struct, frozen=True):
@@ -29,7 +29,7 @@ class Form(Struct, frozen=True):
         kind: the kind of its records.
         fits: returns whether a JSON document has this form.
         entries: returns the entries of a document in this form.
-        completes: its records add columns to records of other files; a record without one there is left out.
+        completes: its records add columns to records of other files; a record that is missing there is left out.
         absent: the columns for records that the file does not name.
     """
 
@@ -42,24 +42,24 @@ class Form(Struct, frozen=True):
 
 
 def is_plain(entry: Any) -> bool:
-    """Return whether an entry is an object with each name once; callers pass any other entry on, to be refused."""
+    """Return whether an entry is an object without repeated names; callers pass other entries on, to be refused."""
     return isinstance(entry, dict) and not isinstance(entry, Repeated)
 
 
 def named(document: Any) -> Entries:
-    """Yield the place and the value of each member of an object of objects; a repeated name yields every member."""
-    again = document.again if isinstance(document, Repeated) else []
+    """Yield position and value of each member of an object of objects, also of members with a repeated name."""
+    repeated = document.repeated if isinstance(document, Repeated) else []
     return ((f"record {name!r}", {NAME: name, **entry} if is_plain(entry) else entry)
-            for name, entry in (*document.items(), *again))  # fmt: skip
+            for name, entry in (*document.items(), *repeated))  # fmt: skip
 
 
 def numbered(document: list[Any]) -> Entries:
-    """Yield the place and the value of each entry of a list."""
+    """Yield position and value of each entry of a list."""
     return ((f"record {number}", entry) for number, entry in enumerate(document, 1))
 
 
 def entries_of(document: Any) -> Entries:
-    """Yield the place and the value of each entry of a list or of an object of objects."""
+    """Yield position and value of each entry of a list or of an object of objects."""
     return numbered(document) if isinstance(document, list) else named(document)
 
 
@@ -74,4 +74,6 @@ def first_of(document: Any) -> Mapping[str, Any]:
 
 def is_named(document: Any) -> bool:
     """Return whether *document* is an object whose members are all objects."""
-    return isinstance(document, dict) and bool(document) and all(isinstance(one, dict) for one in document.values())
+    return (
+        isinstance(document, dict) and bool(document) and all(isinstance(member, dict) for member in document.values())
+    )

@@ -46,11 +46,11 @@ def _first_generation(document: Any) -> Entries:
             yield where, entry
             continue
         for activity in _ACTIVITIES:
-            told = entry.get(activity)
-            if isinstance(told, Mapping) and told.get("queued_for_dst") is not None:
+            metrics = entry.get(activity)
+            if isinstance(metrics, Mapping) and metrics.get("queued_for_dst") is not None:
                 yield where, {
                     "src": entry.get("src"), "dst": entry.get("dst"), "key": f"{activity}_queued",
-                    "value": told["queued_for_dst"], "time": told.get("updated_at"),
+                    "value": metrics["queued_for_dst"], "time": metrics.get("updated_at"),
                 }  # fmt: skip
 
 
@@ -79,21 +79,21 @@ def _queued(files: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
     queued = _member(files, "queued")
     queued = _member(queued, "total") or queued  # where it is split by system
     for activity in _ACTIVITIES:
-        told = _member(queued, activity)
-        value = told.get("latest", told.get("total"))
+        metrics = _member(queued, activity)
+        value = metrics.get("latest", metrics.get("total"))
         if value is not None:
-            yield f"{activity}_queued", value, told.get("timestamp")
+            yield f"{activity}_queued", value, metrics.get("timestamp")
 
 
 def _throughput(systems: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    told = next((_member(systems, system) for system in _THROUGHPUT if _member(systems, system)), {})
+    metrics = next((_member(systems, system) for system in _THROUGHPUT if _member(systems, system)), {})
     for span in _SPANS:
-        if told.get(span) is not None:
-            yield f"{_THROUGHPUT[0]}_mbps_{span}", told[span], told.get("timestamp")
+        if metrics.get(span) is not None:
+            yield f"{_THROUGHPUT[0]}_mbps_{span}", metrics[span], metrics.get("timestamp")
 
 
-def _member(found: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    member = found.get(name)
+def _member(parent: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    member = parent.get(name)
     return member if isinstance(member, Mapping) else {}
 
 

@@ -58,7 +58,7 @@ _SPACE = {
     "space_min_free": ("min_free_space", "used"),
     "space_unavailable": ("unavailable", "used"),
 }
-"""The place of each figure in Rucio's report: the entry and its field."""
+"""The entry and field of each figure in Rucio's report."""
 
 
 def _are_endpoints(document: Any) -> bool:
@@ -92,17 +92,17 @@ def _states(document: Any) -> Entries:
         if not is_plain(entry):
             yield where, entry
             continue
-        states = {activity: _state(told) for activity, told in entry.items() if activity != NAME}
+        states = {activity: _state(state) for activity, state in entry.items() if activity != NAME}
         blacklisted = states.get("read_wan") == "OFF"
         yield where, {"rse": entry[NAME], "detailed_status": states, "blacklisted_read": blacklisted}
 
 
-def _state(told: Any) -> Any:
+def _state(state: Any) -> Any:
     """Return the state of an activity from ``{"status": {"value": "OFF"}}`` or a less nested form."""
     for name in ("status", "value"):
-        if isinstance(told, Mapping):
-            told = told.get(name)
-    return told
+        if isinstance(state, Mapping):
+            state = state.get(name)
+    return state
 
 
 def _are_usages(document: Any) -> bool:
@@ -115,7 +115,13 @@ def _usages(document: Any) -> Entries:
         if not is_plain(entry):
             yield where, entry
             continue
-        yield where, {"rse": entry[NAME], **{column: _figure(entry, *place) for column, place in _SPACE.items()}}
+        yield (
+            where,
+            {
+                "rse": entry[NAME],
+                **{column: _figure(entry, *entry_and_field) for column, entry_and_field in _SPACE.items()},
+            },
+        )
 
 
 def _figure(entry: Mapping[str, Any], source: str, name: str) -> Any:

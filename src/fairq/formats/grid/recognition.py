@@ -39,22 +39,22 @@ def recognise(name: str, table: Table) -> tuple[Kind, Form | None] | None:
         return form.kind, form
     if kind is not None:
         return kind, None
-    first = _first(table)
+    first = _first_record(table)
     kind = _kind_of_object(first) or _kind_of_columns(first)
     return None if kind is None else (kind, None)
 
 
-def _first(table: Table) -> dict[str, Any]:
+def _first_record(table: Table) -> dict[str, Any]:
     """Return the first record, with its names in lower case."""
     if table.csv is not None:
         rows = iter(SeparatedRows(table.csv.lstrip()))
         headings = [cell.strip().lower() for cell in next(rows, [])]
         return dict(zip(headings, [*next(rows, []), *[""] * len(headings)], strict=False))
-    found = table.document
-    if isinstance(found, dict):
-        members = [one for one in found.values() if isinstance(one, dict)]
-        found = [{NAME: "", **members[0]} if members and len(members) == len(found) else found]
-    first = next((one for one in found if isinstance(one, dict)), {})
+    document = table.document
+    if isinstance(document, dict):
+        members = [record for record in document.values() if isinstance(record, dict)]
+        document = [{NAME: "", **members[0]} if members and len(members) == len(document) else document]
+    first = next((record for record in document if isinstance(record, dict)), {})
     return {name.lower(): value for name, value in first.items()}
 
 
@@ -66,23 +66,23 @@ def _kind_of_object(first: dict[str, Any]) -> Kind | None:
 
 
 def _kind_of_columns(first: dict[str, Any]) -> Kind | None:
-    """Return the kind with the most of these columns, None if several have as many.
+    """Return the kind with the most of these columns, None if there is a tie.
 
     All its key columns must be there, and over half of the columns must be its own.
     """
     names = first.keys() - {NAME}
-    known = {kind.name: _known(kind, names, NAME in first) for kind in STORED}
-    most = max(known.values(), default=0)
-    best = [name for name, number in known.items() if number == most and number * 2 > len(names)]
+    counts = {kind.name: _known_columns(kind, names, NAME in first) for kind in STORED}
+    most = max(counts.values(), default=0)
+    best = [name for name, number in counts.items() if number == most and number * 2 > len(names)]
     return _BY_NAME[best[0]] if len(best) == 1 else None
 
 
-def _known(kind: Kind, names: Iterable[str], is_named: bool) -> int:
+def _known_columns(kind: Kind, names: Iterable[str], is_named: bool) -> int:
     columns = {kind.spellings[name].name for name in names if name in kind.spellings}
-    needed = {column.name for column in kind.keys if column.default is None}
+    required = {column.name for column in kind.keys if column.default is None}
     if is_named:
-        needed.discard(kind.columns[0].name)
-    return len(columns) if needed <= columns else 0
+        required.discard(kind.columns[0].name)
+    return len(columns) if required <= columns else 0
 
 
 def _is_software(document: Any) -> bool:

@@ -1,1 +1,1 @@
-"""What Slurm's commands print: nodes, jobs, accounts, usage and records."""
+"""The output of Slurm's commands: nodes, jobs, accounts, usage and records."""

@@ -14,7 +14,7 @@ from fairq.formats.slurm.text import lines
 from fairq.formats.source import Held
 
 PARENT = 2**31 - 1
-"""The shares of who has those of the account above (``Fairshare=parent``)."""
+"""The shares of an account or user that uses those of the account above (``Fairshare=parent``)."""
 
 ROOT = "root"
 
@@ -48,12 +48,12 @@ class Accounts(Struct):
 
     def path(self, name: str) -> list[str]:
         """Return the accounts from the one below the root down to *name*; none for the root or an unknown one."""
-        found: list[str] = []
+        path: list[str] = []
         account = self.by_name.get(name)
         while account is not None and account.parent is not None:
-            found.insert(0, account.own.name)
+            path.insert(0, account.own.name)
             account = self.by_name.get(account.parent)
-        return found
+        return path
 
 
 def read_accounts(held: Held) -> Accounts:
@@ -62,8 +62,8 @@ def read_accounts(held: Held) -> Accounts:
     def wrong(number: int, problem: str, cure: str = "write it again with sacctmgr dump") -> InvalidDumpError:
         return InvalidDumpError(source=held.name, where=f"line {number}", problem=problem, cure=cure)
 
-    found = Accounts("", {ROOT: Account(Member(ROOT), None)})
-    parent = found.by_name[ROOT]
+    accounts = Accounts("", {ROOT: Account(Member(ROOT), None)})
+    parent = accounts.by_name[ROOT]
     number = 0
     for number, line in lines(held):
         if line.startswith("#"):
@@ -71,27 +71,27 @@ def read_accounts(held: Held) -> Accounts:
         parts = _LINE.fullmatch(line)
         if parts is None:
             raise wrong(number, "not a line of sacctmgr dump")
-        kind, name, rest = parts[1], parts[2].lower(), parts[3] or ""
+        kind, name, options = parts[1], parts[2].lower(), parts[3] or ""
         if kind == "Cluster":
-            found.cluster = name
+            accounts.cluster = name
         elif kind == "Parent":
-            if name not in found.by_name:
+            if name not in accounts.by_name:
                 raise wrong(number, f"account {name!r} has no line above this one")
-            parent = found.by_name[name]
+            parent = accounts.by_name[name]
         elif kind == "User":
-            parent.users.append(_member(name, rest))
-        elif name in found.by_name:
+            parent.users.append(_member(name, options))
+        elif name in accounts.by_name:
             raise wrong(number, f"account {name!r} has two lines", "remove one")
         else:
-            found.by_name[name] = Account(_member(name, rest), parent.own.name)
+            accounts.by_name[name] = Account(_member(name, options), parent.own.name)
             parent.accounts.append(name)
-    if not found.cluster:
+    if not accounts.cluster:
         raise wrong(number or 1, "no line of a cluster")
-    return found
+    return accounts
 
 
 def _member(name: str, options: str) -> Member:
     values = {key: value.strip("'") for key, value in _OPTION.findall(options)}
     shares = next((value for key, value in values.items() if key.lower() == "fairshare"), "1")
-    whole = int(shares) if re.fullmatch(r"\d{1,10}", shares, re.ASCII) else PARENT
-    return Member(name, min(whole, PARENT), {key: value for key, value in values.items() if _LIMIT.fullmatch(key)})
+    number = int(shares) if re.fullmatch(r"\d{1,10}", shares, re.ASCII) else PARENT
+    return Member(name, min(number, PARENT), {key: value for key, value in values.items() if _LIMIT.fullmatch(key)})

@@ -41,7 +41,7 @@ _NEEDED = {
 }
 _TASKS = re.compile(r"(\d{1,10})(?:-(\d{1,10})(?::(\d{1,10}))?)?", re.ASCII)
 
-_OF_SCONTROL = {
+_SCONTROL_NAMES = {
     "job_id": "JobId", "job_state": "JobState", "user_name": "UserId", "cpus": "NumCPUs", "submit_time": "SubmitTime",
     "start_time": "StartTime", "account": "Account", "partition": "Partition", "qos": "QOS", "state_reason": "Reason",
     "priority": "Priority", "node_count": "NumNodes", "nodes": "NodeList", "time_limit": "TimeLimit",
@@ -61,8 +61,8 @@ class SlurmJob(Struct, frozen=True):
         partitions: those that it may run in, in order.
         states: its state and the flags of it, such as RUNNING, COMPLETING.
         submit, start: seconds since 1970; *start* is 0 if it has not started.
-        asked, given: the resources of the whole job that it requests, and that it has.
-        nodes: the number of nodes that it requests or has; *hosts* are those that it has.
+        asked, given: the resources that the whole job requests, and those that it has.
+        nodes: the number of nodes that it requests or has; *hosts* are the nodes that it has.
         limit: the limit of its run time in seconds; None: unlimited.
     """
 
@@ -96,8 +96,8 @@ def read_queue(held: Held, offset: int = 0) -> list[SlurmJob]:
     Raises InvalidDumpError, which names a missing field and what it is needed for.
     """
     is_json = held.content.lstrip()[:1] == b"{"
-    records = _of_json(held) if is_json else _of_scontrol(held, offset)
-    found = []
+    records = _json_records(held) if is_json else _scontrol_records(held, offset)
+    jobs = []
     total = 0
     for where, record in records:
         job = _job(held.name, where, record)
@@ -105,11 +105,11 @@ def read_queue(held: Held, offset: int = 0) -> list[SlurmJob]:
         if total > MOST_JOBS:
             problem = f"more than {MOST_JOBS} jobs, with the tasks of arrays and the nodes of jobs"
             raise InvalidDumpError(source=held.name, where=where, problem=problem, cure="import a part of them")
-        found.append(job)
-    return found
+        jobs.append(job)
+    return jobs
 
 
-def _of_json(held: Held) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _json_records(held: Held) -> Iterator[tuple[str, Mapping[str, Any]]]:
     problem, cure = "", "write it again with squeue --json"
     try:
         document = msgspec.json.decode(held.content.decode("utf-8", "replace"))
@@ -125,29 +125,29 @@ def _of_json(held: Held) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield f"job {number}", record
 
 
-def _of_scontrol(held: Held, offset: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _scontrol_records(held: Held, offset: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the jobs of scontrol under the names of the JSON."""
     for number, line in lines(held):
         if line.startswith("No jobs"):
             continue
-        found = fields(line)
+        values = fields(line)
         record: dict[str, Any] = {}
-        for name, own in _OF_SCONTROL.items():
-            value = found.get(own)
+        for name, scontrol_name in _SCONTROL_NAMES.items():
+            value = values.get(scontrol_name)
             if value is None:
                 continue
             digits = re.match(r"\d{1,15}", value, re.ASCII)
             record[name] = (int(digits[0]) if digits else None) if name in _NUMBERS else value
         record["user_name"] = re.sub(r"\(\d+\)$", "", str(record.get("user_name", ""))) or None
         for name in ("submit_time", "start_time"):
-            told = moment(str(record.get(name, "")))
-            record[name] = None if told is None else told - offset
+            seconds = moment(str(record.get(name, "")))
+            record[name] = None if seconds is None else seconds - offset
         record["nodes"] = re.sub(r"^\(.*\)$", "", str(record.get("nodes", "")))
         limit = duration(str(record.get("time_limit", "")))
         record["time_limit"] = None if limit is None else limit / 60
-        both = found.get("TRES", "")
-        record["tres_req_str"] = found.get("ReqTRES", both)
-        record["tres_alloc_str"] = found.get("AllocTRES", both)
+        both = values.get("TRES", "")
+        record["tres_req_str"] = values.get("ReqTRES", both)
+        record["tres_alloc_str"] = values.get("AllocTRES", both)
         yield f"line {number}", record
 
 
@@ -186,13 +186,13 @@ def _job(source: str, where: str, record: Mapping[str, Any]) -> SlurmJob:
     for name, purpose in _NEEDED.items():
         if record.get(name) in (None, ""):
             raise missing_field(source, where, name, purpose)
-    own = number("job_id")
-    if not 1 <= own <= LARGEST_NUMBER:
-        raise wrong("job_id", own, f"give a number from 1 to {LARGEST_NUMBER}")
+    job_number = number("job_id")
+    if not 1 <= job_number <= LARGEST_NUMBER:
+        raise wrong("job_id", job_number, f"give a number from 1 to {LARGEST_NUMBER}")
     states = frozenset(text("job_state").split(","))
-    # A job that waits may name the nodes that it is planned on.
-    on = host_list("nodes") if states & RUNS else ()
-    nodes = len(on) or max(1, number("node_count", 1, MOST_HOSTS))
+    # A waiting job may name the nodes for which it is planned.
+    job_hosts = host_list("nodes") if states & RUNS else ()
+    nodes = len(job_hosts) or max(1, number("node_count", 1, MOST_HOSTS))
     cpus = max(1, number("cpus", most=LARGEST_NUMBER))
     try:
         tasks = tuple(_tasks(text("array_task_string"))) or (
@@ -202,7 +202,7 @@ def _job(source: str, where: str, record: Mapping[str, Any]) -> SlurmJob:
         cure = "write it with SLURM_BITSTR_LEN=0 in the environment"
         raise wrong("array_task_string", str(failure), cure) from None
     return SlurmJob(
-        number=own,
+        number=job_number,
         array=number("array_job_id", most=LARGEST_NUMBER),
         tasks=tasks,
         user=text("user_name"),
@@ -213,11 +213,11 @@ def _job(source: str, where: str, record: Mapping[str, Any]) -> SlurmJob:
         reason=text("state_reason"),
         priority=number("priority"),
         submit=number("submit_time", most=LATEST),
-        start=number("start_time", most=LATEST) if on else 0,
-        asked=_asked(text("tres_req_str"), cpus, nodes, text),
-        given=_asked(text("tres_alloc_str") or text("tres_req_str"), cpus, nodes, text),
+        start=number("start_time", most=LATEST) if job_hosts else 0,
+        asked=_resources(text("tres_req_str"), cpus, nodes, text),
+        given=_resources(text("tres_alloc_str") or text("tres_req_str"), cpus, nodes, text),
         nodes=nodes,
-        hosts=on,
+        hosts=job_hosts,
         limit=None if record.get("time_limit") is None else _limit(record["time_limit"]),
         features=text("features"),
         required=host_list("required_nodes"),
@@ -235,22 +235,22 @@ def _limit(value: Any) -> int | None:
     return int(value * 60) if is_number and 0 < value < LARGEST_NUMBER else None
 
 
-def _asked(tres: str, cpus: int, nodes: int, text: Any) -> Resources:
-    """Return the resources of a job: those of *tres*, completed by its other fields."""
-    found = resources(tres)
-    wanted = found.gpus or gpus(text("tres_per_job")) or gpus(text("tres_per_node")) * nodes
-    return Resources(found.cpus or cpus, found.memory, wanted)
+def _resources(tres: str, cpus: int, nodes: int, text: Any) -> Resources:
+    """Return the resources of a job: those in *tres*, completed by its other fields."""
+    parsed = resources(tres)
+    gpu_count = parsed.gpus or gpus(text("tres_per_job")) or gpus(text("tres_per_node")) * nodes
+    return Resources(parsed.cpus or cpus, parsed.memory, gpu_count)
 
 
 def _tasks(text: str) -> Iterator[int]:
-    """Yield the tasks in *text*, such as ``3-7:2,9%4``; raises ValueError where it is cut off or none."""
+    """Yield the tasks in *text*, such as ``3-7:2,9%4``; raises ValueError if it is cut off or invalid."""
     count = 0
     for part in text.partition("%")[0].split(",") if text else ():
-        found = _TASKS.fullmatch(part)
-        if found is None:
+        match = _TASKS.fullmatch(part)
+        if match is None:
             raise ValueError(part)
-        first = int(found[1])
-        for task in range(first, int(found[2] or first) + 1, max(1, int(found[3] or 1))):
+        first = int(match[1])
+        for task in range(first, int(match[2] or first) + 1, max(1, int(match[3] or 1))):
             count += 1
             if count > MOST_TASKS:
                 raise ValueError(f"{text}: more than {MOST_TASKS} tasks")

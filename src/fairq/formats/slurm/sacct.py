@@ -26,7 +26,7 @@ FIELDS = (
     ("ReqTRES", "cores and memory of jobs that have none"),
     ("TimelimitRaw", "the limit of the run time"),
 )
-"""The fields that are read, and what each is needed for."""
+"""The fields that are read, each with its purpose."""
 
 
 class Record(NamedTuple):
@@ -49,11 +49,11 @@ class Record(NamedTuple):
 
     @property
     def has_ended(self) -> bool:
-        """Whether it neither waits nor runs."""
-        return self.state not in _ALIVE
+        """Whether it is neither waiting nor running."""
+        return self.state not in _NOT_ENDED
 
 
-_ALIVE = {"PENDING", "RUNNING", "SUSPENDED", "REQUEUED", "RESIZING"}
+_NOT_ENDED = {"PENDING", "RUNNING", "SUSPENDED", "REQUEUED", "RESIZING"}
 
 
 def looks_like_sacct(line: str) -> bool:
@@ -65,16 +65,16 @@ def looks_like_sacct(line: str) -> bool:
 def read_records(held: Held) -> Iterator[Record]:
     """Yield the records of jobs in *held*; raises InvalidDumpError."""
 
-    def whole(number: int, row: dict[str, str], name: str) -> int | None:
-        value = row[name].strip()
-        if value in ("", "UNLIMITED", "Partition_Limit", "INVALID"):
+    def integer(number: int, row: dict[str, str], name: str) -> int | None:
+        text = row[name].strip()
+        if text in ("", "UNLIMITED", "Partition_Limit", "INVALID"):
             return None
-        if not (value.isascii() and value.isdecimal() and len(value) < 13 and int(value) <= LONGEST):
+        if not (text.isascii() and text.isdecimal() and len(text) < 13 and int(text) <= LONGEST):
             cure = f"give a whole number up to {LONGEST}"
             raise InvalidDumpError(
-                source=held.name, where=f"line {number}", problem=f"{name} is {value[:40]!r}", cure=cure
+                source=held.name, where=f"line {number}", problem=f"{name} is {text[:40]!r}", cure=cure
             )
-        return int(value)
+        return int(text)
 
     for number, row in table(held, FIELDS):
         submit = moment(row["Submit"])
@@ -83,7 +83,7 @@ def read_records(held: Held) -> Iterator[Record]:
             cure = "give a time such as 2026-11-28T09:32:45"
             raise InvalidDumpError(source=held.name, where=f"line {number}", problem=problem, cure=cure)
         used = resources(row["AllocTRES"] or row["ReqTRES"])
-        limit = whole(number, row, "TimelimitRaw")
+        limit = integer(number, row, "TimelimitRaw")
         yield Record(
             number=row["JobID"].strip(),
             user=row["User"].strip() or "unknown",
@@ -91,7 +91,7 @@ def read_records(held: Held) -> Iterator[Record]:
             state=row["State"].partition(" ")[0],
             submit=submit,
             start=moment(row["Start"]),
-            run=whole(number, row, "ElapsedRaw") or 0,
+            run=integer(number, row, "ElapsedRaw") or 0,
             cpus=max(1, used.cpus),
             memory=used.memory,
             limit=None if limit is None else limit * 60,

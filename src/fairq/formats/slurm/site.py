@@ -14,7 +14,7 @@ SCRIPT = "fairq-slurm-dump.sh"
 
 
 class SiteFile(Struct, frozen=True):
-    """The *name* of a file, the *command* that prints it, and what it is needed for."""
+    """The *name* of a file, the *command* that prints it, and its *purpose*."""
 
     name: str
     command: str
@@ -34,7 +34,7 @@ _NOTES = ("time", "problems")
 
 
 class SiteFiles(Struct, frozen=True):
-    """The files of a site by their names, and what is *missing*, as sentences."""
+    """The files of a site by their names, and sentences on the *missing* ones."""
 
     held: dict[str, Held]
     missing: list[str]
@@ -52,15 +52,15 @@ class SiteFiles(Struct, frozen=True):
 def read_files(name: str) -> SiteFiles:
     """Return the files of the site in *name*, a directory or an archive (``-``: the standard input).
 
-    An empty file counts as missing: it is what a command leaves that failed. Raises UnreadableDumpError, or
-    EmptyInputError if all are empty.
+    An empty file counts as missing: a failed command leaves one. Raises UnreadableDumpError, or EmptyInputError if all
+    are empty.
     """
-    known = {file.name for file in FILES} | {*_NOTES}
+    expected = {file.name for file in FILES} | {*_NOTES}
     held = {}
-    for one in files_of(name):
-        last = PurePosixPath(one.name).name
-        if last in known:
-            held[last] = Held(f"{name}: {last}", one.content, one.modified)
+    for member in files_of(name):
+        file_name = PurePosixPath(member.name).name
+        if file_name in expected:
+            held[file_name] = Held(f"{name}: {file_name}", member.content, member.modified)
     if not any(file.name in held for file in FILES):
         names = ", ".join(file.name for file in FILES)
         cure = f"write it with the script of 'fairq import --slurm {name} --script'"
@@ -81,5 +81,5 @@ def _is_missed(file: SiteFile, held: dict[str, Held]) -> bool:
 
 
 def _missing(name: str, file: SiteFile, is_empty: bool) -> str:
-    has = f"has an empty {file.name}" if is_empty else f"has no {file.name}"
-    return f"{name} {has} ({file.command}), needed for {file.purpose}"
+    problem = f"has an empty {file.name}" if is_empty else f"has no {file.name}"
+    return f"{name} {problem} ({file.command}), needed for {file.purpose}"

@@ -1,4 +1,4 @@
-"""The texts that Slurm's commands print, whole: a text that was cut off is refused."""
+"""Read the output of Slurm's commands; refuse a text that was cut off."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from fairq.formats.source import Held
 def lines(held: Held) -> Iterator[tuple[int, str]]:
     """Yield the number and the text of each line that is not blank.
 
-    Raises InvalidDumpError for bytes that no text has, and where the last line has no end.
+    Raises InvalidDumpError for zero bytes, and if the last line has no end.
     """
     if b"\0" in held.content:
         raise InvalidDumpError(
             source=held.name, where="somewhere", problem="it is not text", cure="give what the command prints"
         )
     text = held.content.decode("utf-8-sig", "replace")
-    found = text.split("\n")
-    if found[-1].strip():
+    all_lines = text.split("\n")
+    if all_lines[-1].strip():
         raise InvalidDumpError(
-            source=held.name, where=f"line {len(found)}", problem="it is cut off", cure="write the file again"
+            source=held.name, where=f"line {len(all_lines)}", problem="it is cut off", cure="write the file again"
         )
-    for number, line in enumerate(found, 1):
+    for number, line in enumerate(all_lines, 1):
         if line.strip():
             yield number, line.rstrip("\r")
 
@@ -31,8 +31,8 @@ def lines(held: Held) -> Iterator[tuple[int, str]]:
 def table(held: Held, needed: Sequence[tuple[str, str]]) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the number and the fields of each line of a table that ``|`` separates, below its headings.
 
-    *needed* are the names of fields, and what each is needed for. Raises InvalidDumpError, for a missing field with
-    what it is needed for.
+    *needed* are the names of required fields, each with its purpose. Raises InvalidDumpError; for a missing field, with
+    its purpose.
     """
     rows = lines(held)
     first, heading = next(rows, (1, ""))

@@ -1,4 +1,4 @@
-"""The use of accounts and users, from ``sshare -a -l -P``.
+"""The usage of accounts and users, from ``sshare -a -l -P``.
 
 Source: sshare(1).
 """
@@ -15,7 +15,7 @@ _NEEDED = (("Account", "the account"), ("User", "the user"), ("RawUsage", "the p
 
 
 class Usage(Struct, frozen=True):
-    """The decayed use of a *user* of an *account*, or of the account as a whole (no user), in seconds of its TRES."""
+    """The decayed usage of a *user* of an *account*, or of the whole account (no user), in seconds of its TRES."""
 
     account: str
     user: str
@@ -23,8 +23,8 @@ class Usage(Struct, frozen=True):
 
 
 def read_usage(held: Held) -> list[Usage]:
-    """Return the use in *held*; raises InvalidDumpError."""
-    found = []
+    """Return the usage in *held*; raises InvalidDumpError."""
+    usages = []
     for number, row in table(held, _NEEDED):
         try:
             raw = float(row["RawUsage"] or 0)
@@ -34,5 +34,5 @@ def read_usage(held: Held) -> list[Usage]:
             problem = f"RawUsage is {row['RawUsage'][:40]!r}"
             cure = "give a number, 0 or more"
             raise InvalidDumpError(source=held.name, where=f"line {number}", problem=problem, cure=cure)
-        found.append(Usage(row["Account"].strip().lower(), row["User"].strip(), raw))
-    return found
+        usages.append(Usage(row["Account"].strip().lower(), row["User"].strip(), raw))
+    return usages

@@ -40,38 +40,38 @@ def resources(text: str) -> Resources:
 
 
 def gpus(text: str) -> int:
-    """Return the number of GPUs in *text*: the total where it names one, else the sum over the types."""
+    """Return the number of GPUs in *text*: the total if it names one, else the sum over the types."""
     total = re.search(r"(?:^|,)gres/gpu=(\d{1,9})", text, re.ASCII)
     return int(total[1]) if total else sum(map(int, _GPUS.findall(text)))
 
 
 def _amount(text: str) -> float:
-    found = _AMOUNT.fullmatch(text)
-    return float(found[1]) * _MB[found[2]] if found else 0.0
+    match = _AMOUNT.fullmatch(text)
+    return float(match[1]) * _MB[match[2]] if match else 0.0
 
 
 def hosts(text: str) -> list[str]:
-    """Return the hosts of an expression such as ``n[1-3,07],g1``; raises ValueError where it is none."""
+    """Return the hosts of an expression such as ``n[1-3,07],g1``; raises ValueError if it is invalid."""
     if text.count("[") > _MOST_BRACKETS:
         raise ValueError(f"more than {_MOST_BRACKETS} ranges")
-    found: list[str] = []
+    names: list[str] = []
     for part in re.findall(r"(?:[^,\[\]]|\[[^\[\]]*\])+", text):
-        for name in _spread(part):
-            found.append(name)
-            if len(found) > MOST_HOSTS:
+        for name in _expand(part):
+            names.append(name)
+            if len(names) > MOST_HOSTS:
                 raise ValueError(f"more than {MOST_HOSTS} hosts")
-    return found
+    return names
 
 
-def _spread(part: str) -> Iterator[str]:
+def _expand(part: str) -> Iterator[str]:
     """Yield the names of an expression without commas outside brackets."""
     brackets = _BRACKETS.search(part)
     if brackets is None:
         yield part
         return
     for number in _numbers(brackets[1]):
-        for rest in _spread(part[brackets.end() :]):
-            yield part[: brackets.start()] + number + rest
+        for following in _expand(part[brackets.end() :]):
+            yield part[: brackets.start()] + number + following
 
 
 def _numbers(text: str) -> Iterator[str]:
@@ -97,13 +97,13 @@ def moment(text: str) -> int | None:
 
 def duration(text: str) -> int | None:
     """Return a duration, ``[DAYS-]HH:MM:SS``, ``MM:SS`` or ``DAYS-HH``, in seconds; None if it is none or unlimited."""
-    found = _DURATION.fullmatch(text)
-    if found is None:
+    match = _DURATION.fullmatch(text)
+    if match is None:
         return None
-    days, *clock = (int(part) if part else None for part in found.groups())
-    given = [part for part in clock if part is not None]
+    days, *clock = (int(part) if part else None for part in match.groups())
+    clock_parts = [part for part in clock if part is not None]
     if days is not None:
-        hours, minutes, seconds = [*given, 0, 0][:3]
+        hours, minutes, seconds = [*clock_parts, 0, 0][:3]
     else:
-        hours, minutes, seconds = [0, 0, *given][-3:]
+        hours, minutes, seconds = [0, 0, *clock_parts][-3:]
     return ((days or 0) * 24 + hours) * 3600 + minutes * 60 + seconds

@@ -1,6 +1,6 @@
 """Submit descriptions: the input of ``condor_submit``, turned into jobs.
 
-HTCondor's own ``htcondor2.Submit`` parses the text and expands the macros. It needs a schedd to make job ads.
+HTCondor's own ``htcondor2.Submit`` parses the text and expands the macros, but needs a schedd to make job ads.
 Therefore this package builds the ads, by ``condor_submit``'s rules (its manual page; ``SubmitHash``).
 """
 

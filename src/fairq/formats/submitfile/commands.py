@@ -174,17 +174,17 @@ _ATTRIBUTES = {simple.command: simple.attribute.lower() for simple in SIMPLE}
 
 def spellings(command: str) -> tuple[str, ...]:
     """Return the names of *command*, in lower case; they include the attribute's name, as in ``condor_submit``."""
-    others = _SPELLINGS.get(command, ())
+    other_names = _SPELLINGS.get(command, ())
     attribute = _ATTRIBUTES.get(command, command)
-    return (command, *others) if attribute == command else (command, *others, attribute)
+    return (command, *other_names) if attribute == command else (command, *other_names, attribute)
 
 
-_BESIDE = {
+_RELATED = {
     "notify_all_ended": ("notification", "jobnotification"),
     "accounting_group": ("my.accountinggroup", "my.acctgroup", "accounting_group_user", "nice_user"),
 }
 
 
-def said_by(command: str) -> tuple[str, ...]:
-    """Return the names, in lower case, of all that says what *command* says: a default counts only without them."""
-    return (*spellings(command), *_BESIDE.get(command, ()))
+def equivalent_names(command: str) -> tuple[str, ...]:
+    """Return the names, in lower case, that set the same as *command*: its default applies only without any of them."""
+    return (*spellings(command), *_RELATED.get(command, ()))

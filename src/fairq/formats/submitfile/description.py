@@ -12,10 +12,10 @@ from functools import cached_property, partial
 from typing import Any
 
 from fairq.errors.pool import SubmitDescriptionError
-from fairq.formats.submitfile.commands import said_by
+from fairq.formats.submitfile.commands import equivalent_names
 from fairq.formats.submitfile.external import External
 from fairq.formats.submitfile.includes import Includes, refuse_trouble
-from fairq.formats.submitfile.items import Item, from_outside, read_items
+from fairq.formats.submitfile.items import Item, read_items, read_outside
 from fairq.formats.submitfile.library import LibraryError, new_submit
 from fairq.formats.submitfile.lines import Line, QueueLine, logical_lines
 from fairq.formats.submitfile.macros import CLUSTER_NAMES, PROC_NAMES, MacroGraph, references
@@ -30,11 +30,11 @@ def time_macros(now: int) -> dict[str, str]:
 
     Source: ``setup_submit_time_defaults``; the constants of HTCondor's configuration, which condor_submit knows.
     """
-    there = time.localtime(now)
+    local = time.localtime(now)
     return {
-        "YEAR": time.strftime("%Y", there),
-        "MONTH": time.strftime("%m", there),
-        "DAY": time.strftime("%d", there),
+        "YEAR": time.strftime("%Y", local),
+        "MONTH": time.strftime("%m", local),
+        "DAY": time.strftime("%d", local),
         "SUBMIT_TIME": str(now),
         "MINUTE": "60",
         "HOUR": "3600",
@@ -74,8 +74,8 @@ class Statement:
 
     def where(self, name: str | None = None) -> str:
         """Return the place to name in a message: the line of the command *name*, else of the queue statement."""
-        row = self._assigned.get(name.lower()) if name is not None else self._line
-        return self._place(row.first if row is not None else 0)
+        line = self._assigned.get(name.lower()) if name is not None else self._line
+        return self._place(line.first if line is not None else 0)
 
     def expand(self, name: str) -> str | None:
         """Return the value of the command *name* (in lower case) with its macros expanded; None if empty."""
@@ -95,7 +95,7 @@ class Statement:
         return self.literals.get(name) or self._submit.get(self.names[name], "")
 
     def declare(self, variables: Sequence[str]) -> None:
-        """Take the *variables* of the queue statement for commands of the description where they have such a name."""
+        """Declare the *variables* of the queue statement; one with the name of a command sets that command."""
         self.names = {name.lower(): name for name in variables} | self.names
 
     def set(self, name: str, value: str) -> None:
@@ -106,9 +106,9 @@ class Statement:
 
     def _refuse_trouble(self, graph: MacroGraph) -> None:
         """Refuse macros that the library would never finish expanding."""
-        if (found := graph.trouble()) is not None:
-            shown = " -> ".join(self.names.get(name, name) for name in found.names)
-            raise SubmitDescriptionError(where=self.where(found.names[0]), problem=f"{found.problem}: {shown}")
+        if (trouble := graph.trouble()) is not None:
+            chain = " -> ".join(self.names.get(name, name) for name in trouble.names)
+            raise SubmitDescriptionError(where=self.where(trouble.names[0]), problem=f"{trouble.problem}: {chain}")
 
     @cached_property
     def queue(self) -> QueueStatement:
@@ -133,7 +133,7 @@ class Statement:
         text = self.queue.count
         if not text:
             return 1
-        value: Any = int(text[:20]) if text.isascii() and text.isdigit() else _evaluated(text)
+        value: Any = int(text[:20]) if text.isascii() and text.isdigit() else _evaluate(text)
         if type(value) is not int:
             raise SubmitDescriptionError(
                 where=self.where(), problem=f"{text!r} is not a number of jobs; write queue N, or queue NAME in (...)"
@@ -151,27 +151,27 @@ class Statement:
         listed = self._line.listed if self._line is not None else None
         return read_items(self.queue, listed, self._matching, self._external)
 
-    def _external(self, rest: str) -> list[str]:
-        return [] if self._outside is None else self._outside(rest, self.where())
+    def _external(self, operand: str) -> list[str]:
+        return [] if self._outside is None else self._outside(operand, self.where())
 
     def _matching(self, patterns: str) -> list[str]:
         self._submit.setQArgs(f"fairq_item matching {patterns}")
         try:
-            found = self._submit.itemdata()
-            return [] if found is None else [row["fairq_item"] for row in found]
+            rows = self._submit.itemdata()
+            return [] if rows is None else [row["fairq_item"] for row in rows]
         except UnicodeDecodeError:
             problem = "the name of a matching file is not UTF-8; rename the file or change the pattern"
             raise SubmitDescriptionError(where=self.where(), problem=problem) from None
 
-    def mentioned(self) -> frozenset[str]:
-        """Return the names, in lower case, to which any line refers."""
-        return self.graph.mentioned() | references(self._line.arguments if self._line else "").names
+    def referenced(self) -> frozenset[str]:
+        """Return the names, in lower case, that any line refers to."""
+        return self.graph.referenced() | references(self._line.arguments if self._line else "").names
 
     def unused(self, is_command: Callable[[str], object]) -> Iterator[str]:
-        """Yield ``condor_submit``'s warning for each line that is not a command and is used nowhere."""
-        mentioned = self.mentioned()
+        """Yield ``condor_submit``'s warning for each line that is neither a command nor used anywhere."""
+        referenced = self.referenced()
         for lower, name in self.names.items():
-            if lower in mentioned or "." in name or lower in self.literals or lower not in self._own:
+            if lower in referenced or "." in name or lower in self.literals or lower not in self._own:
                 continue
             if is_command(lower):
                 continue
@@ -181,8 +181,8 @@ class Statement:
 class Description:
     """The text of a submit description; *source* names it in messages.
 
-    *external* reads the included texts and the sources of items, each only once. *macros* are in force at the first
-    line, the lines *appended* at each queue statement. *queue* has the arguments of a queue statement at the end.
+    *external* reads the included texts and the sources of items, each only once. *macros* apply from the first line,
+    the lines *appended* at each queue statement. *queue* has the arguments of a queue statement to add at the end.
     """
 
     def __init__(
@@ -198,32 +198,34 @@ class Description:
     ) -> None:
         """Read the includes of *text* and split it into lines; raises SubmitDescriptionError if that fails.
 
-        *defaults* are commands that count where the text does not give them; those that do are `filled`.
+        *defaults* are commands that apply if the text does not set them; those that apply are in `filled`.
         """
         if "\0" in text:
             raise SubmitDescriptionError(where=source, problem="it is not text: it contains a zero byte")
         self.source = source
         self._external = external
         self._items: dict[int, list[str]] = {}
-        self._given = [f"{name} = {value}" for name, value in (macros or {}).items()]
+        self._macro_lines = [f"{name} = {value}" for name, value in (macros or {}).items()]
         self._appended = list(appended)
-        whole = Includes(text, source, external, self._given)
-        self._rows, self._places, self._included = whole.rows, whole.places, whole.included
+        includes = Includes(text, source, external, self._macro_lines)
+        self._rows, self._places, self._included = includes.rows, includes.places, includes.included
         self._lines = list(logical_lines("\n".join(self._rows), self._place))
-        given = {name.lower() for line in self._lines if (name := line.assigned) is not None}
-        self.filled = {name: value for name, value in (defaults or {}).items() if given.isdisjoint(said_by(name))}
-        self._given[:0] = [f"{name} = {value}" for name, value in self.filled.items()]
+        assigned = {name.lower() for line in self._lines if (name := line.assigned) is not None}
+        self.filled = {
+            name: value for name, value in (defaults or {}).items() if assigned.isdisjoint(equivalent_names(name))
+        }
+        self._macro_lines[:0] = [f"{name} = {value}" for name, value in self.filled.items()]
         if queue is not None:
             self._add_queue(queue)
         self.warnings: list[str] = []
         for line in self._lines:
             if not isinstance(line, QueueLine) and not line.is_directive and line.assigned is None:
-                problem = f"{_shown(line.text)} is neither NAME = VALUE nor a queue statement{self._unless_program()}"
+                problem = f"{_quoted(line.text)} is neither NAME = VALUE nor a queue statement{self._unless_program()}"
                 raise SubmitDescriptionError(where=self._place(line.first), problem=problem)
         self._refuse_open_conditions()
 
     def is_plain(self, name: str) -> bool:
-        """Return whether the macro *name*, given above the text, counts only where the value of a command has it."""
+        """Return whether only values of commands use the macro *name*, which is set above the text."""
         lower = name.lower()
         for line in self._lines:
             if (line.assigned or "").lower() == lower:
@@ -238,7 +240,7 @@ class Description:
         if any(isinstance(line, QueueLine) for line in self._lines):
             problem = "there is a queue statement; leave out --queue, or take the statement out"
             raise SubmitDescriptionError(where=self.source, problem=problem)
-        # A blank line ends a last line that is to be continued.
+        # A blank line ends a last line with a continuation.
         self._rows += ["", f"queue {arguments}"]
         self._places += [self.source, "--queue"]
         self._lines = list(logical_lines("\n".join(self._rows), self._place))
@@ -247,9 +249,9 @@ class Description:
         """Return the name of the line *row*, from 1, for messages; 0 is the whole description."""
         return self._places[row - 1] if row else self.source
 
-    def _outside(self, line: QueueLine, rest: str, where: str) -> list[str]:
+    def _outside(self, line: QueueLine, operand: str, where: str) -> list[str]:
         if line.first not in self._items:
-            self._items[line.first] = from_outside(rest, self._external, where)
+            self._items[line.first] = read_outside(operand, self._external, where)
         return self._items[line.first]
 
     def statements(self) -> Iterator[Statement]:
@@ -257,19 +259,19 @@ class Description:
 
         Raises SubmitDescriptionError if there is none, or for a line that the library does not accept.
         """
-        found = False
+        has_statement = False
         for line in self._lines:
             if not isinstance(line, QueueLine):
                 continue
             marker = f"fairq:{line.first}"
-            submit = self._parsed(self._text(line, marker))
+            submit = self._parse(self._text(line, marker))
             if submit.getQArgs() == marker:
-                found = True
-                above = [other for other in self._lines if other.first < line.first]
-                own = [other for other in above if other.first not in self._included]
+                has_statement = True
+                above = [earlier for earlier in self._lines if earlier.first < line.first]
+                own = [earlier for earlier in above if earlier.first not in self._included]
                 yield Statement(submit, self._place, line, above, own, {}, partial(self._outside, line))
-        if not found:
-            self._parsed(self._text(None, ""))
+        if not has_statement:
+            self._parse(self._text(None, ""))
             is_script = self._rows[0].startswith("#!") if self._rows else False
             cure = self._unless_program() if is_script else "; end the description with a line 'queue'"
             raise SubmitDescriptionError(where=self.source, problem=f"there is no queue statement{cure}")
@@ -281,52 +283,52 @@ class Description:
 
     def _refuse_open_conditions(self) -> None:
         """Refuse an ``if`` without ``endif``: the library stops at a queue statement and may not notice it."""
-        waiting: list[Line] = []
+        open_ifs: list[Line] = []
         for line in self._lines:
             if line.word == "if":
-                waiting.append(line)
-            elif line.word == "endif" and waiting:
-                waiting.pop()
-        if waiting:
-            raise SubmitDescriptionError(where=self._place(waiting[-1].first), problem="this 'if' has no 'endif'")
+                open_ifs.append(line)
+            elif line.word == "endif" and open_ifs:
+                open_ifs.pop()
+        if open_ifs:
+            raise SubmitDescriptionError(where=self._place(open_ifs[-1].first), problem="this 'if' has no 'endif'")
 
-    def _text(self, kept: QueueLine | None, marker: str) -> str:
+    def _text(self, statement: QueueLine | None, marker: str) -> str:
         rows = list(self._rows)
         for line in self._lines:
             if isinstance(line, QueueLine):
                 rows[line.first - 1 : line.last] = [""] * (line.last - line.first + 1)
-        if kept is not None:
-            rows[kept.first - 1] = "\n".join([*self._appended, f"queue {marker}"])
-        return "\n".join([*self._given, *rows]) + "\n"
+        if statement is not None:
+            rows[statement.first - 1] = "\n".join([*self._appended, f"queue {marker}"])
+        return "\n".join([*self._macro_lines, *rows]) + "\n"
 
-    def _parsed(self, text: str) -> Any:
+    def _parse(self, text: str) -> Any:
         try:
-            submit, said = new_submit(text)
+            submit, warnings = new_submit(text)
         except LibraryError as error:
-            raise self._explained(str(error)) from None
-        self.warnings += [line for line in said if line not in self.warnings]
+            raise self._error_of(str(error)) from None
+        self.warnings += [line for line in warnings if line not in self.warnings]
         return submit
 
-    def _explained(self, said: str) -> SubmitDescriptionError:
+    def _error_of(self, message: str) -> SubmitDescriptionError:
         """Return an error that names the first line that the library refuses."""
         lines = [line for line in self._lines if not isinstance(line, QueueLine)]
-        good, bad = 0, len(lines) + 1
-        while bad - good > 1:
-            middle = (good + bad) // 2
+        accepted, refused = 0, len(lines) + 1
+        while refused - accepted > 1:
+            middle = (accepted + refused) // 2
             try:
-                new_submit(self._beginning(lines[:middle]))
+                new_submit(self._closed_text(lines[:middle]))
             except LibraryError as error:
-                said = str(error) or said
-                bad = middle
+                message = str(error) or message
+                refused = middle
             else:
-                good = middle
-        line = lines[min(bad, len(lines)) - 1]
-        problem = f"{_shown(line.text)} cannot be read" + (f": {said[:200]}" if said else "")
+                accepted = middle
+        line = lines[min(refused, len(lines)) - 1]
+        problem = f"{_quoted(line.text)} cannot be read" + (f": {message[:200]}" if message else "")
         return SubmitDescriptionError(where=self._place(line.first), problem=problem)
 
-    def _beginning(self, lines: Sequence[Line]) -> str:
+    def _closed_text(self, lines: Sequence[Line]) -> str:
         """Return *lines* as a text in which every ``if`` is closed."""
-        rows = list(self._given)
+        rows = list(self._macro_lines)
         depth = 0
         for line in lines:
             depth += (line.word == "if") - (line.word == "endif")
@@ -334,12 +336,12 @@ class Description:
         return "\n".join([*rows, *["endif"] * max(depth, 0), ""])
 
 
-def _shown(text: str) -> str:
+def _quoted(text: str) -> str:
     """Return a line of the description for a message."""
     return repr(text if len(text) <= 100 else f"{text[:100]}...")
 
 
-def _evaluated(text: str) -> Any:
+def _evaluate(text: str) -> Any:
     from fairq.engine.classad import evaluate_alone, parse
     from fairq.errors.base import ExpressionError
 

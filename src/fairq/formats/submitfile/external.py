@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from fairq.common.inputs import LARGEST, too_large
 
-_PIECE = 1 << 16
+_CHUNK = 1 << 16
 
 
 class Output(NamedTuple):
@@ -40,7 +40,7 @@ class External:
         try:
             if stat.S_ISDIR(os.fstat(descriptor).st_mode):
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-            return _text(self._drained(descriptor, self._deadline()))
+            return _text(self._read_all(descriptor, self._deadline()))
         finally:
             os.close(descriptor)
 
@@ -56,14 +56,14 @@ class External:
         )
         assert process.stdout is not None
         try:
-            text = _text(self._drained(process.stdout.fileno(), deadline))
+            text = _text(self._read_all(process.stdout.fileno(), deadline))
             code = process.wait(max(0.0, deadline - time.monotonic()))
-        except BaseException as problem:
+        except BaseException as failure:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-            if isinstance(problem, subprocess.TimeoutExpired):
-                raise self._late() from None
+            if isinstance(failure, subprocess.TimeoutExpired):
+                raise self._timeout_error() from None
             raise
         finally:
             process.stdout.close()
@@ -72,30 +72,30 @@ class External:
     def _deadline(self) -> float:
         return time.monotonic() + self._timeout
 
-    def _late(self) -> TimeoutError:
+    def _timeout_error(self) -> TimeoutError:
         problem = f"it did not end within {self._timeout:g} s (submit.command_timeout)"
         return TimeoutError(errno.ETIMEDOUT, problem)
 
-    def _drained(self, descriptor: int, deadline: float) -> bytes:
+    def _read_all(self, descriptor: int, deadline: float) -> bytes:
         """Return all data from *descriptor*; raises TimeoutError after *deadline*."""
-        ready = select.poll()
-        ready.register(descriptor, select.POLLIN)
-        pieces: list[bytes] = []
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        chunks: list[bytes] = []
         size = 0
-        while (left := deadline - time.monotonic()) > 0:
-            if not ready.poll(left * 1000):
+        while (seconds := deadline - time.monotonic()) > 0:
+            if not poll.poll(seconds * 1000):
                 break
             with suppress(BlockingIOError):
-                piece = os.read(descriptor, _PIECE)
-                if not piece:
-                    return b"".join(pieces)
-                pieces.append(piece)
-                size += len(piece)
-                if b"\0" in piece:
+                chunk = os.read(descriptor, _CHUNK)
+                if not chunk:
+                    return b"".join(chunks)
+                chunks.append(chunk)
+                size += len(chunk)
+                if b"\0" in chunk:
                     raise ValueError("it is not text: it contains a zero byte")
                 if size > LARGEST:
                     raise too_large()
-        raise self._late()
+        raise self._timeout_error()
 
 
 def _text(content: bytes) -> str:
@@ -106,5 +106,5 @@ def _text(content: bytes) -> str:
 
 
 def reason(problem: OSError | ValueError) -> str:
-    """Return the reason, in words, why something could not be read."""
+    """Return why something could not be read, in words."""
     return getattr(problem, "strerror", None) or str(problem)

@@ -26,13 +26,13 @@ _MOST = 1000
 
 
 class Includes:
-    """A description with its includes: its *rows*, and for each row the place to name in messages.
+    """A description with its includes: its *rows*, and for each row its position for messages.
 
-    *included* are the numbers, from 1, of the included rows.
+    *included* has the numbers, from 1, of the included rows.
     """
 
-    def __init__(self, text: str, source: str, external: External, above: Sequence[str] = ()) -> None:
-        """Read *text* below the lines *above*.
+    def __init__(self, text: str, source: str, external: External, lines_above: Sequence[str] = ()) -> None:
+        """Read *text* below the lines *lines_above*.
 
         Raises SubmitDescriptionError if an include fails or the expansion of macros would never end.
         """
@@ -40,8 +40,8 @@ class Includes:
         self.places: list[str] = []
         self.included: set[int] = set()
         self._external = external
-        self._number = 0
-        self._above = list(above)
+        self._count = 0
+        self._lines_above = list(lines_above)
         self._open = 0
         self._lengths: dict[str, int] = {}
         self._add(text, source, 0)
@@ -49,48 +49,50 @@ class Includes:
     def _add(self, text: str, source: str, depth: int) -> None:
         rows = text.split("\n")
 
-        def place(row: int) -> str:
+        def position(row: int) -> str:
             return f"{source}, line {row}"
 
-        done, outer = 0, self._open
-        for line in logical_lines(text, place):
-            where = place(line.first)
-            self._copy(rows, done, line.first - 1, place)
-            done = line.last
+        copied, outer_depth = 0, self._open
+        for line in logical_lines(text, position):
+            where = position(line.first)
+            self._copy(rows, copied, line.first - 1, position)
+            copied = line.last
             if isinstance(line, QueueLine) and depth:
                 raise SubmitDescriptionError(where=where, problem="a queue statement cannot be in an included text")
-            if line.word in ("elif", "else", "endif") and depth and self._open == outer:
+            if line.word in ("elif", "else", "endif") and depth and self._open == outer_depth:
                 raise SubmitDescriptionError(where=where, problem=f"this {line.word!r} has no 'if'")
-            found = _INCLUDE.fullmatch(line.text)
-            if found is not None:
-                self._include(found[1].split(), found[2].strip(), where, depth)
+            include = _INCLUDE.fullmatch(line.text)
+            if include is not None:
+                self._include(include[1].split(), include[2].strip(), where, depth)
                 continue
             self._check(line, "\n".join(rows[line.first - 1 : line.last]), where)
-            self._copy(rows, line.first - 1, line.last, place, hidden=isinstance(line, QueueLine))
+            self._copy(rows, line.first - 1, line.last, position, is_hidden=isinstance(line, QueueLine))
             self._open += (line.word == "if") - (line.word == "endif" and self._open > 0)
-        self._copy(rows, done, len(rows), place)
-        if depth and self._open != outer:
+        self._copy(rows, copied, len(rows), position)
+        if depth and self._open != outer_depth:
             raise SubmitDescriptionError(where=source, problem="an 'if' in it has no 'endif'")
         if rows[-1].endswith("\\"):  # the line after the included text does not continue it
-            self._copy([""], 0, 1, lambda _: place(len(rows)))
+            self._copy([""], 0, 1, lambda _: position(len(rows)))
 
-    def _copy(self, rows: list[str], first: int, last: int, place: Callable[[int], str], hidden: bool = False) -> None:
+    def _copy(
+        self, rows: list[str], first: int, last: int, position: Callable[[int], str], is_hidden: bool = False
+    ) -> None:
         self.rows += rows[first:last]
-        self.places += [place(number + 1) for number in range(first, last)]
-        self._above += [""] * (last - first) if hidden else rows[first:last]
+        self.places += [position(number + 1) for number in range(first, last)]
+        self._lines_above += [""] * (last - first) if is_hidden else rows[first:last]
 
     def _check(self, line: Line, text: str, where: str) -> None:
-        """Refuse a *line* whose macros the library expands at once and would never finish."""
+        """Refuse a *line* whose macros the library would expand at once, without end."""
         name = line.assigned
         if line.is_directive or (name is not None and "$" in name):
             if "$" in text:
-                self._above_as_read(name or text, where)
+                self._parsed_above(name or text, where)
             return
         if name is not None and "$" in text:
-            own = references(text).uses.get(name.lower(), 0)
-            if own and (problem := hazard(text)) is not None:
+            self_references = references(text).uses.get(name.lower(), 0)
+            if self_references and (problem := hazard(text)) is not None:
                 raise SubmitDescriptionError(where=where, problem=f"{problem}: {name}")
-            length = len(text) + own * self._lengths.get(name.lower(), 0)
+            length = len(text) + self_references * self._lengths.get(name.lower(), 0)
             if length > LARGEST:
                 problem = f"{name} grows to more than {LARGEST} characters; does it double itself?"
                 raise SubmitDescriptionError(where=where, problem=problem)
@@ -98,10 +100,10 @@ class Includes:
         elif name is not None:
             self._lengths[name.lower()] = len(text)
 
-    def _above_as_read(self, text: str, where: str) -> Any:
-        """Return the lines above as the library parses them, None if it refuses them; *text* can be expanded there."""
+    def _parsed_above(self, text: str, where: str) -> Any:
+        """Return the lines above, parsed by the library, with *text* to expand; None if the library refuses them."""
         try:
-            submit, _ = new_submit("\n".join([*self._above, f"{_NAME} = {text}", *["endif"] * self._open, ""]))
+            submit, _ = new_submit("\n".join([*self._lines_above, f"{_NAME} = {text}", *["endif"] * self._open, ""]))
         except LibraryError:
             return None  # parsing the whole text reports the error
         raw = {name.lower(): submit[name] for name in submit}
@@ -111,24 +113,24 @@ class Includes:
     def _include(self, words: list[str], text: str, where: str, depth: int) -> None:
         if not text:
             raise SubmitDescriptionError(where=where, problem="nothing follows the include; name a file or a command")
-        submit = self._above_as_read(text, where)
+        submit = self._parsed_above(text, where)
         if submit is None or _NAME not in submit:
             return
-        if depth == _DEEPEST or self._number == _MOST:
+        if depth == _DEEPEST or self._count == _MOST:
             problem = f"too many includes; use at most {_DEEPEST} nested ones and {_MOST} in total"
             raise SubmitDescriptionError(where=where, problem=problem)
-        self._number += 1
+        self._count += 1
         name = str(submit.expand(_NAME)).strip()
         try:
-            found = self._read([word.lower() for word in words[:3]] + words[3:], words, name)
+            content = self._read([word.lower() for word in words[:3]] + words[3:], words, name)
         except (OSError, ValueError) as problem:
-            shown = name if len(name) <= 100 else f"{name[:100]}..."
+            short_name = name if len(name) <= 100 else f"{name[:100]}..."
             raise SubmitDescriptionError(
-                where=where, problem=f"{shown!r} cannot be included: {reason(problem)}"
+                where=where, problem=f"{short_name!r} cannot be included: {reason(problem)}"
             ) from None
-        if found is not None:
+        if content is not None:
             first = len(self.rows) + 1
-            self._add(found, name, depth + 1)
+            self._add(content, name, depth + 1)
             self.included.update(range(first, len(self.rows) + 1))
 
     def _read(self, options: list[str], words: list[str], name: str) -> str | None:
@@ -172,9 +174,9 @@ class Includes:
 
 
 def refuse_trouble(
-    graph: MacroGraph, where: str, spelled: Mapping[str, str] | None = None, start: str | None = None
+    graph: MacroGraph, where: str, spellings: Mapping[str, str] | None = None, start: str | None = None
 ) -> None:
     """Raise SubmitDescriptionError if the library would never finish expanding *graph*'s macros (see `trouble`)."""
-    if (found := graph.trouble(start)) is not None:
-        names = " -> ".join((spelled or {}).get(name, name) for name in found.names if name != _NAME)
-        raise SubmitDescriptionError(where=where, problem=f"{found.problem}: {names}" if names else found.problem)
+    if (trouble := graph.trouble(start)) is not None:
+        names = " -> ".join((spellings or {}).get(name, name) for name in trouble.names if name != _NAME)
+        raise SubmitDescriptionError(where=where, problem=f"{trouble.problem}: {names}" if names else trouble.problem)

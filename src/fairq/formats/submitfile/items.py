@@ -18,32 +18,32 @@ Item = tuple[int, tuple[str, ...]]
 
 def read_items(
     statement: QueueStatement,
-    listed: Sequence[str] | None,
+    list_lines: Sequence[str] | None,
     matching: Callable[[str], list[str]],
     outside: Callable[[str], list[str]],
 ) -> list[Item]:
     """Return the items of *statement*, which has a mode.
 
-    *listed* are the lines of a list that follows in the text. *matching* returns the paths for the patterns after
+    *list_lines* are the lines of a list that follows in the text. *matching* returns the paths for the patterns after
     the word ``matching``, as HTCondor's library finds and orders them. *outside* returns the lines of the file or
     command after the word ``from``.
     """
-    if listed is not None:
-        lines = [first] if (first := statement.rest.lstrip("(").strip()) else []
-        lines += listed
+    if list_lines is not None:
+        lines = [first] if (first := statement.operand.lstrip("(").strip()) else []
+        lines += list_lines
         if statement.mode != "from":
             lines = [word for line in lines for word in _words(line)]
-    elif statement.rest.startswith("(") and statement.rest.endswith(")"):
-        inner = statement.rest[1:-1].strip()
+    elif statement.operand.startswith("(") and statement.operand.endswith(")"):
+        inner = statement.operand[1:-1].strip()
         lines = ([inner] if inner else []) if statement.mode == "from" else _words(inner)
     elif statement.mode == "in":
-        lines = _words(statement.rest)
+        lines = _words(statement.operand)
     elif statement.mode == "from":
-        lines = outside(statement.rest)
+        lines = outside(statement.operand)
     else:
         lines = []
     if statement.mode == "matching":
-        patterns = " ".join(lines) or statement.rest
+        patterns = " ".join(lines) or statement.operand
         lines = matching(f"{statement.qualifier} {patterns}".strip())
     rows: Sequence[int] = range(len(lines))
     if statement.chosen is not None:
@@ -53,7 +53,7 @@ def read_items(
 
 
 def split_item(item: str, width: int) -> tuple[str, ...]:
-    """Return *item* split into *width* values; the last value takes the rest, missing values are empty.
+    """Return *item* split into *width* values; the last value takes all remaining text, missing values are empty.
 
     Blanks or commas separate the values, or the unit separator (0x1F) if there is one.
     """
@@ -64,14 +64,14 @@ def split_item(item: str, width: int) -> tuple[str, ...]:
         parts = [part.strip(" \t") for part in item.split(_UNIT_SEPARATOR, width - 1)]
     else:
         parts = []
-        rest = item
+        remainder = item
         while len(parts) < width - 1:
-            found = _SEPARATORS.search(rest)
-            if found is None:
+            separator = _SEPARATORS.search(remainder)
+            if separator is None:
                 break
-            parts.append(rest[: found.start()])
-            rest = rest[found.end() :].lstrip(" \t")
-        parts.append(rest)
+            parts.append(remainder[: separator.start()])
+            remainder = remainder[separator.end() :].lstrip(" \t")
+        parts.append(remainder)
     return (*parts, *[""] * (width - len(parts)))
 
 
@@ -79,33 +79,33 @@ def _words(text: str) -> list[str]:
     return text.replace(",", " ").split()
 
 
-def from_outside(rest: str, external: External, where: str) -> list[str]:
-    """Return the lines for ``from`` with *rest*: a file, or a command followed by ``|``.
+def read_outside(operand: str, external: External, where: str) -> list[str]:
+    """Return the lines of the *operand* of ``from``: a file, or a command followed by ``|``.
 
     Raises SubmitDescriptionError, which names *where*.
     """
     import shlex
 
-    if rest == "-":
+    if operand == "-":
         raise SubmitDescriptionError(where=where, problem="items cannot be read from standard input; name a file")
-    command = rest[:-1].strip() if rest.endswith("|") else None
+    command = operand[:-1].strip() if operand.endswith("|") else None
     if command == "":
         raise SubmitDescriptionError(where=where, problem="there is no command before the |; write from COMMAND |")
-    what = f"the items' file {_shown(rest)} cannot be read"
+    failure = f"the items' file {_shortened(operand)} cannot be read"
     try:
         if command is None:
-            return _lines(external.file(rest))
-        what = f"the items' command {_shown(command)!r} failed"
+            return _lines(external.file(operand))
+        failure = f"the items' command {_shortened(command)!r} failed"
         output = external.output(shlex.split(command))
     except (OSError, ValueError) as error:
-        raise SubmitDescriptionError(where=where, problem=f"{what}: {reason(error)}") from None
+        raise SubmitDescriptionError(where=where, problem=f"{failure}: {reason(error)}") from None
     if output.code:
-        how = f"it returned {output.code}" if output.code > 0 else f"it was ended by signal {-output.code}"
-        raise SubmitDescriptionError(where=where, problem=f"{what}: {how}")
+        ending = f"it returned {output.code}" if output.code > 0 else f"it was ended by signal {-output.code}"
+        raise SubmitDescriptionError(where=where, problem=f"{failure}: {ending}")
     return _lines(output.text)
 
 
-def _shown(text: str) -> str:
+def _shortened(text: str) -> str:
     return text if len(text) <= 100 else f"{text[:100]}..."
 
 

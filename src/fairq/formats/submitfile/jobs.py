@@ -1,4 +1,4 @@
-"""The jobs of a submit description: identical jobs share one ad, whatever their number."""
+"""The jobs of a submit description: identical jobs share one ad."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def submission(source: Description | Program, cluster: int, context: Context) ->
 class Submissions:
     """The jobs of *source* for several clusters, which may differ in the values of the macros *varying*.
 
-    What depends on none of them is made once; the clusters share it.
+    Attributes that depend on none of them are built once; the clusters share them.
     """
 
     def __init__(self, source: Description | Program, context: Context, varying: Sequence[str] = ()) -> None:
@@ -119,7 +119,7 @@ class Submissions:
 
 
 class _Builder:
-    """Makes the jobs of one queue statement."""
+    """Builds the jobs of one queue statement."""
 
     def __init__(self, statement: Statement, context: Context, varying: Sequence[str]) -> None:
         self.statement = statement
@@ -143,24 +143,24 @@ class _Builder:
         self._by_item: list[Rule] = []
         self._by_proc: list[Rule] = []
         self._variation = Variation.NONE
-        self._counts_steps = self.uses_cluster = False
-        for one in rules:
-            names = [name for name in one.reads if name in statement.names and name not in statement.literals]
+        self._uses_step = self.uses_cluster = False
+        for rule in rules:
+            names = [name for name in rule.reads if name in statement.names and name not in statement.literals]
             variation = max(map(graph.variation, names), default=Variation.NONE)
             if variation:
-                self._by_proc.append(one)
+                self._by_proc.append(rule)
                 self._variation = max(self._variation, variation)
-                self._counts_steps |= any(graph.reaches(name, lambda other: other == "step") for name in names)
-            elif items and any(graph.reaches(name, items.__contains__) for name in names):
-                self._by_item.append(one)
+                self._uses_step |= any(graph.depends_on(name, lambda macro: macro == "step") for name in names)
+            elif items and any(graph.depends_on(name, items.__contains__) for name in names):
+                self._by_item.append(rule)
             else:
-                fixed.append(one)
-            self.uses_cluster |= any(graph.reaches(name, CLUSTER_NAMES.__contains__) for name in names)
+                fixed.append(rule)
+            self.uses_cluster |= any(graph.depends_on(name, CLUSTER_NAMES.__contains__) for name in names)
         self._fixed = fixed
 
     @cached_property
     def unused(self) -> list[str]:
-        """The warnings about lines that are no commands."""
+        """The warnings about lines that are not commands."""
         return list(self.statement.unused(standing_of))
 
     @cached_property
@@ -181,7 +181,7 @@ class _Builder:
                 ad = {**_BASE, **self._build(self._fixed)}
                 self._shared = ad, _columns(ad)
             shared, columns = self._shared
-            for group in self._of_item(shared, count):
+            for group in self._item_groups(shared, count):
                 for name, value in columns.items():
                     setattr(group, name, value)
                 for name, value in _columns(group.own or {}).items():
@@ -198,14 +198,14 @@ class _Builder:
             if not value:
                 self.commands.warn(f"Empty value(s) for {name} at ItemIndex={row}!")
 
-    def _of_item(self, shared: Ad, count: int) -> Iterator[JobGroup]:
+    def _item_groups(self, shared: Ad, count: int) -> Iterator[JobGroup]:
         first, last = self._next, self._next + count - 1
         self._set_proc(first, 0)
         item = self._build(self._by_item)
         if not self._by_proc:
             yield JobGroup(first, last, shared, item)
-        elif count > 1 and (made := self._template(first, last)) is not None:
-            own, template = made
+        elif count > 1 and (own_and_template := self._template(first, last)) is not None:
+            own, template = own_and_template
             yield JobGroup(first, last, shared, {**item, **own}, template)
         else:
             for step in range(count):
@@ -214,7 +214,7 @@ class _Builder:
 
     def _template(self, first: int, last: int) -> tuple[Ad, Ad] | None:
         """Return the shared attributes and the template of the others; None if the jobs differ in more."""
-        if self._variation is not Variation.PLAIN or (self._counts_steps and first):
+        if self._variation is not Variation.PLAIN or (self._uses_step and first):
             return None
         try:
             self._set_proc(SENTINEL, SENTINEL)
@@ -235,8 +235,8 @@ class _Builder:
 
     def _build(self, rules: list[Rule]) -> Ad:
         ad: Ad = {}
-        for one in rules:
-            ad |= one.build(self.commands)
+        for rule in rules:
+            ad |= rule.build(self.commands)
         return ad
 
 

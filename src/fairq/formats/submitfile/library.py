@@ -24,13 +24,13 @@ def new_submit(text: str) -> tuple[Any, list[str]]:
     """
     from htcondor2 import Submit
 
-    said: list[str] = []
+    messages: list[str] = []
     try:
-        with _stderr_lines(said):
+        with _stderr_lines(messages):
             submit = Submit(text.encode("utf-8", "backslashreplace").decode())
     except ValueError:
-        raise LibraryError("; ".join(said)) from None
-    return submit, said
+        raise LibraryError("; ".join(messages)) from None
+    return submit, messages
 
 
 @contextmanager
@@ -42,13 +42,13 @@ def _stderr_lines(lines: list[str]) -> Iterator[None]:
     except OSError:  # stderr is closed: nothing can be written to it
         yield
         return
-    with tempfile.TemporaryFile() as caught:
-        os.dup2(caught.fileno(), 2)
+    with tempfile.TemporaryFile() as output:
+        os.dup2(output.fileno(), 2)
         try:
             yield
         finally:
             os.dup2(saved, 2)
             os.close(saved)
-            caught.seek(0)
-            text = caught.read().decode("utf-8", "replace")
+            output.seek(0)
+            text = output.read().decode("utf-8", "replace")
     lines += [_STAMP.sub("", line).strip() for line in text.splitlines() if line.strip()]

@@ -40,10 +40,10 @@ class Line(Struct, frozen=True):
     @property
     def assigned(self) -> str | None:
         """The name that the line assigns, with ``+Name`` as ``MY.Name``; None if it assigns nothing."""
-        found = None if self.is_directive else _ASSIGNMENT.match(self.text)
-        if found is None:
+        assignment = None if self.is_directive else _ASSIGNMENT.match(self.text)
+        if assignment is None:
             return None
-        return "MY." + found[1][1:] if found[1].startswith("+") else found[1]
+        return "MY." + assignment[1][1:] if assignment[1].startswith("+") else assignment[1]
 
 
 class QueueLine(Line, frozen=True):
@@ -53,37 +53,37 @@ class QueueLine(Line, frozen=True):
     listed: tuple[str, ...] | None = None
 
 
-def logical_lines(text: str, place: Callable[[int], str]) -> Iterator[Line]:
-    """Yield the logical lines of *text* that are neither blank nor comments; *place* names a line (from 1) in messages.
+def logical_lines(text: str, position: Callable[[int], str]) -> Iterator[Line]:
+    """Yield the logical lines of *text* except blank lines and comments; *position* names a line (from 1) in messages.
 
     Raises SubmitDescriptionError for a list or block without an end.
     """
     lines = text.split("\n")
-    at = 0
-    while at < len(lines):
-        first = at
-        joined, at = _joined(lines, at)
-        if not joined or joined.startswith("#"):
+    index = 0
+    while index < len(lines):
+        first = index
+        joined_line, index = _join(lines, index)
+        if not joined_line or joined_line.startswith("#"):
             continue
-        queue = _QUEUE.match(joined)
+        queue = _QUEUE.match(joined_line)
         if queue is not None:
-            arguments = joined[queue.end() :].strip()
-            listed = None
+            arguments = joined_line[queue.end() :].strip()
+            list_lines = None
             if _opens_list(arguments):
-                listed, at = _listed(lines, at, place(first + 1))
-            yield QueueLine(first + 1, at, joined, arguments, listed)
+                list_lines, index = _read_list(lines, index, position(first + 1))
+            yield QueueLine(first + 1, index, joined_line, arguments, list_lines)
             continue
-        block = _BLOCK.match(joined)
+        block = _BLOCK.match(joined_line)
         if block is not None:
             end = f"@{block[1]}"
-            while at < len(lines) and lines[at].strip() != end:
-                at += 1
-            if at == len(lines):
+            while index < len(lines) and lines[index].strip() != end:
+                index += 1
+            if index == len(lines):
                 raise SubmitDescriptionError(
-                    where=place(first + 1), problem=f"the block is not closed; end it with {end}"
+                    where=position(first + 1), problem=f"the block is not closed; end it with {end}"
                 )
-            at += 1
-        yield Line(first + 1, at, joined)
+            index += 1
+        yield Line(first + 1, index, joined_line)
 
 
 def _opens_list(arguments: str) -> bool:
@@ -91,31 +91,31 @@ def _opens_list(arguments: str) -> bool:
     start = arguments.rfind("(")
     if start <= arguments.rfind(")"):
         return False
-    before = max(arguments.rfind("(", 0, start), arguments.rfind(")", 0, start)) + 1
-    return _LIST_WORD.search(arguments, before, start) is not None
+    keyword_start = max(arguments.rfind("(", 0, start), arguments.rfind(")", 0, start)) + 1
+    return _LIST_WORD.search(arguments, keyword_start, start) is not None
 
 
-def _joined(lines: list[str], at: int) -> tuple[str, int]:
-    """Return the logical line that begins at index *at*, and the index after it."""
-    text = lines[at].strip()
-    at += 1
+def _join(lines: list[str], index: int) -> tuple[str, int]:
+    """Return the logical line that begins at index *index*, and the index after it."""
+    text = lines[index].strip()
+    index += 1
     while text.endswith("\\") and not text.startswith("#"):
         text = text[:-1]
-        if at == len(lines):
+        if index == len(lines):
             break
-        following = lines[at].strip()
-        at += 1
+        following = lines[index].strip()
+        index += 1
         # The last character of a comment between continuation lines decides whether the line continues.
         text += following[-1:] if following.startswith("#") else following
-    return text, at
+    return text, index
 
 
-def _listed(lines: list[str], at: int, where: str) -> tuple[tuple[str, ...], int]:
+def _read_list(lines: list[str], index: int, where: str) -> tuple[tuple[str, ...], int]:
     items: list[str] = []
-    while at < len(lines):
-        item, at = _joined(lines, at)
+    while index < len(lines):
+        item, index = _join(lines, index)
         if item.startswith(")"):
-            return tuple(items), at
+            return tuple(items), index
         if not item.startswith("#"):
             items.append(item)
     raise SubmitDescriptionError(where=where, problem="the list of the queue statement is not closed; end it with ')'")

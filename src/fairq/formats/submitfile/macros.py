@@ -41,7 +41,7 @@ class Variation(IntEnum):
 class References(NamedTuple):
     """The references in a raw value, in lower case.
 
-    *uses*: the number of references to each macro; *computes*: a macro function has one; *random*: it draws at random.
+    *uses*: the number of references to each macro; *computes*: a macro function is used; *random*: a random one is.
     """
 
     uses: Mapping[str, int]
@@ -69,16 +69,16 @@ def hazard(raw: str) -> str | None:
 
 
 def references(raw: str) -> References:
-    """Return the references in *raw*, a value before expansion; ``$$(...)`` is left for the match."""
+    """Return the references in *raw*, a value before expansion, without ``$$(...)``, which is expanded at the match."""
     if "$" not in raw:
         return References({}, computes=False, random=False)
     text = _LATE.sub("", raw)
     uses = Counter(match[1].lower() for match in _PLAIN.finditer(text))
-    rest = _PLAIN.sub("", text)
-    functions = {match[1].lower() for match in _FUNCTION.finditer(rest)}
-    computes = bool(functions) or "$(" in rest
+    unmatched = _PLAIN.sub("", text)
+    functions = {match[1].lower() for match in _FUNCTION.finditer(unmatched)}
+    computes = bool(functions) or "$(" in unmatched
     if computes:
-        uses.update(word.lower() for word in _WORD.findall(rest))
+        uses.update(word.lower() for word in _WORD.findall(unmatched))
     return References(uses, computes, any(name.startswith("random") for name in functions))
 
 
@@ -92,12 +92,12 @@ class MacroGraph:
         self._hazards = {name: problem for name, value in raw.items() if (problem := hazard(value)) is not None}
         self._variations: dict[str, Variation] = {}
 
-    def mentioned(self) -> frozenset[str]:
+    def referenced(self) -> frozenset[str]:
         """Return the names that any value refers to."""
-        return frozenset().union(*(found.names for found in self._references.values()))
+        return frozenset().union(*(value_references.names for value_references in self._references.values()))
 
     def trouble(self, start: str | None = None) -> Trouble | None:
-        """Return the reason not to expand the macros, or *start* alone; None if there is none.
+        """Return why the macros, or only *start*, must not be expanded; None if they may be.
 
         The reason is a circle of references, macros that double each other, too long a chain, or a `hazard`.
         """
@@ -106,8 +106,8 @@ class MacroGraph:
             path: dict[str, None] = {}
             stack: list[tuple[str, bool]] = [(root, False)]
             while stack:
-                name, leaving = stack.pop()
-                if leaving:
+                name, is_done = stack.pop()
+                if is_done:
                     del path[name]
                     sizes[name] = size, depth = self._size(name, sizes)
                     if name in self._hazards:
@@ -128,34 +128,34 @@ class MacroGraph:
 
     def _size(self, name: str, sizes: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
         uses = self._references[name].uses
-        below = [(times, *sizes.get(other, (1, 0))) for other, times in uses.items()]
-        size = self._lengths[name] + sum(times * part for times, part, _ in below)
-        return size, 1 + max((depth for _, _, depth in below), default=0)
+        parts = [(count, *sizes.get(macro, (1, 0))) for macro, count in uses.items()]
+        size = self._lengths[name] + sum(count * part_size for count, part_size, _ in parts)
+        return size, 1 + max((depth for _, _, depth in parts), default=0)
 
-    def reaches(self, name: str, goal: Callable[[str], bool]) -> bool:
-        """Return whether the macro *name*, or one to which it refers directly or indirectly, satisfies *goal*."""
-        seen: set[str] = set()
-        waiting = [name]
-        while waiting:
-            current = waiting.pop()
-            if goal(current):
+    def depends_on(self, name: str, is_target: Callable[[str], bool]) -> bool:
+        """Return whether *is_target* holds for the macro *name*, or for one that it refers to, directly or not."""
+        visited: set[str] = set()
+        pending = [name]
+        while pending:
+            current = pending.pop()
+            if is_target(current):
                 return True
-            if current not in seen and current in self._references:
-                seen.add(current)
-                waiting.extend(self._references[current].names)
+            if current not in visited and current in self._references:
+                visited.add(current)
+                pending.extend(self._references[current].names)
         return False
 
     def variation(self, name: str) -> Variation:
         """Return how the value of the macro *name* differs between the jobs of one item."""
         if name not in self._variations:
-            found = self._references.get(name)
-            if found is None:
-                varies = Variation.PLAIN if name in PROC_NAMES else Variation.NONE
-            elif found.random:
-                varies = Variation.FREE
+            macro_references = self._references.get(name)
+            if macro_references is None:
+                result = Variation.PLAIN if name in PROC_NAMES else Variation.NONE
+            elif macro_references.random:
+                result = Variation.FREE
             else:
-                varies = max(map(self.variation, found.names), default=Variation.NONE)
-                if varies and found.computes:
-                    varies = Variation.FREE
-            self._variations[name] = varies
+                result = max(map(self.variation, macro_references.names), default=Variation.NONE)
+                if result and macro_references.computes:
+                    result = Variation.FREE
+            self._variations[name] = result
         return self._variations[name]

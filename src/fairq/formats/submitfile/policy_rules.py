@@ -28,7 +28,7 @@ def accounting(commands: Commands) -> Ad:
     """Return the accounting group and user; ``nice_user`` is the group ``nice-user``."""
     group, user = commands.text("accounting_group"), commands.text("accounting_group_user")
     ad: Ad = {}
-    if commands.truth("nice_user"):
+    if commands.boolean("nice_user"):
         ad["MaxJobRetirementTime"] = 0
         if group is not None and group != _NICE_GROUP:
             commands.warn("nice_user conflicts with accounting_group. nice_user will be ignored")
@@ -68,7 +68,7 @@ def standing(commands: Commands) -> Ad:
     if priority is not None and abs(priority) > _LARGEST_PRIORITY:
         raise commands.wrong("priority", str(priority), "give a whole number from -2147483648 to 2147483647")
     ad: Ad = {"JobPrio": priority or 0}
-    if commands.truth("hold"):
+    if commands.boolean("hold"):
         reason = "submitted on hold at user's request"
         ad |= {"JobStatus": int(JobStatus.HELD), "HoldReasonCode": _HELD_AT_SUBMISSION, "HoldReason": reason}
     return ad
@@ -80,12 +80,12 @@ def begin(commands: Commands) -> Ad:
     if text is None:
         return {}
     try:
-        found = upcoming(text, commands.context.now)
+        seconds = upcoming(text, commands.context.now)
     except OutsideError:
-        found = None
-    if found is None:
+        seconds = None
+    if seconds is None:
         raise commands.wrong("begin", text, "give a time such as 20:00, +1h, or 2026-12-24 08:00")
-    return {"BeginTime": found}
+    return {"BeginTime": seconds}
 
 
 _CRON = {
@@ -99,17 +99,17 @@ _CRON = {
 
 def cron(commands: Commands) -> Ad:
     """Return the schedule of a job that starts at times of cron."""
-    given = {name: text for command, name in _CRON.items() if (text := commands.text(command)) is not None}
+    fields = {name: text for command, name in _CRON.items() if (text := commands.text(command)) is not None}
     for command, name in _CRON.items():
-        if name in given:
+        if name in fields:
             try:
-                numbers(name, given[name])
+                numbers(name, fields[name])
             except ValueError as error:
-                raise commands.wrong(command, given[name], str(error)) from None
-    if given and next_time(given, commands.context.now) is None:
-        command = next(command for command, name in _CRON.items() if name in given)
-        raise commands.wrong(command, given[_CRON[command]], "there is no such day")
-    return dict(given)
+                raise commands.wrong(command, fields[name], str(error)) from None
+    if fields and next_time(fields, commands.context.now) is None:
+        command = next(command for command, name in _CRON.items() if name in fields)
+        raise commands.wrong(command, fields[_CRON[command]], "there is no such day")
+    return dict(fields)
 
 
 def notification(commands: Commands) -> Ad:
@@ -147,7 +147,7 @@ _READERS: dict[Kind, Callable[[Commands, str, str], Any]] = {
     "list": _list,
     "path": lambda commands, command, text: commands.path(text, commands.directory()),
     "expression": lambda commands, command, text: commands.expression(command, text),
-    "boolean": lambda commands, command, text: commands.truth(command),
+    "boolean": lambda commands, command, text: commands.boolean(command),
     "integer": lambda commands, command, text: commands.integer(command),
 }
 
@@ -159,7 +159,7 @@ def forced(commands: Commands) -> Iterator[Rule]:
             continue
         is_set_here = attribute.lower() in JOB_COLUMNS
         if is_set_here and (commands.raw_text(lower) or "undefined").lower() == "undefined":
-            continue  # It leaves the value to whoever sets it.
+            continue  # undefined: fairq sets the value
         if is_set_here or not _NAME.fullmatch(attribute):
             raise InvalidSubmitValueError(
                 where=commands.wrong(lower, "", "").fields["where"],

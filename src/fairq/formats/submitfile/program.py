@@ -15,17 +15,17 @@ from fairq.formats.submitfile.lines import QueueLine
 from fairq.formats.submitfile.queue_statement import QueueStatement
 
 _ITEM = "Item"
-_REPLACED = (_ITEM, "Process", "Cluster")
+_REPLACED_MACROS = (_ITEM, "Process", "Cluster")
 """The macros in the words of a program."""
 
 _BRACES = "{}"
-_MACRO = re.compile(rf"\$\(({'|'.join(_REPLACED)})\)")
+_MACRO = re.compile(rf"\$\(({'|'.join(_REPLACED_MACROS)})\)")
 
 _FILES = ("input", "output", "error", "log", "initialdir")
-"""Commands with the name of a file: a macro in it that nobody has defined stays as it is."""
+"""Commands whose value is a file name; undefined macros in it are kept as text."""
 
-_OF_LIBRARY = ("ProcId", "ClusterId", "Step", "Row", "ItemIndex", "JobId", "DOLLAR")
-"""Macros of every job besides those in words."""
+_LIBRARY_MACROS = ("ProcId", "ClusterId", "Step", "Row", "ItemIndex", "JobId", "DOLLAR")
+"""Macros of every job that are not replaced in words."""
 
 _DOLLAR = "$(DOLLAR)"
 
@@ -73,7 +73,7 @@ class Program:
             if name in _FILES and self._verbatim:
                 literals[name] = value
                 continue
-            text = self._of_file(value) if name in _FILES else value
+            text = self._file_name(value) if name in _FILES else value
             try:
                 submit[name] = text
             except UnicodeEncodeError:  # a file's name may be any bytes, but the library accepts UTF-8 only
@@ -82,33 +82,33 @@ class Program:
                     raise InvalidSubmitValueError(where=self.source, command=name, value=value, expected=cure) from None
                 literals[name] = text
         arguments = self._words[1:]
-        used = [] if self._verbatim else self._used(arguments)
-        if used:
-            # The rule of the arguments is to know what they depend on; their value is that of the words.
-            submit["arguments"] = " ".join(f"$({name})" for name in used)
+        macros = [] if self._verbatim else self._used_macros(arguments)
+        if macros:
+            # This value only tells the rule which macros the arguments depend on; `expand` returns the value.
+            submit["arguments"] = " ".join(f"$({name})" for name in macros)
         elif arguments:
             literals["arguments"] = quoted(arguments)
-        yield _OfProgram(submit, self.source, literals, arguments if used else (), self._count, self._items)
+        yield _ProgramStatement(submit, self.source, literals, arguments if macros else (), self._count, self._items)
 
     def _names_item(self) -> bool:
-        return _ITEM in self._used([*self._words[1:], *self._commands.values()])
+        return _ITEM in self._used_macros([*self._words[1:], *self._commands.values()])
 
-    def _used(self, texts: Sequence[str]) -> list[str]:
+    def _used_macros(self, texts: Sequence[str]) -> list[str]:
         """Return the macros that are replaced in *texts*."""
         used = {name: True for text in texts for name in _MACRO.findall(text)}
         if self._items is not None and any(_BRACES in text for text in texts):
             used[_ITEM] = True
         return list(used)
 
-    def _of_file(self, text: str) -> str:
-        """Return the name of a file with macros only where there is one of this name."""
+    def _file_name(self, text: str) -> str:
+        """Return the file name *text* with undefined macros escaped."""
         if self._items is not None:
             text = text.replace(_BRACES, f"$({_ITEM})")
-        known = "|".join(map(re.escape, (*_REPLACED, *_OF_LIBRARY, *self._macros, *self._commands)))
-        return re.sub(rf"(?i)(?<!\$)\$\((?!(?:{known})[):])", lambda _: f"{_DOLLAR}(", text)
+        defined = "|".join(map(re.escape, (*_REPLACED_MACROS, *_LIBRARY_MACROS, *self._macros, *self._commands)))
+        return re.sub(rf"(?i)(?<!\$)\$\((?!(?:{defined})[):])", lambda _: f"{_DOLLAR}(", text)
 
 
-class _OfProgram(Statement):
+class _ProgramStatement(Statement):
     """The statement of a program: *words* are arguments with macros."""
 
     def __init__(
@@ -122,14 +122,14 @@ class _OfProgram(Statement):
     ) -> None:
         super().__init__(submit, lambda _: source, QueueLine(0, 0, "", str(count)), [], [], literals)
         self._words = words
-        self._each = items
+        self._items = items
         self._values: dict[str, str] = {}
         if items is not None:
             self.queue = QueueStatement(str(count), (_ITEM,), "in")
 
     def items(self) -> list[Item] | None:
         """Return the items, each as one value."""
-        return None if self._each is None else [(row, (item,)) for row, item in enumerate(self._each)]
+        return None if self._items is None else [(row, (item,)) for row, item in enumerate(self._items)]
 
     def set(self, name: str, value: str) -> None:
         """See `Statement`; the value of an item has no macros."""
@@ -139,10 +139,10 @@ class _OfProgram(Statement):
     def expand(self, name: str) -> str | None:
         """See `Statement`."""
         if name == "arguments" and self._words:
-            return quoted([self._replaced(word) for word in self._words])
+            return quoted([self._replace_macros(word) for word in self._words])
         return super().expand(name)
 
-    def _replaced(self, word: str) -> str:
-        parts = word.split(_BRACES) if self._each is not None else [word]
+    def _replace_macros(self, word: str) -> str:
+        parts = word.split(_BRACES) if self._items is not None else [word]
         item = self._values.get(_ITEM, "")
-        return item.join(_MACRO.sub(lambda found: self._values.get(found[1], found[0]), part) for part in parts)
+        return item.join(_MACRO.sub(lambda macro: self._values.get(macro[1], macro[0]), part) for part in parts)

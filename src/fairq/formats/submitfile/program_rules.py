@@ -22,7 +22,7 @@ from fairq.formats.submitfile.rules import Commands, Rule, rule
 
 _NULL = "/dev/null"
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://.")
-"""What condor_submit takes for a URL (``IsUrl``)."""
+"""The pattern that condor_submit treats as a URL (``IsUrl``)."""
 _VANILLA = 5
 
 
@@ -31,26 +31,26 @@ def universe(commands: Commands) -> Ad:
 
     An image makes a container job, with or without ``universe = container`` (``SetUniverse``, ``SetExecutable``).
     """
-    given = commands.raw_text("my.jobuniverse") or commands.text("universe") or "vanilla"
-    if given.lower() not in ("vanilla", "docker", "container", str(_VANILLA)):
-        raise commands.wrong("universe", given, "fairq takes vanilla, docker and container jobs")
+    value = commands.raw_text("my.jobuniverse") or commands.text("universe") or "vanilla"
+    if value.lower() not in ("vanilla", "docker", "container", str(_VANILLA)):
+        raise commands.wrong("universe", value, "fairq takes vanilla, docker and container jobs")
     docker, container = commands.image("docker_image"), commands.image("container_image")
-    if given.lower() == "docker" and docker is None:
-        raise commands.wrong("universe", given, "a docker job needs docker_image")
+    if value.lower() == "docker" and docker is None:
+        raise commands.wrong("universe", value, "a docker job needs docker_image")
     if docker is not None and container is not None:
         raise commands.wrong("container_image", container, "give either container_image or docker_image")
-    if given.lower() == "docker":
+    if value.lower() == "docker":
         return {"JobUniverse": _VANILLA, "WantDocker": True, "DockerImage": docker}
     if docker is not None:
         return {"JobUniverse": _VANILLA, "WantContainer": True, "WantDockerImage": True, "DockerImage": docker}
     if container is None:
-        if given.lower() == "container":
-            raise commands.wrong("universe", given, "a container job needs container_image or docker_image")
+        if value.lower() == "container":
+            raise commands.wrong("universe", value, "a container job needs container_image or docker_image")
         return {"JobUniverse": _VANILLA}
     if container.startswith(("instance://", "library://", "shub://")):
         raise commands.wrong("container_image", container, "give a docker:// image, a .sif file or a directory")
-    wanted, _ = IMAGES[image_kind(container)]
-    return {"JobUniverse": _VANILLA, "WantContainer": True, wanted: True, "ContainerImage": container}
+    attribute, _ = IMAGES[image_kind(container)]
+    return {"JobUniverse": _VANILLA, "WantContainer": True, attribute: True, "ContainerImage": container}
 
 
 IMAGES = {
@@ -76,11 +76,11 @@ def executable(commands: Commands) -> Ad:
         if in_container:
             return {"Cmd": "", "TransferExecutable": False, **_sizes(commands, 0)}
         raise commands.wrong("executable", "", "name the program to run")
-    if not commands.truth("transfer_executable", True):
+    if not commands.boolean("transfer_executable", True):
         return {"Cmd": name, **_sizes(commands, 0)}
     path = commands.path(name, commands.context.directory)
     size = 0
-    if PROC_PLACEHOLDER not in path and not commands.truth("skip_filechecks"):
+    if PROC_PLACEHOLDER not in path and not commands.boolean("skip_filechecks"):
         try:
             if not Path(path).is_file():
                 raise commands.wrong(
@@ -110,19 +110,19 @@ def _size(commands: Commands, command: str) -> int | None:
         return None
     from fairq.common import quantities
 
-    given = quantities.size(text, unit=1024)
-    if given is None or given < 1:
+    kilobytes = quantities.size(text, unit=1024)
+    if kilobytes is None or kilobytes < 1:
         raise commands.wrong(command, text, "give a positive size, for example 500MB")
-    return given
+    return kilobytes
 
 
 def arguments(commands: Commands) -> Ad:
-    """Return the arguments in the syntax given: ``Arguments`` in the new one, ``Args`` in the old one."""
+    """Return the arguments in the syntax of the description: ``Arguments`` in the new one, ``Args`` in the old one."""
     shell = commands.text("shell")
     if shell is not None:
         return {"Arguments": joined(["-c", shell])}
     new, old = commands.text("arguments2"), commands.text("arguments")
-    if new is not None and old is not None and not commands.truth("allow_arguments_v1"):
+    if new is not None and old is not None and not commands.boolean("allow_arguments_v1"):
         raise commands.wrong("arguments2", new, "give either arguments or arguments2")
     text = new if new is not None else old
     if text is None:
@@ -135,9 +135,9 @@ def arguments(commands: Commands) -> Ad:
 
 
 def environment(commands: Commands) -> Ad:
-    """Return the environment; variables given take precedence over those of ``getenv``."""
+    """Return the environment; explicit variables override those of ``getenv``."""
     new, old = commands.text("environment2"), commands.text("environment")
-    if new is not None and old is not None and not commands.truth("allow_environment_v1"):
+    if new is not None and old is not None and not commands.boolean("allow_environment_v1"):
         raise commands.wrong("environment2", new, "give either environment or environment2")
     text = new if new is not None else old
     try:
@@ -149,25 +149,25 @@ def environment(commands: Commands) -> Ad:
 
 
 def _inherited(commands: Commands) -> dict[str, str]:
-    wanted = commands.text("getenv")
-    if wanted is None or wanted.lower() in ("false", "no", "0"):
+    setting = commands.text("getenv")
+    if setting is None or setting.lower() in ("false", "no", "0"):
         return {}
-    given = dict(commands.context.environment)
-    if wanted.lower() in ("true", "yes", "1"):
-        return given
-    patterns = wanted.replace(",", " ").split()
-    refused = [pattern[1:] for pattern in patterns if pattern.startswith("!")]
-    taken = [pattern for pattern in patterns if not pattern.startswith("!")] or ["*"]
+    variables = dict(commands.context.environment)
+    if setting.lower() in ("true", "yes", "1"):
+        return variables
+    patterns = setting.replace(",", " ").split()
+    excluded = [pattern[1:] for pattern in patterns if pattern.startswith("!")]
+    included = [pattern for pattern in patterns if not pattern.startswith("!")] or ["*"]
     return {
         name: value
-        for name, value in given.items()
-        if any(fnmatchcase(name, pattern) for pattern in taken)
-        and not any(fnmatchcase(name, pattern) for pattern in refused)
+        for name, value in variables.items()
+        if any(fnmatchcase(name, pattern) for pattern in included)
+        and not any(fnmatchcase(name, pattern) for pattern in excluded)
     }
 
 
-def _is_there(path: str, kind: Literal["any", "dir"] = "any") -> bool:
-    """Return whether *path* exists; a path that the system refuses, for example as too long, does not."""
+def _exists(path: str, kind: Literal["any", "dir"] = "any") -> bool:
+    """Return whether *path* exists; False if the system refuses the path, for example as too long."""
     try:
         return Path(path).is_dir() if kind == "dir" else Path(path).exists()
     except OSError:
@@ -177,24 +177,24 @@ def _is_there(path: str, kind: Literal["any", "dir"] = "any") -> bool:
 def directory(commands: Commands) -> Ad:
     """Return the initial working directory, which must exist."""
     path = commands.directory()
-    if PROC_PLACEHOLDER not in path and not _is_there(path, "dir"):
-        given = commands.text("initialdir") or path
-        raise commands.wrong("initialdir", given, f"there is no directory {path}; create it first")
+    if PROC_PLACEHOLDER not in path and not _exists(path, "dir"):
+        value = commands.text("initialdir") or path
+        raise commands.wrong("initialdir", value, f"there is no directory {path}; create it first")
     return {"Iwd": path}
 
 
 def proxy(commands: Commands) -> Ad:
     """Return the file of the job's X.509 proxy, which must exist."""
-    given = commands.text("x509userproxy")
-    if given is None:
+    file = commands.text("x509userproxy")
+    if file is None:
         return {}
-    path = commands.path(given, commands.directory())
-    if PROC_PLACEHOLDER not in path and not commands.truth("skip_filechecks") and not _is_there(path):
-        raise commands.wrong("x509userproxy", given, f"there is no file {path}; create the proxy first")
+    path = commands.path(file, commands.directory())
+    if PROC_PLACEHOLDER not in path and not commands.boolean("skip_filechecks") and not _exists(path):
+        raise commands.wrong("x509userproxy", file, f"there is no file {path}; create the proxy first")
     return {"x509userproxy": path}
 
 
-def output_place(commands: Commands) -> Ad:
+def output_location(commands: Commands) -> Ad:
     """Return the directory of the output, or the destination, which has no effect here."""
     directory, destination = commands.text("output_directory"), commands.text("output_destination")
     if directory is not None and destination is not None:
@@ -218,12 +218,12 @@ def standard_files(commands: Commands) -> Ad:
         "Out": commands.text("output") or _NULL,
         "Err": commands.text("error") or _NULL,
     }
-    given = ad["In"]
-    checked = PROC_PLACEHOLDER not in given + commands.directory() and not commands.truth("skip_filechecks")
-    if checked and given != _NULL and commands.truth("transfer_input", True):
-        path = commands.path(given, commands.directory())
-        if not _is_there(path):
-            raise commands.wrong("input", given, f"there is no file {path}")
+    input_file = ad["In"]
+    is_checked = PROC_PLACEHOLDER not in input_file + commands.directory() and not commands.boolean("skip_filechecks")
+    if is_checked and input_file != _NULL and commands.boolean("transfer_input", True):
+        path = commands.path(input_file, commands.directory())
+        if not _exists(path):
+            raise commands.wrong("input", input_file, f"there is no file {path}")
     return ad
 
 
@@ -240,7 +240,7 @@ RULES: tuple[Rule, ...] = (
         "image_size",
         "disk_usage",
     ),
-    rule(output_place, "output_directory", "output_destination", "should_transfer_files", "transfer_output_files"),
+    rule(output_location, "output_directory", "output_destination", "should_transfer_files", "transfer_output_files"),
     rule(arguments, "shell", "arguments", "arguments2", "allow_arguments_v1"),
     rule(environment, "environment", "environment2", "allow_environment_v1", "getenv"),
     rule(directory, "initialdir"),

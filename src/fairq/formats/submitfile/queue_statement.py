@@ -23,7 +23,7 @@ _SLICE = re.compile(r"\[\s*(-?\d{1,18})?\s*(?::\s*(-?\d{1,18})?\s*)?(?::\s*(-?\d
 class QueueStatement(Struct, frozen=True):
     """*count* (an integer expression, macros already expanded) jobs for every item.
 
-    Without *mode* there are no items. *rest* is the text after keyword, qualifier and slice: a list, a file, a
+    Without *mode* there are no items. *operand* is the text after keyword, qualifier and slice: a list, a file, a
     command, or patterns.
     """
 
@@ -32,7 +32,7 @@ class QueueStatement(Struct, frozen=True):
     mode: Mode | None = None
     qualifier: str = ""
     chosen: slice | None = None
-    rest: str = ""
+    operand: str = ""
 
 
 def parse_queue(arguments: str, where: str) -> QueueStatement:
@@ -41,9 +41,9 @@ def parse_queue(arguments: str, where: str) -> QueueStatement:
     keyword = _KEYWORD.search(arguments)
     if keyword is None:
         return QueueStatement(count=arguments)
-    before, rest = arguments[: keyword.start()].rstrip(), arguments[keyword.end() :].strip()
+    count_and_variables, operand = arguments[: keyword.start()].rstrip(), arguments[keyword.end() :].strip()
     mode: Mode = keyword[1].lower()  # type: ignore[assignment]  # the pattern knows these three only
-    words = before.replace(",", " ").split()
+    words = count_and_variables.replace(",", " ").split()
     first_variable = len(words)
     while first_variable and _VARIABLE.fullmatch(words[first_variable - 1]):
         first_variable -= 1
@@ -51,23 +51,23 @@ def parse_queue(arguments: str, where: str) -> QueueStatement:
     qualifier = ""
     chosen = None
     while True:
-        if found := _QUALIFIER.match(rest):
-            qualifier = found[1].lower()
-            rest = rest[found.end() :].strip()
+        if match := _QUALIFIER.match(operand):
+            qualifier = match[1].lower()
+            operand = operand[match.end() :].strip()
             _check_qualifier(mode, qualifier, where)
-        elif rest.startswith("["):
-            cut = _SLICE.match(rest)
-            if cut is None:
+        elif operand.startswith("["):
+            match_ = _SLICE.match(operand)
+            if match_ is None:
                 raise SubmitDescriptionError(
-                    where=where, problem=f"{rest.split(']')[0][:60]}] is not a slice; write it as [first:end:step]"
+                    where=where, problem=f"{operand.split(']')[0][:60]}] is not a slice; write it as [first:end:step]"
                 )
-            chosen = _as_slice(cut, where)
-            rest = rest[cut.end() :].strip()
+            chosen = _as_slice(match_, where)
+            operand = operand[match_.end() :].strip()
         else:
             break
-    if not rest:
+    if not operand:
         raise SubmitDescriptionError(where=where, problem=f"nothing follows {mode!r} in the queue statement")
-    return QueueStatement(" ".join(words[:first_variable]), variables or ("Item",), mode, qualifier, chosen, rest)
+    return QueueStatement(" ".join(words[:first_variable]), variables or ("Item",), mode, qualifier, chosen, operand)
 
 
 def _check_qualifier(mode: Mode, qualifier: str, where: str) -> None:
@@ -79,9 +79,9 @@ def _check_qualifier(mode: Mode, qualifier: str, where: str) -> None:
         )
 
 
-def _as_slice(found: re.Match[str], where: str) -> slice:
+def _as_slice(match: re.Match[str], where: str) -> slice:
     """Return a slice; ``[n]`` begins at item n, like ``[n:]``."""
-    first, end, step = (int(part) if part else None for part in found.groups())
+    first, end, step = (int(part) if part else None for part in match.groups())
     if step is not None and step < 1:
         raise SubmitDescriptionError(where=where, problem=f"the step of a slice cannot be {step}; give 1 or more")
     return slice(first, end, step)

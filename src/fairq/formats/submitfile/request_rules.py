@@ -83,8 +83,8 @@ def _request(commands: Commands, command: str, unit: int | None, default: Any) -
             raise commands.wrong(command, text, expected) from None
         if isinstance(value, str) and not is_expression(value):
             raise commands.wrong(command, text, "give a number or an expression, without quotes")
-    wrong = isinstance(value, int | float) and (isinstance(value, bool) or not 0 <= value < _TOO_LARGE)
-    if wrong or (text.isdigit() and not isinstance(value, int)):
+    is_out_of_range = isinstance(value, int | float) and (isinstance(value, bool) or not 0 <= value < _TOO_LARGE)
+    if is_out_of_range or (text.isdigit() and not isinstance(value, int)):
         raise commands.wrong(command, text, "give an amount of 0 or more" + (", for example 2GB" if unit else ""))
     return value
 
@@ -92,17 +92,17 @@ def _request(commands: Commands, command: str, unit: int | None, default: Any) -
 def _gpu_limits(commands: Commands) -> Ad:
     ad: Ad = {}
     clauses = []
-    own = commands.text("require_gpus")
+    explicit = commands.text("require_gpus")
     for command, attribute, clause in _LIMITS:
         text = commands.text(command)
         if text is None:
             continue
         ad[attribute] = _gpu_limit(commands, command, text)
-        if own is None or clause.partition(" ")[0].lower() not in own.lower():
+        if explicit is None or clause.partition(" ")[0].lower() not in explicit.lower():
             clauses.append(clause)
-    if own is not None:
-        commands.expression("require_gpus", own)
-        clauses.insert(0, f"({own})" if clauses else own)
+    if explicit is not None:
+        commands.expression("require_gpus", explicit)
+        clauses.insert(0, f"({explicit})" if clauses else explicit)
     if clauses:
         ad["RequireGPUs"] = commands.expression("require_gpus", " && ".join(clauses))
     return ad
@@ -123,22 +123,22 @@ def requirements(commands: Commands) -> Ad:
     """Return the requirements: the job's own, and a clause for each resource that they do not name."""
     if "my.requirements" in dict(commands.named()):
         return {}
-    own = commands.text("requirements")
+    explicit = commands.text("requirements")
     clauses = []
-    read: frozenset[str] = frozenset()
-    if own is not None:
-        commands.expression("requirements", own)
-        read = _machine_attributes(commands, own)
-        if "requirements" in read:
-            raise commands.wrong("requirements", own, "it refers to itself; did you mean $(Requirements)?")
-        clauses.append(f"({own})")
-    clauses += _platform(commands, read)
-    clauses += _enough(commands, resources(commands), read)
+    attributes: frozenset[str] = frozenset()
+    if explicit is not None:
+        commands.expression("requirements", explicit)
+        attributes = _machine_attributes(commands, explicit)
+        if "requirements" in attributes:
+            raise commands.wrong("requirements", explicit, "it refers to itself; did you mean $(Requirements)?")
+        clauses.append(f"({explicit})")
+    clauses += _platform_clauses(commands, attributes)
+    clauses += _resource_clauses(commands, resources(commands), attributes)
     version = _cuda_version(commands)
     if version is not None:
         clauses.append("CUDAVersion <= TARGET.CUDAMaxSupportedVersion")
-    made = {"Requirements": commands.expression("requirements", " && ".join(clauses))}
-    return made if version is None else {**made, "CUDAVersion": version}
+    ad = {"Requirements": commands.expression("requirements", " && ".join(clauses))}
+    return ad if version is None else {**ad, "CUDAVersion": version}
 
 
 def _cuda_version(commands: Commands) -> int | None:
@@ -146,17 +146,17 @@ def _cuda_version(commands: Commands) -> int | None:
     text = commands.text("cuda_version")
     if text is None:
         return None
-    if (found := re.fullmatch(r"(\d{1,9})(?:\.(\d{1,9}))?", text)) is None:
+    if (match := re.fullmatch(r"(\d{1,9})(?:\.(\d{1,9}))?", text)) is None:
         raise commands.wrong("cuda_version", text, "give a version such as 12 or 12.1")
-    major, minor = int(found[1]), found[2]
+    major, minor = int(match[1]), match[2]
     if minor is None:
         return major if major >= 1000 else major * 1000
     return major * 1000 + int(minor) % 100
 
 
-def _platform(commands: Commands, read: frozenset[str]) -> Iterable[str]:
+def _platform_clauses(commands: Commands, attributes: frozenset[str]) -> Iterable[str]:
     docker, container = commands.image("docker_image"), commands.image("container_image")
-    if "arch" not in read:
+    if "arch" not in attributes:
         yield f'(TARGET.Arch == "{commands.context.machine}")'
     if docker is not None and (commands.text("universe") or "").lower() == "docker":
         yield "TARGET.HasDocker"
@@ -165,29 +165,29 @@ def _platform(commands: Commands, read: frozenset[str]) -> Iterable[str]:
     elif docker is not None or container is not None:
         yield "TARGET.HasContainer"
         yield f"TARGET.{IMAGES['docker' if container is None else image_kind(container)][1]}"
-    elif not read.intersection(_SYSTEM_NAMES):
+    elif not attributes.intersection(_SYSTEM_NAMES):
         yield f'(TARGET.OpSys == "{commands.context.system}")'
 
 
-def _enough(commands: Commands, requests: Ad, read: frozenset[str]) -> Iterable[str]:
-    given = {name.lower(): value for name, value in requests.items()} | _forced_requests(commands)
-    if _above(given.get("requestdisk"), 0):
+def _resource_clauses(commands: Commands, requests: Ad, attributes: frozenset[str]) -> Iterable[str]:
+    values = {name.lower(): value for name, value in requests.items()} | _forced_requests(commands)
+    if _needs_clause(values.get("requestdisk"), 0):
         yield "(TARGET.Disk >= RequestDisk)"
-    if _above(given.get("requestmemory"), 1):
+    if _needs_clause(values.get("requestmemory"), 1):
         yield "(TARGET.Memory >= RequestMemory)"
-    if "cpus" not in read and _above(given.get("requestcpus"), 1):
+    if "cpus" not in attributes and _needs_clause(values.get("requestcpus"), 1):
         yield "(TARGET.Cpus >= RequestCpus)"
-    spelled = {name.lower(): name for name in requests}
-    for lower in sorted(given.keys() - {"requestcpus", "requestmemory", "requestdisk"}):
-        name = spelled.get(lower, lower)
+    names_by_lower = {name.lower(): name for name in requests}
+    for lower in sorted(values.keys() - {"requestcpus", "requestmemory", "requestdisk"}):
+        name = names_by_lower.get(lower, lower)
         resource = name[len("request") :]
-        if not lower.startswith("request") or resource.lower() in read:
+        if not lower.startswith("request") or resource.lower() in attributes:
             continue
-        value = given[lower]
+        value = values[lower]
         if isinstance(value, str) and not is_expression(value):
             if value:
                 yield f"regexp({name}, TARGET.{resource})"
-        elif _above(value, 0):
+        elif _needs_clause(value, 0):
             if lower == "requestgpus" and "RequireGPUs" in requests:
                 yield "(countMatches(MY.RequireGPUs,TARGET.AvailableGPUs) >= RequestGPUs)"
             else:
@@ -205,11 +205,11 @@ def _forced_requests(commands: Commands) -> Ad:
     }
 
 
-def _above(value: Any, least: float) -> bool:
-    """Return whether a request needs a clause: it is an expression, or more than *least*."""
+def _needs_clause(value: Any, minimum: float) -> bool:
+    """Return whether a request needs a clause: it is an expression or more than *minimum*."""
     if value is None or isinstance(value, bool):
         return False
-    return value > least if isinstance(value, int | float) else True
+    return value > minimum if isinstance(value, int | float) else True
 
 
 def _machine_attributes(commands: Commands, text: str) -> frozenset[str]:
@@ -219,19 +219,19 @@ def _machine_attributes(commands: Commands, text: str) -> frozenset[str]:
     classad2 = library()
     try:
         # condor_submit also puts the text into parentheses; a // comment would swallow the closing one.
-        found = classad2.ClassAd().externalRefs(classad2.ExprTree(f"({text.replace(PROC_PLACEHOLDER, '0')})"))
+        references = classad2.ClassAd().externalRefs(classad2.ExprTree(f"({text.replace(PROC_PLACEHOLDER, '0')})"))
     except (classad2.ClassAdException, ValueError):
         cure = "remove // comments and split deeply nested parts"
         raise commands.wrong("requirements", text, cure) from None
-    names = (name.lower() for name in found)
+    names = (name.lower() for name in references)
     return frozenset(name.removeprefix("target.") for name in names if not name.startswith("my."))
 
 
 def rules(commands: Commands) -> tuple[Rule, ...]:
-    """Return the two rules; the resources depend on the commands given."""
+    """Return the two rules; the resources depend on the commands in the description."""
     requested = [lower for lower, _ in commands.named() if lower.startswith(("request_", "my.request"))]
     standard = ["request_cpus", "request_memory", "request_disk", "request_gpus", "require_gpus"]
     standard += [command for command, _, _ in _LIMITS]
-    read = frozenset(requested) | {name for command in standard for name in spellings(command)}
-    platform = {name for command in _OF_PLATFORM for name in spellings(command)}
-    return Rule(read, resources), Rule(read | platform | {"requirements", "my.requirements"}, requirements)
+    names = frozenset(requested) | {name for command in standard for name in spellings(command)}
+    platform_names = {name for command in _OF_PLATFORM for name in spellings(command)}
+    return Rule(names, resources), Rule(names | platform_names | {"requirements", "my.requirements"}, requirements)

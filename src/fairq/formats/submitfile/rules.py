@@ -46,7 +46,7 @@ class Commands:
         self.context = context
         self.warnings: list[str] = []
 
-    def given(self, command: str) -> str | None:
+    def spelling(self, command: str) -> str | None:
         """Return the spelling of *command* in the description, in lower case; None if it is missing."""
         names = self._statement.names
         return next((name for name in spellings(command) if name in names), None)
@@ -55,13 +55,13 @@ class Commands:
         """Return the names of all commands and macros, in lower case and as written."""
         return self._statement.names.items()
 
-    def mentioned(self) -> frozenset[str]:
-        """Return the names, in lower case, to which other lines or the queue statement refer."""
-        return self._statement.mentioned()
+    def referenced(self) -> frozenset[str]:
+        """Return the names, in lower case, that other lines or the queue statement refer to."""
+        return self._statement.referenced()
 
     def text(self, command: str) -> str | None:
         """Return the value of *command*; None if it is missing or empty."""
-        name = self.given(command)
+        name = self.spelling(command)
         return None if name is None else self.raw_text(name)
 
     def raw_text(self, name: str) -> str | None:
@@ -74,7 +74,7 @@ class Commands:
         text = self.text(command)
         return text.strip('"') if text is not None else None
 
-    def truth(self, command: str, default: bool = False) -> bool:
+    def boolean(self, command: str, default: bool = False) -> bool:
         """Return the boolean value of *command*."""
         value = self.text(command)
         if value is None:
@@ -112,7 +112,7 @@ class Commands:
 
     def wrong(self, command: str, value: str, expected: str) -> InvalidSubmitValueError:
         """Return the error for an invalid *value* of *command*."""
-        name = self.given(command) or command
+        name = self.spelling(command) or command
         return InvalidSubmitValueError(
             where=self._statement.where(name), command=command, value=value, expected=expected
         )

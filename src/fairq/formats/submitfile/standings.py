@@ -1,4 +1,4 @@
-"""What becomes of each submit command: one table of all of HTCondor's, from which the messages and docs/submit.md come.
+"""The effect of each of HTCondor's submit commands: one table, from which the messages and docs/submit.md come.
 
 Source: the manual's page of submit commands (``htcondor-jdl``); ``submit_utils.h``, ``SUBMIT_KEY_*``.
 """
@@ -16,7 +16,7 @@ from fairq.formats.submitfile.rules import Commands, Rule
 
 
 class Standing(Enum):
-    """What becomes of a command."""
+    """The effect of a command."""
 
     HONOURED = "honoured"
     NO_EFFECT = "without effect"
@@ -26,7 +26,7 @@ class Standing(Enum):
 class Command(NamedTuple):
     """A submit command.
 
-    A *name* that ends with ``_`` stands for all that begin so, one that begins with it for all that contain it.
+    A *name* that ends with ``_`` is a prefix of names; one that begins with ``_`` is a part of names.
     """
 
     name: str
@@ -134,32 +134,32 @@ TABLE: tuple[Command, ...] = tuple(
     for why, names in groups.items()
     for name in names.split()
 )
-"""All submit commands, by what becomes of them and why."""
+"""All submit commands, by their effect and its reason."""
 
-_ASKS_NOTHING = {
+_NEUTRAL_VALUES = {
     "should_transfer_files": ("no", "if_needed"),
     "when_to_transfer_output": ("on_exit",),
 }
-"""Values with which a command without effect asks for what happens in any case; for the others, it is false."""
+"""Values that ask for what fairq does anyway, for commands without effect; for all others, it is false."""
 
 
 def standing_of(name: str) -> Command | None:
     """Return the command that *name*, in lower case, spells; None if it is none of HTCondor's."""
-    return _BY_SPELLING.get(name) or next((one for one in _FAMILIES if _is_of(one.name, name)), None)
+    return _BY_SPELLING.get(name) or next((family for family in _FAMILIES if _is_in_family(family.name, name)), None)
 
 
 def is_of_transfer(name: str) -> bool:
-    """Tell whether the command *name* has an effect where HTCondor transfers the files of its jobs."""
+    """Return whether the command *name* has an effect where HTCondor transfers the files of its jobs."""
     command = standing_of(name.lower())
     return command is not None and command.why == _TRANSFER
 
 
-def _is_of(family: str, name: str) -> bool:
+def _is_in_family(family: str, name: str) -> bool:
     return name.startswith(family) if family.endswith("_") else family in name
 
 
-_FAMILIES = tuple(one for one in TABLE if one.name.startswith("_") or one.name.endswith("_"))
-_BY_SPELLING = {name: one for one in TABLE if one not in _FAMILIES for name in spellings(one.name)}
+_FAMILIES = tuple(command for command in TABLE if command.name.startswith("_") or command.name.endswith("_"))
+_BY_SPELLING = {name: command for command in TABLE if command not in _FAMILIES for name in spellings(command.name)}
 
 
 def refused_attributes() -> Iterator[tuple[str, str]]:
@@ -178,27 +178,27 @@ def refusals() -> Iterator[Rule]:
 
 
 def _refused(commands: Commands, command: Command, names: tuple[str, ...]) -> Ad:
-    given = dict(commands.named())
+    spelled = dict(commands.named())
     for name in names:
-        if name in given and (text := commands.raw_text(name)) and text.lower() not in ("false", "undefined"):
+        if name in spelled and (text := commands.raw_text(name)) and text.lower() not in ("false", "undefined"):
             raise commands.wrong(name, text, f"fairq refuses it, because {command.why}; remove the line")
     return {}
 
 
 def without_effect(commands: Commands) -> list[str]:
-    """Return the names, as the description has them, of the commands that ask for something that does not happen.
+    """Return the commands without effect, as spelled in the description, that ask for more than fairq does anyway.
 
     A name to which another line refers is a macro.
     """
-    found = []
-    used = commands.mentioned()
+    names = []
+    referenced = commands.referenced()
     for lower, name in commands.named():
         command = standing_of(lower)
-        if command is None or command.standing is not Standing.NO_EFFECT or lower in used:
+        if command is None or command.standing is not Standing.NO_EFFECT or lower in referenced:
             continue
         if command.name == "transfer_output_files" and commands.text("output_directory") is not None:
             continue
         text = (commands.raw_text(lower) or "false").lower()
-        if text not in _ASKS_NOTHING.get(command.name, ("false", "no", "0")):
-            found.append(name)
-    return found
+        if text not in _NEUTRAL_VALUES.get(command.name, ("false", "no", "0")):
+            names.append(name)
+    return names

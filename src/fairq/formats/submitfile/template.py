@@ -20,9 +20,9 @@ def filled(template: Ad, proc: int) -> Ad:
     return {name: value.replace(MARK, number) if has_mark(value) else value for name, value in template.items()}
 
 
-def same(one: Ad, other: Ad) -> bool:
-    """Return whether two ads mean the same; one may hold a number as an expression."""
-    return one.keys() == other.keys() and all(_plain(one[name]) == _plain(other[name]) for name in one)
+def same(left: Ad, right: Ad) -> bool:
+    """Return whether two ads are equal; a number may be an expression in one of them."""
+    return left.keys() == right.keys() and all(_plain(left[name]) == _plain(right[name]) for name in left)
 
 
 def _plain(value: Any) -> Any:

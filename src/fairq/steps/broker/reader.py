@@ -82,7 +82,7 @@ def read_records(kind: Kind, table: Table, check: Check, join: Join | None = Non
             if deeper_than(record, DEEPEST):
                 raise UnfitError(f"nested too deeply; {DEEPEST} levels are the most")
             if isinstance(record, Repeated):
-                raise UnfitError(f"{record.again[0][0]} occurs twice")
+                raise UnfitError(f"{record.repeated[0][0]} occurs twice")
             row, given, remarks = check(kind, record)
             key = tuple(row[place] for place in places)
             if key in seen:

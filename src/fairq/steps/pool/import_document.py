@@ -44,7 +44,7 @@ def _object(source: Source) -> dict[str, Any]:
         cure = "give the document that fairq export writes; dumps go with --slots, --jobs or --accounting"
         return InvalidDumpError(source=source.name, where=f"line {line}", problem=what, cure=cure)
 
-    text = source.whole(LARGEST_DOCUMENT)
+    text = source.read_all(LARGEST_DOCUMENT)
     if not text.strip():
         raise problem("it is empty")
     try:

@@ -35,7 +35,7 @@ class Simulated:
     def __init__(self, name: str) -> None:
         """Read the file."""
         with opened(name) as source:
-            text = source.whole()
+            text = source.read_all()
             self._name = source.name
         try:
             self._document = json.loads(text)
