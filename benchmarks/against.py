@@ -1,7 +1,7 @@
-"""What each command takes beside another commit, in one run: ``python -m benchmarks.against COMMIT [GROUP...]``.
+"""Compare the cost of commands with another commit: ``python -m benchmarks.against COMMIT [GROUP...]``.
 
-Both are installed in an environment of their own, and run every case in turn. The table has the medians of CPU seconds
-and the peak memory of both, and their ratios. The groups of cases are those of `GROUPS`, by default all.
+Both are installed in their own environments, and run every case in turn. The table has the medians of CPU seconds and
+the peak memory of both, and their ratios. The groups of cases are those of `GROUPS`, by default all.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from benchmarks import broker, measure, pools, task_queues
 from benchmarks.check_cases import Case, cases, dumps, inside
-from benchmarks.measure import Cost, fairq, middle, python
+from benchmarks.measure import Cost, fairq, median_cost, python
 
 ROOT = Path(__file__).parent.parent
 ROUNDS = 5
@@ -28,7 +28,7 @@ _AT = ("--now", pools.NOW)
 
 
 def _starts(folder: Path) -> dict[str, Case]:
-    """Commands on a pool of six slots and seventy jobs, beside an interpreter that imports Typer."""
+    """Return commands on a pool of six slots and seventy jobs, and an interpreter that imports Typer for comparison."""
     fresh, state = folder / "fresh.db", folder / "state.db"
     fairq(folder, "--state", fresh, "slots", "add", "node1", "--count", 6, *_AT)
     for user, count in (("alice", 20), ("bob", 50)):
@@ -48,7 +48,7 @@ def _starts(folder: Path) -> dict[str, Case]:
 
 
 def _imports(folder: Path) -> dict[str, Case]:
-    """Alike jobs, and different slots and jobs."""
+    """Return imports of alike jobs, and of different slots and jobs."""
     return _import(ALIKE, inside(folder, ALIKE)) | _import(DIFFERENT, inside(folder, DIFFERENT))
 
 
@@ -64,7 +64,7 @@ def _import(name: str, folder: Path) -> dict[str, Case]:
 
 
 def _in_use(folder: Path) -> dict[str, Case]:
-    """The first cycle of a large pool, the one after it, and why a job of it waits."""
+    """Return the first two cycles of a large pool, and ``why`` for a waiting job."""
     name = USED
     pools.make(name).write(folder)
     fresh, used, state = folder / "fresh.db", folder / "used.db", folder / "state.db"
@@ -87,7 +87,7 @@ def _in_use(folder: Path) -> dict[str, Case]:
 
 
 def _cycle(name: str, folder: Path) -> dict[str, Case]:
-    """The first cycle of the pool whose dumps are in *folder*, and why a job of it waits."""
+    """Return the first cycle of the pool whose dumps are in *folder*, and ``why``."""
     fresh, state = folder / "fresh.db", folder / "state.db"
     fairq(folder, "--state", fresh, "import", *dumps(folder), *_AT)
 
@@ -95,10 +95,12 @@ def _cycle(name: str, folder: Path) -> dict[str, Case]:
         shutil.copy(fresh, state)
         return fairq(folder, "--state", state, *words, *_AT)
 
-    found: dict[str, Case] = {}
+    named_cases: dict[str, Case] = {}
     for rules in ("documented", "htcondor"):
-        found[f"negotiate {name} {rules}"] = lambda rules=rules: _with_rules(state, rules, lambda: once("negotiate"))
-    return {**found, f"why {name}": lambda: _with_rules(state, "documented", lambda: once("why"))}
+        named_cases[f"negotiate {name} {rules}"] = lambda rules=rules: _with_rules(
+            state, rules, lambda: once("negotiate")
+        )
+    return {**named_cases, f"why {name}": lambda: _with_rules(state, "documented", lambda: once("why"))}
 
 
 def _with_rules(state: Path, rules: str, run: Case) -> Cost:
@@ -109,7 +111,7 @@ def _with_rules(state: Path, rules: str, run: Case) -> Cost:
 
 
 def _own_ranks(folder: Path) -> Path:
-    """300 slots with a Rank text each, every second one in use, and 300 kinds of jobs of 60 people."""
+    """Write dumps of 300 slots with a Rank text each, half of them in use, and of 300 kinds of jobs of 60 people."""
     draw = random.Random(11)
     people = [f"p{number:03d}" for number in range(60)]
     slots = []
@@ -132,7 +134,7 @@ def _own_ranks(folder: Path) -> Path:
 
 
 def _lab(folder: Path) -> Path:
-    """40 partitionable machines of 16 to 128 cores, and 2,000 jobs of 12 people with Ranks of their own."""
+    """Write dumps of 40 partitionable machines of 16 to 128 cores, and 2,000 jobs of 12 people with various Ranks."""
     draw = random.Random(40)
     people = [f"p{number:02d}" for number in range(12)]
     slots = []
@@ -165,12 +167,12 @@ def _write(folder: Path, slots: list[dict[str, object]], jobs: list[dict[str, ob
     pools.write_ads(folder / "slots.json", slots)
     pools.write_ads(folder / "jobs.json", jobs)
     priorities = ({"Name": f"{name}@test", "Priority": round(60 ** draw.random(), 3)} for name in people)
-    pools.write_ads(folder / "accounting.json", ({**one, "PriorityFactor": 1.0} for one in priorities))
+    pools.write_ads(folder / "accounting.json", ({**priority, "PriorityFactor": 1.0} for priority in priorities))
     return folder
 
 
 def _grid(folder: Path) -> dict[str, Case]:
-    """A broker run of 2,000 tasks over 300 queues, under both sets of rules."""
+    """Return a broker run of 2,000 tasks over 300 queues, under both sets of rules."""
     draw, state = random.Random(2), folder / "state.db"
     for kind, records in (broker.pool(draw, 300) | broker.work(draw, 2_000, 60)).items():
         (folder / f"{kind}.json").write_text(json.dumps(records))
@@ -181,7 +183,7 @@ def _grid(folder: Path) -> dict[str, Case]:
 
 
 def _queues(folder: Path) -> dict[str, Case]:
-    """A pilot that asks 100,000 task queues."""
+    """Return a match of a pilot with 100,000 task queues."""
     fresh, state = folder / "fresh.db", folder / "state.db"
     (folder / "dump.json").write_text(json.dumps(task_queues.dump(task_queues.queues())))
     fairq(folder, "--state", fresh, "taskqueues", "import", folder / "dump.json")
@@ -208,15 +210,15 @@ GROUPS: dict[str, Callable[[Path], dict[str, Case]]] = {
 
 @contextmanager
 def _measuring(interpreter: Path) -> Iterator[None]:
-    before, measure.program = measure.program, str(interpreter)
+    former, measure.program = measure.program, str(interpreter)
     try:
         yield
     finally:
-        measure.program = before
+        measure.program = former
 
 
 def _installed(commit: str | None, folder: Path) -> Path:
-    """Install *commit*, or the tree as it is, below *folder*, and return its interpreter."""
+    """Install *commit* (None: the working tree) below *folder*, and return its interpreter."""
     source = folder / "source"
     source.mkdir(parents=True)
     command = f"git archive {commit}" if commit else "git ls-files -z | tar c --null -T -"
@@ -232,24 +234,24 @@ def main(commit: str, chosen: list[str]) -> None:
     """Print the table."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     with tempfile.TemporaryDirectory(prefix="fairq-against-") as scratch:
-        found: dict[str, tuple[Path, dict[str, Case]]] = {}
+        installations: dict[str, tuple[Path, dict[str, Case]]] = {}
         for name, version in ((commit, commit), ("now", None)):
             folder = Path(scratch) / name
             interpreter = _installed(version, folder)
-            known: dict[str, Case] = {}
+            named_cases: dict[str, Case] = {}
             with _measuring(interpreter):
                 for group in chosen or GROUPS:
-                    known |= GROUPS[group](inside(folder, group))
-            found[name] = interpreter, known
+                    named_cases |= GROUPS[group](inside(folder, group))
+            installations[name] = interpreter, named_cases
         print(f"| case | {commit}, CPU s | now | ratio | {commit}, MB | now | ratio |")
         print("|" + 7 * " --- |", flush=True)
-        for case in found["now"][1]:
-            costs: dict[str, list[Cost]] = {name: [] for name in found}
+        for case in installations["now"][1]:
+            costs: dict[str, list[Cost]] = {name: [] for name in installations}
             for _ in range(ROUNDS):
-                for name, (interpreter, known) in found.items():
+                for name, (interpreter, named_cases) in installations.items():
                     with _measuring(interpreter):
-                        costs[name].append(known[case]())
-            then, now = middle(costs[commit]), middle(costs["now"])
+                        costs[name].append(named_cases[case]())
+            then, now = median_cost(costs[commit]), median_cost(costs["now"])
             print(f"| {case} | {then.cpu:.2f} | {now.cpu:.2f} | {now.cpu / then.cpu:.2f} "
                   f"| {then.memory:.0f} | {now.memory:.0f} | {now.memory / then.memory:.2f} |", flush=True)  # fmt: skip
 

@@ -1,12 +1,12 @@
-"""A real HTCondor and fairq side by side: one cycle of each on the same pools, as a table in Markdown.
+"""Compare a cycle of a real HTCondor and of fairq on the same pools; print a table in Markdown.
 
     FAIRQ_TEST_HTCONDOR=TREE python -m benchmarks.beside_htcondor [POOL...]
 
 POOL is a name as in `pools`. HTCondor is installed, or in the tree that the variable names (see CONTRIBUTING.md); it
 needs root. fairq imports the running pool and its configuration, and decides by the rules htcondor.
-The seconds are the clock's and, after the slash, of CPU. HTCondor's are those of the cycle and of the negotiator's
-process; after the plus sign are those of the schedd and the collector meanwhile, which no ratio contains. fairq's are
-those of the whole process from its start to the committed state, the median of three.
+The seconds are of wall time and, after the slash, of CPU. HTCondor's are those of the cycle and of the negotiator's
+process; after the plus sign are those of the schedd and the collector during the cycle, which no ratio contains.
+fairq's are those of the whole process from its start to the committed state, the median of three.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 
 from benchmarks import pools
 from benchmarks.htcondor_cycle import Cycle, Match, hold_cycle
-from benchmarks.measure import Cost, fairq, middle
+from benchmarks.measure import Cost, fairq, median_cost
 from tests.engines.htcondor_pool import missing
 
 from fairq import __version__
@@ -40,7 +40,7 @@ Ad = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far the matches of two cycles agree: how many there are, whose they are, and on which slots."""
+    """The agreement of the matches of two cycles: numbers, submitters and slots."""
 
     ours: int
     theirs: int
@@ -61,28 +61,29 @@ class Agreement:
         return f"{self.ours:,}, all the same" if self.same_order else f"DIFFER: {self.ours:,}, in another order"
 
 
-def agreement(ours: Sequence[Match], theirs: Sequence[Match], asked: Mapping[str, Any]) -> Agreement:
-    """Compare two cycles; *asked* is what each job asks for, by its id.
+def agreement(ours: Sequence[Match], theirs: Sequence[Match], requests_by_job: Mapping[str, Any]) -> Agreement:
+    """Compare two cycles; *requests_by_job* has the requests of each job, by its id.
 
     HTCondor's log names one job of an autocluster for all of them. So matches are the same if one slot went to jobs
     of the same submitter with equal requests.
     """
 
     def compared(matches: Sequence[Match]) -> list[tuple[str, Any, str]]:
-        return [(match.submitter, asked[match.job], match.slot) for match in matches]
+        return [(match.submitter, requests_by_job[match.job], match.slot) for match in matches]
 
-    own, real = compared(ours), compared(theirs)
+    fairq_matches, htcondor_matches = compared(ours), compared(theirs)
     return Agreement(
-        len(own),
-        len(real),
-        Counter(submitter for submitter, *_ in own) == Counter(submitter for submitter, *_ in real),
-        (Counter(own) & Counter(real)).total(),
-        own == real,
+        len(fairq_matches),
+        len(htcondor_matches),
+        Counter(submitter for submitter, *_ in fairq_matches)
+        == Counter(submitter for submitter, *_ in htcondor_matches),
+        (Counter(fairq_matches) & Counter(htcondor_matches)).total(),
+        fairq_matches == htcondor_matches,
     )
 
 
 def requests(jobs: Sequence[Ad]) -> dict[str, tuple[Any, ...]]:
-    """Return what each job asks for, by its id."""
+    """Return the requests of each job, by its id."""
     return {f"{ad['ClusterId']}.{ad['ProcId']}": (ad["RequestMemory"], ad["RequestDisk"]) for ad in jobs}
 
 
@@ -102,11 +103,13 @@ def decided(folder: Path, began: float) -> tuple[Cost, list[Match]]:
         shutil.copy(folder / "imported.db", state)
         words = ("--state", state, "negotiate", "--now", int(began), "--json")
         costs.append(fairq(folder, *words, output=folder / "cycle.json"))
-    found = json.loads((folder / "cycle.json").read_text(encoding="utf-8"))["matches"]
-    return middle(costs), [Match(one["submitter"], one["job"], one["slot"]) for one in found]
+    documents = json.loads((folder / "cycle.json").read_text(encoding="utf-8"))["matches"]
+    return median_cost(costs), [
+        Match(document["submitter"], document["job"], document["slot"]) for document in documents
+    ]
 
 
-def row(drawn: pools.Pool, cycle: Cycle, cost: Cost, found: Agreement) -> str:
+def row(drawn: pools.Pool, cycle: Cycle, cost: Cost, result: Agreement) -> str:
     """Return the line of the table for a pool."""
     jobs = sum(len(submitter.jobs) for submitter in drawn.submitters)
     cells = (
@@ -118,13 +121,13 @@ def row(drawn: pools.Pool, cycle: Cycle, cost: Cost, found: Agreement) -> str:
         f"{cost.wall:.2f} / {cost.cpu:.2f}",
         f"{cycle.wall / cost.wall:.1f} / {cycle.cpu / cost.cpu:.1f}",
         f"{cycle.memory:.0f}; {cost.memory:.0f}",
-        found,
+        result,
     )
     return f"| {' | '.join(map(str, cells))} |"
 
 
 def machine() -> str:
-    """Return what the figures were measured on."""
+    """Return the description of the measuring machine."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     models = [line.partition(": ")[2] for line in lines if line.startswith("model name")]
     return f"{len(models)} cores {models[0]}"
@@ -137,20 +140,20 @@ def beside(name: str) -> tuple[Cycle, Cost, Agreement]:
         folder.chmod(0o755)
         cycle = hold_cycle(pools.make(name), folder, lambda collector: import_live(folder, collector))
         cost, matches = decided(folder, cycle.began)
-        asked = requests(json.loads((folder / "jobs.json").read_text(encoding="utf-8")))
-        return cycle, cost, agreement(matches, cycle.matches, asked)
+        requests_by_job = requests(json.loads((folder / "jobs.json").read_text(encoding="utf-8")))
+        return cycle, cost, agreement(matches, cycle.matches, requests_by_job)
 
 
 def main(names: Sequence[str]) -> int:
-    """Print the table; return 1 if matches differ. Raises ValueError if a name is no pool's."""
+    """Print the table; return 1 if matches differ. Raises ValueError for an unknown pool name."""
     drawn = [pools.make(name) for name in names]
     print(HEADING, flush=True)
     versions, differ = set(), False
     for pool in drawn:
-        cycle, cost, found = beside(pool.name)
+        cycle, cost, result = beside(pool.name)
         versions.add(cycle.version)
-        differ |= not found.same
-        print(row(pool, cycle, cost, found), flush=True)
+        differ |= not result.same
+        print(row(pool, cycle, cost, result), flush=True)
     print(f"\nHTCondor {', '.join(versions)}; fairq {__version__}, Python {platform.python_version()}; {machine()}")
     return int(differ)
 

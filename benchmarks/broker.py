@@ -1,7 +1,7 @@
-"""Times one ``fairq broker run`` of many tasks over many queues: ``python -m benchmarks.broker [TASKS [QUEUES]]``.
+"""Time one ``fairq broker run`` of many tasks over many queues: ``python -m benchmarks.broker [TASKS [QUEUES]]``.
 
 PanDA's own broker took 0.14 to 0.3 s a task over 1,000 queues on two shared cores. The run is timed as a whole
-process, from its start to the committed state; the pool is made up, and the same every time.
+process, from its start to the committed state; the pool is synthetic, and the same every time.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ SHARES = ("MC Default", "MC Express", "Data Derivations", "MC Derivations", "Rep
 PLATFORMS = ("x86_64-centos7-gcc8-opt", "x86_64-el9-gcc13-opt", "x86_64-centos7-gcc11-opt")
 RELEASES = [f"Athena-{major}.0.{minor}" for major in (22, 23, 24) for minor in range(8)]
 PANDA = (0.14, 0.3)
-"""Seconds a task of PanDA's broker."""
+"""Seconds per task of PanDA's broker, least and most."""
 
 Records = list[dict[str, Any]]
 
 
 def queues(draw: random.Random, number: int) -> Records:
-    """Sites of five queues each, one in three unified, a few not online."""
+    """Draw queues: five for each site, one in three unified, a few not online."""
     return [
         {
             "name": f"Q{n:04d}",
@@ -52,7 +52,7 @@ def queues(draw: random.Random, number: int) -> Records:
 
 
 def pool(draw: random.Random, number: int) -> dict[str, Records]:
-    """What goes on at the queues, and their storage."""
+    """Draw queues with their load, links and storage."""
     names = [f"Q{n:04d}" for n in range(number)]
     sites = [f"SITE{n:03d}" for n in range((number + 4) // 5)]
     states = ("defined", "assigned", "activated", "starting", "running", "transferring")
@@ -76,7 +76,7 @@ def pool(draw: random.Random, number: int) -> dict[str, Records]:
 
 
 def work(draw: random.Random, number: int, sites: int) -> dict[str, Records]:
-    """Tasks, each with an input dataset of ten files at three endpoints."""
+    """Draw tasks, each with an input dataset of ten files at three endpoints."""
     tasks, inputs, replicas = [], [], []
     for task in range(1, number + 1):
         cores = draw.choice([1, 8])
@@ -106,8 +106,8 @@ def work(draw: random.Random, number: int, sites: int) -> dict[str, Records]:
         name = f"mc.{task}"
         files = [{"lfn": f"{name}.{n}", "fsize": draw.randrange(10**9), "nEvents": 1000} for n in range(10)]
         inputs.append({"task": task, "dataset": name, "files": files})
-        places = draw.sample(range(sites), min(3, sites))
-        replicas += [{"dataset": name, "rse": f"SITE{n:03d}_DATADISK"} for n in places]
+        site_numbers = draw.sample(range(sites), min(3, sites))
+        replicas += [{"dataset": name, "rse": f"SITE{n:03d}_DATADISK"} for n in site_numbers]
     return {"tasks": tasks, "inputs": inputs, "replicas": replicas}
 
 

@@ -1,11 +1,11 @@
-"""Times a cycle on a large pool in use after little has changed: ``python -m benchmarks.changed [FOLDER]``.
+"""Time a cycle on a large pool in use after few changes: ``python -m benchmarks.changed [FOLDER]``.
 
-100,000 different slots, 1,000,000 jobs of 1,000 submitters in 200 autoclusters. Every tenth slot is not to be used
-(Start is false), the others are in use after the first cycle. Then 100 jobs end, 100 submitters submit
-one each, and a cycle follows; the next one has nothing new. The state is made in FOLDER (2 GB), or used if it is there.
+The pool has 100,000 different slots and 1,000,000 jobs of 1,000 submitters in 200 autoclusters. Every tenth slot is
+unusable (Start is false), the others are in use after the first cycle. Then 100 jobs end, 100 submitters submit one
+each, and a cycle follows; the next one has nothing new. The state is created in FOLDER (2 GB) unless it exists.
 
-Two queues: ``many`` has about 180,000 idle ranges, every submitter jobs of each kind (`pools`); in ``few`` every
-submitter has jobs of one kind.
+There are two queues. In ``many``, every submitter has jobs of each kind (`pools`), in about 180,000 idle ranges; in
+``few``, every submitter has jobs of one kind.
 """
 
 from __future__ import annotations
@@ -27,17 +27,20 @@ TIMES = 3
 
 
 def make(folder: Path, queue: str) -> Path:
-    """Return a state of the pool with its slots in use; print what the first cycles cost."""
+    """Return a state of the pool with its slots in use; print the cost of the first cycles."""
     state = folder / f"{queue}.db"
     if state.exists():
         return state
     drawn = pools.make(POOL)
     if queue == "few":
-        shapes = sorted({shape for of in drawn.submitters for shape in of.jobs})
-        alike = [replace(of, jobs=[shapes[at % 200]] * len(of.jobs)) for at, of in enumerate(drawn.submitters)]
+        shapes = sorted({shape for submitter in drawn.submitters for shape in submitter.jobs})
+        alike = [
+            replace(submitter, jobs=[shapes[index % 200]] * len(submitter.jobs))
+            for index, submitter in enumerate(drawn.submitters)
+        ]
         drawn = replace(drawn, submitters=alike)
     drawn.write(folder)
-    slots = ({**ad, "Start": place % 10 != 9} for place, ad in enumerate(drawn.slot_ads()))
+    slots = ({**ad, "Start": row % 10 != 9} for row, ad in enumerate(drawn.slot_ads()))
     pools.write_ads(folder / "slots.json", slots)
     fresh = folder / "fresh.db"
     fresh.unlink(missing_ok=True)
@@ -55,11 +58,11 @@ def make(folder: Path, queue: str) -> Path:
 def change(state: Path, folder: Path, now: int) -> None:
     """Let 100 running jobs end, and 100 submitters submit one job each."""
     names = [sys.executable, "-m", "fairq", "--state", state, "queue", "--running", "--json", "--limit", str(CHANGES)]
-    found = json.loads(run(names, stdout=PIPE, check=True).stdout)
-    running = [f"{job['ClusterId']}.{job['ProcId']}" for job in found]
+    jobs = json.loads(run(names, stdout=PIPE, check=True).stdout)
+    running = [f"{job['ClusterId']}.{job['ProcId']}" for job in jobs]
     fairq(folder, "--state", state, "finish", "--yes", "--now", now, *running)
     for number in range(CHANGES):
-        of_job = (
+        options = (
             "--accounting-group-user",
             f"u{number:03d}",
             "--request-memory",
@@ -67,16 +70,16 @@ def change(state: Path, folder: Path, now: int) -> None:
             "--request-disk",
             1,
         )
-        fairq(folder, "--state", state, "submit", "--now", now, *of_job, "--", "/bin/true")
+        fairq(folder, "--state", state, "submit", "--now", now, *options, "--", "/bin/true")
 
 
 def changed(folder: Path, queue: str) -> None:
     """Time the cycle after a change, each time on a copy of the state, and one more."""
-    made, state, before = make(folder, queue), folder / "copy.db", folder / "changed.db"
+    original, state, before = make(folder, queue), folder / "copy.db", folder / "changed.db"
     now = pools.NOW + 120
-    shutil.copy(made, before)
+    shutil.copy(original, before)
     for target in (before, state):
-        shutil.copy(f"{made}.toml", f"{target}.toml")
+        shutil.copy(f"{original}.toml", f"{target}.toml")
     change(before, folder, now)
     for _ in range(TIMES):
         shutil.copy(before, state)
@@ -95,17 +98,17 @@ def changed(folder: Path, queue: str) -> None:
     show(f"{queue}: nothing new, dry", fairq(folder, "--state", state, "negotiate", "--dry-run", "--now", now + 60))
 
 
-def show(what: str, cost: Cost) -> None:
+def show(label: str, cost: Cost) -> None:
     """Print one line."""
-    print(f"{what:36}{cost.cpu:8.2f} s of CPU {cost.memory:8.0f} MB", flush=True)
+    print(f"{label:36}{cost.cpu:8.2f} s of CPU {cost.memory:8.0f} MB", flush=True)
 
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        place = Path(sys.argv[1])
-        place.mkdir(parents=True, exist_ok=True)
+        folder_path = Path(sys.argv[1])
+        folder_path.mkdir(parents=True, exist_ok=True)
         for kind in ("many", "few"):
-            changed(place, kind)
+            changed(folder_path, kind)
     else:
         with tempfile.TemporaryDirectory() as scratch:
             for kind in ("many", "few"):

@@ -1,4 +1,4 @@
-"""What `check` measures: each case prepares its input once, and is then run as often as wanted."""
+"""The cases of `check`: each prepares its input once, and can then be run repeatedly."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ _TASK_QUEUES = 5_000
 _AT = ("--now", pools.NOW)
 
 Case = Callable[[], Cost]
-"""Runs a command once, and returns what it took."""
+"""Runs a command once, and returns its cost."""
 
 
 def cases(folder: Path) -> dict[str, Case]:
     """Return all cases by name; their files are in *folder*."""
-    found: dict[str, Case] = {"--help": lambda: fairq(folder, "--help")}
+    named_cases: dict[str, Case] = {"--help": lambda: fairq(folder, "--help")}
     for pool in POOLS:
-        found |= _of_pool(pool, inside(folder, pool))
-    found |= _later(inside(folder, _LARGE)) | _divided(inside(folder, _PARTITIONABLE))
-    return found | _broker(inside(folder, "broker")) | _pilot(inside(folder, "pilot"))
+        named_cases |= _pool_cases(pool, inside(folder, pool))
+    named_cases |= _cases_in_use(inside(folder, _LARGE)) | _partitionable_cases(inside(folder, _PARTITIONABLE))
+    return named_cases | _broker_case(inside(folder, "broker")) | _pilot_case(inside(folder, "pilot"))
 
 
 def inside(folder: Path, name: str) -> Path:
-    """Make the folder *name* in *folder*, and return it."""
+    """Create the folder *name* in *folder*, and return it."""
     (folder / name).mkdir()
     return folder / name
 
 
-def _of_pool(name: str, folder: Path) -> dict[str, Case]:
-    """Import of a pool, and its first cycle under both rules."""
+def _pool_cases(name: str, folder: Path) -> dict[str, Case]:
+    """Return the import of a pool, and its first cycle under both rules."""
     pools.make(name).write(folder)
     fresh, state = folder / "imported.db", folder / "state.db"
 
@@ -54,14 +54,14 @@ def _of_pool(name: str, folder: Path) -> dict[str, Case]:
         _settings(state, rules)
         return fairq(folder, "--state", state, "negotiate", *_AT, "--json")
 
-    found: dict[str, Case] = {f"import {name}": imported}
+    named_cases: dict[str, Case] = {f"import {name}": imported}
     for rules in RULES:
-        found[f"negotiate {name} {rules}"] = lambda rules=rules: negotiated(rules)
-    return found
+        named_cases[f"negotiate {name} {rules}"] = lambda rules=rules: negotiated(rules)
+    return named_cases
 
 
-def _later(folder: Path) -> dict[str, Case]:
-    """What is done with a large state in use: a cycle after few changes, a first screenful, its slots anew."""
+def _cases_in_use(folder: Path) -> dict[str, Case]:
+    """Return cases on a large state in use: a cycle after few changes, a first screenful, an import of its slots."""
     pools.make(_LARGE).write(folder)
     used, state, slots = folder / "used.db", folder / "state.db", folder / "slots.db"
     _settings(used, "htcondor")
@@ -94,20 +94,20 @@ def _later(folder: Path) -> dict[str, Case]:
     }
 
 
-def _divided(folder: Path) -> dict[str, Case]:
-    """Cycles that divide partitionable slots among jobs of kinds that take turns: the first, and one after it."""
+def _partitionable_cases(folder: Path) -> dict[str, Case]:
+    """Return two cycles on partitionable slots, with jobs whose kinds take turns: the first, and the next one."""
     pool = pools.make(_PARTITIONABLE)
     pool.write(folder)
-    many = {name: _CORES * pools.SLOT[name] for name in ("Cpus", "Memory", "Disk")}
-    own = {"PartitionableSlot": True, "SlotType": "Partitionable", **many}
-    pools.write_ads(folder / "slots.json", ({**ad, **own} for ad in pool.slot_ads()))
+    resources = {name: _CORES * pools.SLOT[name] for name in ("Cpus", "Memory", "Disk")}
+    changes = {"PartitionableSlot": True, "SlotType": "Partitionable", **resources}
+    pools.write_ads(folder / "slots.json", ({**ad, **changes} for ad in pool.slot_ads()))
     fresh, used, state = folder / "imported.db", folder / "used.db", folder / "state.db"
     fairq(folder, "--state", fresh, "import", *dumps(folder), *_AT)
     shutil.copy(fresh, used)
     fairq(folder, "--state", used, "negotiate", *_AT)
 
-    def negotiated(before: Path, seconds: int) -> Cost:
-        shutil.copy(before, state)
+    def negotiated(original: Path, seconds: int) -> Cost:
+        shutil.copy(original, state)
         return fairq(folder, "--state", state, "negotiate", "--now", pools.NOW + seconds)
 
     return {
@@ -116,8 +116,8 @@ def _divided(folder: Path) -> dict[str, Case]:
     }
 
 
-def _broker(folder: Path) -> dict[str, Case]:
-    """A dry run of the broker."""
+def _broker_case(folder: Path) -> dict[str, Case]:
+    """Return a dry run of the broker."""
     draw, state = random.Random(1), folder / "state.db"
     sites = (_BROKER_QUEUES + 4) // 5
     for kind, records in (broker.pool(draw, _BROKER_QUEUES) | broker.work(draw, _TASKS, sites)).items():
@@ -128,8 +128,8 @@ def _broker(folder: Path) -> dict[str, Case]:
     return {f"broker run {_TASKS} tasks {_BROKER_QUEUES} queues": lambda: fairq(folder, *words)}
 
 
-def _pilot(folder: Path) -> dict[str, Case]:
-    """A pilot that asks for a job of many task queues."""
+def _pilot_case(folder: Path) -> dict[str, Case]:
+    """Return a match of a pilot with many task queues."""
     dump, fresh, state = folder / "dump.json", folder / "imported.db", folder / "state.db"
     dump.write_text(json.dumps(task_queues.dump(task_queues.queues(_TASK_QUEUES))))
     fairq(folder, "--state", fresh, "taskqueues", "import", dump)

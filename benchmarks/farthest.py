@@ -1,9 +1,9 @@
-"""How far fairq goes: ``python -m benchmarks.farthest FOLDER [PART...]``.
+"""Measure the largest pools: ``python -m benchmarks.farthest FOLDER [PART...]``.
 
 The whole pool has 1,000,000 different slots, 10,000,000 idle jobs in 100,000 clusters, 5,000 submitters, 1,000
-autoclusters and 200 groups with quotas. A PART (such as 0.1) has that part of the slots, jobs, clusters and submitters;
-without one, the parts 0.01, 0.1 and 1 are taken in turn. Import, a dry cycle, two cycles, and what people look at are
-timed as whole processes. The whole pool needs 12 GB of disk in FOLDER, and what the table shows of memory.
+autoclusters and 200 groups with quotas. A PART (such as 0.1) has that fraction of the slots, jobs, clusters and
+submitters; the default is 0.01, 0.1 and 1 in turn. Import, a dry cycle, two cycles and listings are timed as whole
+processes. The whole pool needs 12 GB of disk in FOLDER, and the memory shown in the table.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ PARTS = (0.01, 0.1, 1.0)
 
 
 def make(part: float) -> pools.Pool:
-    """Draw the pool: every slot has a Memory of its own; a submitter's clusters are of equal size and random shape."""
+    """Draw the pool: every slot has its own Memory; a submitter's clusters have equal sizes and random shapes."""
     draw = random.Random(pools.SEED)
-    count, clusters, submitters = (round(part * whole) for whole in (SLOTS, CLUSTERS, SUBMITTERS))
+    count, clusters, submitters = (round(part * total) for total in (SLOTS, CLUSTERS, SUBMITTERS))
     slots = [(1024 + number, 1_000_000) for number in range(count)]
     draw.shuffle(slots)
     shapes = [(64 + number * count // AUTOCLUSTERS, 1000) for number in range(AUTOCLUSTERS)]
@@ -35,15 +35,15 @@ def make(part: float) -> pools.Pool:
         people.append(pools.Submitter(f"u{number:05d}", f"g{number % GROUPS}", round(100 ** draw.random(), 3), jobs))
     names = [f"g{number}" for number in range(GROUPS)]
     quotas = {f"GROUP_QUOTA_{name}": str(count / GROUPS) for name in names}
-    # Nothing is cut short where the machine is busy.
-    unlimited = {f"NEGOTIATOR_MAX_TIME_PER_{of}": "100000" for of in ("CYCLE", "PIESPIN", "SCHEDD", "SUBMITTER")}
+    # No time limit may cut a cycle short on a busy machine.
+    unlimited = {f"NEGOTIATOR_MAX_TIME_PER_{scope}": "100000" for scope in ("CYCLE", "PIESPIN", "SCHEDD", "SUBMITTER")}
     config = {"UID_DOMAIN": "test", "GROUP_NAMES": ", ".join(names), "GROUP_ACCEPT_SURPLUS": "True"}
     config |= quotas | unlimited
     return pools.Pool("farthest", slots, people, config)
 
 
 def measured(folder: Path, part: float) -> None:
-    """Make the pool and its state in *folder*, and print what each command takes."""
+    """Create the pool and its state in *folder*, and print the cost of each command."""
     state = folder / "farthest.db"
     make(part).write(folder)
     fairq(folder, "--state", state, "config", "import", folder / "pool.conf")
@@ -62,15 +62,15 @@ def measured(folder: Path, part: float) -> None:
         "status": ("status", *later[3]),
         "why g0.u00000@test": ("why", "g0.u00000@test", *later[3]),
     }
-    for what, words in steps.items():
-        show(what, fairq(folder, "--state", state, *words))
+    for label, words in steps.items():
+        show(label, fairq(folder, "--state", state, *words))
     print(f"{'the state':28}{state.stat().st_size / 1e6:.0f} MB", flush=True)
     state.unlink()
 
 
-def show(what: str, cost: Cost) -> None:
+def show(label: str, cost: Cost) -> None:
     """Print one line."""
-    print(f"{what:28}{cost.cpu:8.2f} s of CPU {cost.wall:8.2f} s {cost.memory:8.0f} MB", flush=True)
+    print(f"{label:28}{cost.cpu:8.2f} s of CPU {cost.wall:8.2f} s {cost.memory:8.0f} MB", flush=True)
 
 
 def main(folder: Path, parts: tuple[float, ...]) -> None:

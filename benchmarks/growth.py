@@ -1,10 +1,10 @@
-"""What grows how, each dimension of a pool doubled twice: ``python -m benchmarks.growth [DIMENSION...]``.
+"""Measure growth, with each dimension of a pool doubled twice: ``python -m benchmarks.growth [DIMENSION...]``.
 
 The dimensions are slots, jobs, submitters, autoclusters and groups. For import and a first cycle by the rules htcondor,
 it prints CPU seconds and peak memory of the base, and of pools with the dimension twice and four times as large, as a
-table in Markdown. The factor compares what the second doubling adds with what the first one adds: 2 is linear, 4 is
-square. It is a dash where four times the dimension costs less than a tenth more. Each command is a whole process; the
-least of three runs counts.
+table in Markdown. The factor is the increase of the second doubling divided by that of the first: 2 is linear, 4 is
+quadratic. It is a dash if four times the dimension costs less than a tenth more. Each command is a whole process; the
+fastest of three runs counts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from benchmarks.measure import Cost, fairq
 
 REPEAT = 3
 LEAST = 0.1
-"""What grows by less of the base's seconds counts as not growing."""
+"""Least growth, as a fraction of the base's seconds, that counts as growth."""
 
 STEPS = (1, 2, 4)
 AT = ("--now", pools.NOW)
@@ -46,7 +46,7 @@ DIMENSIONS = tuple(asdict(Size()))
 
 
 def make(size: Size) -> pools.Pool:
-    """Draw a pool: every slot has a Memory of its own, the shapes of the jobs are drawn at random.
+    """Draw a pool: every slot has its own Memory, the shapes of the jobs are drawn at random.
 
     A submitter's jobs are queued shape by shape. Each group has an equal quota and accepts surplus.
     """
@@ -56,8 +56,8 @@ def make(size: Size) -> pools.Pool:
     shapes = [(64 + number, 1000) for number in draw.sample(range(size.slots), size.autoclusters)]
     people = []
     for number in range(size.submitters):
-        wanted = size.jobs // size.submitters + (number < size.jobs % size.submitters)
-        drawn = sorted(draw.choices(shapes, k=wanted))
+        job_count = size.jobs // size.submitters + (number < size.jobs % size.submitters)
+        drawn = sorted(draw.choices(shapes, k=job_count))
         group = f"g{number % size.groups}"
         people.append(pools.Submitter(f"u{number:05d}", group, round(100 ** draw.random(), 3), drawn))
     names = [f"g{number}" for number in range(size.groups)]
@@ -67,7 +67,7 @@ def make(size: Size) -> pools.Pool:
 
 
 def measured(size: Size) -> dict[str, Cost]:
-    """Return what the commands take on a pool of that size."""
+    """Return the costs of the commands on a pool of that size."""
     with tempfile.TemporaryDirectory(prefix="fairq-growth-") as scratch:
         folder = Path(scratch)
         fresh, state = folder / "imported.db", folder / "state.db"
@@ -92,10 +92,10 @@ def _cpu(cost: Cost) -> float:
 def row(dimension: str, values: Sequence[int], command: str, costs: Sequence[Cost]) -> str:
     """Return a line of the table."""
     first, second, third = (cost.cpu for cost in costs)
-    grows = third - first > LEAST * first and second > first
-    factor = f"{(third - second) / (second - first):.1f}" if grows else "-"
-    spent = (f"{cost.cpu:.2f} s, {cost.memory:.0f} MB" for cost in costs)
-    return f"| {' | '.join((f'{dimension} {values[0]:,} to {values[-1]:,}', command, *spent, factor))} |"
+    is_growing = third - first > LEAST * first and second > first
+    factor = f"{(third - second) / (second - first):.1f}" if is_growing else "-"
+    cells = (f"{cost.cpu:.2f} s, {cost.memory:.0f} MB" for cost in costs)
+    return f"| {' | '.join((f'{dimension} {values[0]:,} to {values[-1]:,}', command, *cells, factor))} |"
 
 
 def main(names: Sequence[str]) -> None:

@@ -1,8 +1,8 @@
-"""One cycle of a real HTCondor on a made-up pool.
+"""One cycle of a real HTCondor on a synthetic pool.
 
-The slots are ads that the collector gets as from a startd, each with the claim id that the negotiator asks for; there
-is no machine behind them. The jobs are really submitted. The negotiator starts last, so that its first cycle is the
-one that counts: its CPU time and memory are those of a process with one cycle in its life.
+The slots are ads sent to the collector as a startd would, each with the claim id that the negotiator asks for; there
+are no machines. The jobs are really submitted. The negotiator starts last, so that its first cycle is measured: its CPU
+time and memory are those of a process with a single cycle.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Match:
 
 @dataclass(frozen=True)
 class Cycle:
-    """A cycle of the real negotiator: when it began, what it took, what it decided.
+    """A cycle of the real negotiator: its begin, its cost, its matches.
 
     *wall* is that of the cycle, in seconds; *cpu* and *memory* (MB, at its peak) are those of the negotiator's process
     from its start, *others* the CPU seconds of schedd and collector during the cycle.
@@ -93,7 +93,7 @@ def hold_cycle(drawn: pools.Pool, folder: Path, before: Callable[[str], object])
     """Start an HTCondor in *folder*, below /tmp, with the pool *drawn*, and let it hold one cycle.
 
     *before* is called just before the cycle, with the address of the collector. CONDOR_CONFIG is set by then.
-    Raises RuntimeError if HTCondor does not do what it should in time.
+    Raises RuntimeError if HTCondor does not do its part in time.
     """
     pool = Pool(folder / "htcondor")
     settings = _CONFIGURATION + "".join(f"{macro} = {value}\n" for macro, value in drawn.config.items())
@@ -101,19 +101,19 @@ def hold_cycle(drawn: pools.Pool, folder: Path, before: Callable[[str], object])
         file.write_text(file.read_text() + settings)
     os.environ["CONDOR_CONFIG"] = str(pool.of_clients)
     try:
-        return _held(pool, drawn, before)
+        return _hold(pool, drawn, before)
     finally:
         pool.stop()
         shutil.rmtree(pool.directory, ignore_errors=True)
 
 
-def _held(pool: Pool, drawn: pools.Pool, before: Callable[[str], object]) -> Cycle:
+def _hold(pool: Pool, drawn: pools.Pool, before: Callable[[str], object]) -> Cycle:
     pool.start_daemon("collector", "-p", str(pool.port))
     for name in ("schedd", "negotiator"):
         pool.start_daemon(name)
         _until(lambda name=name: pool.tool("condor_status", f"-{name}", "-af", "Name"), f"the {name} does not start")
     version = pool.tool("condor_version").partition("\n")[0]
-    with _silent_startd() as address:
+    with _silent_listener() as address:
         advertise(with_address(drawn.slot_ads(), address, version), pool.port)
         _until(lambda: pool.tool("condor_status", "-af", "Name").count("\n") == len(drawn.slots), "slots are missing")
         _submit(pool, drawn)
@@ -122,19 +122,19 @@ def _held(pool: Pool, drawn: pools.Pool, before: Callable[[str], object]) -> Cyc
         # A negotiator holds its first cycle when it starts; the former one had none with slots.
         log = pool.directory / "log" / "NegotiatorLog"
         log.unlink()
-        spent = _cpu(pool.pid("schedd")) + _cpu(pool.pid("collector"))
+        cpu_before = _cpu(pool.pid("schedd")) + _cpu(pool.pid("collector"))
         began = time.time()
         pool.start_daemon("negotiator")
         _until(lambda: _FINISHED.search(_end_of(log)), "the cycle does not end", LONGEST_CYCLE)
         pid = pool.pid("negotiator")
-        others = _cpu(pool.pid("schedd")) + _cpu(pool.pid("collector")) - spent
+        others = _cpu(pool.pid("schedd")) + _cpu(pool.pid("collector")) - cpu_before
         text = log.read_text()
         number = version.split()[1]
         return Cycle(number, began, seconds(text), _cpu(pid), _peak(pid), others, matches(text))
 
 
 def _end_of(log: Path) -> str:
-    """Return the last lines of a file that may become long."""
+    """Return the end of a file that may become long."""
     if not log.exists():
         return ""
     with log.open("rb") as file:
@@ -144,8 +144,8 @@ def _end_of(log: Path) -> str:
 
 def seconds(log: str) -> float:
     """Return the wall time of the one cycle in a negotiator's log."""
-    first, last = (datetime.strptime(found[1], "%m/%d/%y %H:%M:%S.%f").replace(tzinfo=UTC)
-                   for found in (_STARTED.search(log), _FINISHED.search(log)) if found)  # fmt: skip
+    first, last = (datetime.strptime(match[1], "%m/%d/%y %H:%M:%S.%f").replace(tzinfo=UTC)
+                   for match in (_STARTED.search(log), _FINISHED.search(log)) if match)  # fmt: skip
     return (last - first).total_seconds()
 
 
@@ -154,16 +154,16 @@ def matches(log: str) -> list[Match]:
     return [Match(submitter, job, slot) for job, submitter, slot in _MATCHED.findall(log)]
 
 
-def _until(is_so: Callable[[], object], otherwise: str, patience: float = PATIENCE) -> None:
-    end = time.monotonic() + patience
-    while not is_so():
-        if time.monotonic() > end:
-            raise RuntimeError(f"HTCondor: {otherwise}")
+def _until(is_met: Callable[[], object], problem: str, patience: float = PATIENCE) -> None:
+    deadline = time.monotonic() + patience
+    while not is_met():
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"HTCondor: {problem}")
         time.sleep(0.5)
 
 
 @contextmanager
-def _silent_startd() -> Iterator[str]:
+def _silent_listener() -> Iterator[str]:
     """Listen and never answer; yield the address."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -172,15 +172,15 @@ def _silent_startd() -> Iterator[str]:
 
 
 def with_address(ads: Iterable[Ad], address: str, version: str) -> Iterator[Ad]:
-    """Return slot ads as those of a startd at *address* of a *version* of HTCondor."""
-    own = {"MyAddress": address, "StartdIpAddr": address, "CondorVersion": version}
-    return ({**ad, **own} for ad in ads)
+    """Return slot ads as from a startd at *address*, of a *version* of HTCondor."""
+    changes = {"MyAddress": address, "StartdIpAddr": address, "CondorVersion": version}
+    return ({**ad, **changes} for ad in ads)
 
 
 def advertise(ads: Iterable[Ad], port: int) -> None:
     """Send slot ads to the collector, as a startd does: each with a private ad that has its claim ids.
 
-    condor_advertise sends no private ad before version 25, and the negotiator passes over a slot without one.
+    condor_advertise sends no private ad before version 25, and the negotiator skips a slot without one.
     """
     with socket.create_connection(("127.0.0.1", port)) as collector:
         for number, ad in enumerate(ads):
@@ -193,7 +193,7 @@ def advertise(ads: Iterable[Ad], port: int) -> None:
             if "NumClaims" in ad:  # a slot with a consumption policy
                 private["ClaimIdList"] = ",".join(f"{claim}own{n}" for n in range(ad["NumClaims"]))
             message = struct.pack(">q", _UPDATE_STARTD_AD) + encoded(ad) + encoded(private)
-            # One packet, which is the last of its message.
+            # The message has a single packet.
             collector.sendall(struct.pack(">BI", 1, len(message)) + message)
 
 

@@ -1,4 +1,4 @@
-"""Times a command as a whole process, from its start to its end."""
+"""Time a command as a whole process, from its start to its end."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pathlib import Path
 from statistics import median
 
 program = sys.executable
-"""The interpreter that has the fairq to be measured; `against` changes it to compare two of them."""
+"""The interpreter with the fairq to measure; `against` changes it to compare two of them."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a process took: seconds by the clock, seconds of CPU, peak memory in MB."""
+    """The cost of a process: seconds of wall time, seconds of CPU, peak memory in MB."""
 
     wall: float
     cpu: float
@@ -24,7 +24,7 @@ class Cost:
 
 
 def fairq(folder: Path, *words: object, output: Path | None = None) -> Cost:
-    """Run fairq with a home of its own in *folder* and return the cost; its stdout goes to *output*.
+    """Run fairq with its own home in *folder* and return the cost; its stdout goes to *output*.
 
     Raises RuntimeError if it fails.
     """
@@ -32,7 +32,7 @@ def fairq(folder: Path, *words: object, output: Path | None = None) -> Cost:
 
 
 def python(folder: Path, *words: object, output: Path | None = None) -> Cost:
-    """Run Python as `fairq` runs it, with any words."""
+    """Run Python like `fairq`, with any words."""
     command = [program, *map(str, words)]
     target = Path(os.devnull) if output is None else output
     with target.open("wb") as stdout, (folder / "stderr").open("w+b") as stderr:
@@ -40,27 +40,27 @@ def python(folder: Path, *words: object, output: Path | None = None) -> Cost:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, env=environment(folder)
         )
-        _, status, used = os.wait4(process.pid, 0)
+        _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - start
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
             stderr.seek(0)
             message = stderr.read().decode(errors="replace").strip()
             raise RuntimeError(f"python {' '.join(map(str, words))} ended with {process.returncode}: {message}")
-    return Cost(wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+    return Cost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
 def environment(folder: Path) -> dict[str, str]:
     """Return an environment with a home in *folder* and without settings of fairq."""
-    found = {name: value for name, value in os.environ.items() if not name.startswith("FAIRQ_")}
-    found["HOME"] = str(folder)
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("FAIRQ_")}
+    variables["HOME"] = str(folder)
     for kind in ("STATE_HOME", "CONFIG_HOME", "CONFIG_DIRS", "DATA_HOME", "CACHE_HOME"):
-        found[f"XDG_{kind}"] = str(folder / kind.lower())
-    return found
+        variables[f"XDG_{kind}"] = str(folder / kind.lower())
+    return variables
 
 
-def middle(costs: list[Cost]) -> Cost:
-    """Return the medians of *costs*."""
+def median_cost(costs: list[Cost]) -> Cost:
+    """Return the median times and the largest memory of *costs*."""
     return Cost(
         median(cost.wall for cost in costs),
         median(cost.cpu for cost in costs),

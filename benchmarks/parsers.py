@@ -1,4 +1,4 @@
-"""What JSON parsers take for the ads of a pool, and fairq's reading of them: ``python -m benchmarks.parsers``.
+"""Time JSON parsers on the ads of a pool, and fairq's reading of them: ``python -m benchmarks.parsers``.
 
 orjson and msgspec are measured if they are installed.
 """
@@ -21,27 +21,27 @@ from fairq.formats.slots import read_slots
 from fairq.formats.source import opened
 
 POOL = "b100000-100000-100"
-"""Every slot has another Memory and Disk; the jobs are in 20,000 clusters."""
+"""Every slot has its own Memory and Disk; the jobs are in 20,000 clusters."""
 
 
 def one_by_one(text: str) -> None:
     decode = json.JSONDecoder().raw_decode
-    at = text.index("{")
-    while at > 0:
-        _, end = decode(text, at)
-        at = text.find("{", end)
+    index = text.index("{")
+    while index > 0:
+        _, end = decode(text, index)
+        index = text.find("{", end)
 
 
 def parsers() -> dict[str, Callable[[str], Any]]:
-    found: dict[str, Callable[[str], Any]] = {"json, ad by ad": one_by_one, "json": json.loads}
+    decoders: dict[str, Callable[[str], Any]] = {"json, ad by ad": one_by_one, "json": json.loads}
     for name, function in (("orjson", "loads"), ("msgspec.json", "decode")):
         try:
             decode = getattr(import_module(name), function)
         except ImportError:
             continue
-        # They take no text with what is not UTF-8 in it, so they get bytes.
-        found[name] = lambda text, decode=decode: decode(text.encode())
-    return found
+        # They refuse text with surrogates, so they get bytes.
+        decoders[name] = lambda text, decode=decode: decode(text.encode())
+    return decoders
 
 
 def seconds(work: Callable[[], Any]) -> float:
@@ -65,8 +65,8 @@ def measure(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     size = len(text) / 1e6
     print(f"{path.stem}: {size:.0f} MB")
-    ways = {name: partial(decode, text) for name, decode in parsers().items()}
-    for name, work in (ways | {"fairq, read and checked": partial(read, path)}).items():
+    readers = {name: partial(decode, text) for name, decode in parsers().items()}
+    for name, work in (readers | {"fairq, read and checked": partial(read, path)}).items():
         print(f"  {name:24} {size / seconds(work):6.0f} MB/s")
 
 

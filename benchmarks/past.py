@@ -1,8 +1,8 @@
-"""What looking back costs: three simulated months, 1,000,000 ended jobs of 200 users in 30 groups.
+"""Measure reports on the past: three simulated months, 1,000,000 ended jobs of 200 users in 30 groups.
 
 ``python -m benchmarks.past make STATE`` writes such a state, with a change of the clocks in it (2026-08 to 2026-10);
-``python -m benchmarks.past measure STATE`` runs the commands on it and prints CPU seconds and memory of each, and holds
-the sums of the report against userprio. The settings stand beside the state, in ``STATE.toml``.
+``python -m benchmarks.past measure STATE`` runs the commands on it and prints CPU seconds and memory of each, and
+compares the sums of the report with userprio. The settings are beside the state, in ``STATE.toml``.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def make(path: Path) -> None:
 
 
 def _charge(state, names, owner, start, seconds, weight, end) -> None:  # type: ignore[no-untyped-def]
-    """Write the ledger, and the accounting records that it adds up to."""
+    """Write the ledger, and accounting records with its sums."""
     hours = DAYS * 24
     used, weighted = np.zeros((USERS, hours)), np.zeros((USERS, hours))
     moment, remaining, user_of, factor = start.copy(), seconds.copy(), owner, weight
@@ -146,7 +146,7 @@ def _charge(state, names, owner, start, seconds, weight, end) -> None:  # type: 
 
 
 def measure(path: Path) -> None:
-    """Run the commands and print what each cost."""
+    """Run the commands and print the cost of each."""
     _use_zone()
     print(f"{path.stat().st_size / 1e6:.0f} MB")
     with tempfile.TemporaryDirectory() as folder:
@@ -161,7 +161,7 @@ def measure(path: Path) -> None:
 
 
 def _use_zone() -> None:
-    """Days and months are those of this zone, for what is written and for the commands."""
+    """Set the time zone for the days and months of the data and of the commands."""
     os.environ["TZ"] = "Europe/Berlin"
     time.tzset()
 
@@ -171,7 +171,7 @@ def _now(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _compare(path: Path, folder: Path) -> None:
-    """Hold the sums of the months against what userprio has accumulated."""
+    """Compare the sums of the months with the usage in userprio."""
 
     def ask(*words: str) -> Any:
         fairq(folder, "--state", path, *words, *_now(words), "--json", output=folder / "out")

@@ -1,10 +1,10 @@
-"""Pools for benchmarks, made from a fixed seed, as the dumps that ``fairq import`` reads.
+"""Pools for benchmarks, drawn from a fixed seed, as dumps for ``fairq import``.
 
 A name is KIND SLOTS-JOBS-SUBMITTERS SUFFIX, as ``a1000-1000-10`` or ``b10000-10000-100n``.
 
 Kinds:
     a   equal slots (1 core, Memory 2048), jobs of 3 shapes (RequestMemory 512, 1024, 1536)
-    b   every slot has a Memory and a Disk of its own, jobs of 200 shapes drawn at random
+    b   every slot has its own Memory and Disk, jobs of 200 shapes drawn at random
     c   as b, with jobs of 100 shapes
 
 Suffixes:
@@ -137,7 +137,7 @@ class Pool:
 
 
 def make(name: str) -> Pool:
-    """Return the pool called *name*; raises ValueError if that is no name of a pool."""
+    """Return the pool *name*; raises ValueError if it is not a name of a pool."""
     parts = NAME.fullmatch(name)
     if parts is None:
         raise ValueError(f"{name} is not a pool; names are like a1000-1000-10, b10000-10000-100n")
@@ -154,20 +154,20 @@ def make(name: str) -> Pool:
     else:
         machines = [(1024 + m, 1_000_000 + 10 * d) for m, d in zip(memories, disks, strict=True)]
         shapes = _distinct_shapes(draw, slots, SHAPES[kind])
-    place = {shape: number for number, shape in enumerate(shapes)}
+    order = {shape: number for number, shape in enumerate(shapes)}
     people = []
     for number in range(submitters):
         drawn = [draw.choice(shapes) for _ in range(jobs // submitters + (number < jobs % submitters))]
         if suffix != "x":
-            drawn.sort(key=place.__getitem__)
+            drawn.sort(key=order.__getitem__)
         group = f"g{number % GROUPS}" if suffix == "g" else None
         people.append(Submitter(f"u{number:03d}", group, round(100 ** draw.random(), 3), drawn))
     return Pool(name, machines, people, _config(suffix, slots))
 
 
-def _distinct_shapes(draw: random.Random, slots: int, wanted: int) -> list[Shape]:
+def _distinct_shapes(draw: random.Random, slots: int, number: int) -> list[Shape]:
     shapes: dict[Shape, None] = {}
-    while len(shapes) < wanted:
+    while len(shapes) < number:
         shapes[draw.randrange(64, 1024 + slots // 2), draw.randrange(1000, 1_000_000 + 5 * slots)] = None
     return list(shapes)
 
@@ -186,8 +186,8 @@ def _config(suffix: str, slots: int) -> dict[str, str]:
 def write_ads(path: Path, ads: Iterable[Ad]) -> None:
     """Write *ads* as ``-json`` prints them."""
     with path.open("w", encoding="utf-8") as stream:
-        before = "[\n"
+        separator = "[\n"
         for ad in ads:
-            stream.write(before + json.dumps(ad))
-            before = ",\n"
+            stream.write(separator + json.dumps(ad))
+            separator = ",\n"
         stream.write("\n]\n")

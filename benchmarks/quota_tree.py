@@ -1,4 +1,4 @@
-"""Times the allocation of quotas alone, over 2,000 groups in five levels: ``python -m benchmarks.quota_tree``."""
+"""Time the allocation of quotas over 2,000 groups in five levels: ``python -m benchmarks.quota_tree``."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ POOL = 100_000.0
 
 
 def groups() -> list[GroupQuota]:
-    """Every level parts what is above it, some of it by fixed numbers; every second group accepts surplus."""
-    found: list[GroupQuota] = []
-    above = [""]
+    """Return groups: each level divides the one above, partly by static quotas; every second group accepts surplus."""
+    configured: list[GroupQuota] = []
+    parents = [""]
     for width in WIDTHS:
-        names = [f"{name}.g{number}".lstrip(".") for name in above for number in range(width)]
+        names = [f"{name}.g{number}".lstrip(".") for name in parents for number in range(width)]
         for number, name in enumerate(names):
             static = 7.0 if number % 11 == 0 else None
-            found.append(GroupQuota(name, static, 0.9 / width, accept_surplus=number % 2 == 0))
-        above = names
-    return found
+            configured.append(GroupQuota(name, static, 0.9 / width, accept_surplus=number % 2 == 0))
+        parents = names
+    return configured
 
 
 def main() -> None:
-    """Time each part and print a line for it."""
+    """Time each step and print a line for it."""
     draw = random.Random(20_261_120)
     configured = groups()
     steps: list[tuple[str, float]] = []
@@ -42,20 +42,20 @@ def main() -> None:
         steps.append((name, now - since))
         return now
 
-    at = time.perf_counter()
+    time_ = time.perf_counter()
     tree = build_tree(configured)
-    at = timed("build the tree", at)
+    time_ = timed("build the tree", time_)
     assign_quotas(tree, POOL, oversubscription=False)
-    timed("assign quotas", at)
+    timed("assign quotas", time_)
     for _ in range(SUBMITTERS):
         draw.choice(tree.groups).demand += draw.randrange(1, 20)
     for group in tree.groups:
         group.requested = group.demand
-    at = time.perf_counter()
+    time_ = time.perf_counter()
     share_fairly(tree)
-    at = timed("share surplus", at)
+    time_ = timed("share surplus", time_)
     deal_remainders(tree)
-    timed("deal remainders", at)
+    timed("deal remainders", time_)
     print(f"{len(tree) - 1} groups, {SUBMITTERS} submitters")
     for name, seconds in steps:
         print(f"{name:20}{1000 * seconds:8.1f} ms")

@@ -1,6 +1,6 @@
-"""Times fairq's commands as whole processes: ``python -m benchmarks.run NAME...`` (names: see README.md).
+"""Time fairq's commands as whole processes: ``python -m benchmarks.run NAME...`` (names: see README.md).
 
-With ``--check`` instead of names it tells whether fairq is as fast as it was (see `check`).
+With ``--check`` instead of names, check that fairq is not slower than before (see `check`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks import check, pools
-from benchmarks.measure import Cost, fairq, middle
+from benchmarks.measure import Cost, fairq, median_cost
 
 REAL = json.loads((Path(__file__).parent / "real_negotiator.json").read_text(encoding="utf-8"))
 HEADING = f"{'':24}{'wall s':>10}{'CPU s':>10}{'peak MB':>10}   remark"
@@ -24,7 +24,7 @@ Row = tuple[str, Cost, str]
 
 
 def pool(name: str, folder: Path, repeat: int) -> Iterator[Row]:
-    """Import the pool *name*, negotiate, look at the priorities."""
+    """Import the pool *name*, negotiate, and list the priorities."""
     drawn = pools.make(name)
     drawn.write(folder)
     state, fresh = folder / "state.db", folder / "imported.db"
@@ -54,7 +54,7 @@ def start(_: str, folder: Path, repeat: int) -> Iterator[Row]:
 
 
 def userprio(name: str, folder: Path, repeat: int) -> Iterator[Row]:
-    """Look at the priorities of so many submitters."""
+    """List the priorities of many submitters."""
     count = int(name.removeprefix("userprio-"))
     state = folder / "state.db"
     ads = (
@@ -76,7 +76,7 @@ def userprio(name: str, folder: Path, repeat: int) -> Iterator[Row]:
 
 
 def why(name: str, folder: Path, repeat: int) -> Iterator[Row]:
-    """Ask why jobs wait in a pool of so many slots, half of which are in use."""
+    """Ask why jobs wait in a pool with half of its slots in use."""
     count = int(name.removeprefix("why-"))
     drawn = pools.make(f"b{count}-100-10n")
     used = {"State": "Claimed", "Activity": "Busy", "RemoteUser": "busy@test", "Rack": "busy"}
@@ -94,13 +94,13 @@ def why(name: str, folder: Path, repeat: int) -> Iterator[Row]:
     state, at = folder / "state.db", ("--now", pools.NOW)
     fairq(folder, "--state", state, "config", "import", drawn_settings)
     fairq(folder, "--state", state, "import", "--slots", folder / "slots.json", "--jobs", folder / "jobs.json", *at)
-    for cluster, what in ((1_000_001, "fits nowhere"), (1_000_002, "suitable slots in use"), (1, "would be matched")):
+    for cluster, remark in ((1_000_001, "fits nowhere"), (1_000_002, "suitable slots in use"), (1, "would be matched")):
         cost = _median(lambda cluster=cluster: fairq(folder, "--state", state, "why", f"{cluster}.0", *at), repeat)
-        yield f"why {cluster}.0", cost, f"{count} slots; {what}"
+        yield f"why {cluster}.0", cost, f"{count} slots; {remark}"
 
 
 def preempt(name: str, folder: Path, repeat: int) -> Iterator[Row]:
-    """Negotiate with so many slots, half of which worse users have in use: without and with preemption."""
+    """Negotiate with slots half of which are used by users of worse priority, without and with preemption."""
     count = int(name.removeprefix("preempt-"))
     drawn = pools.make(f"b{count}-{2 * count}-100")
     drawn.write(folder)
@@ -124,7 +124,7 @@ def preempt(name: str, folder: Path, repeat: int) -> Iterator[Row]:
         "20 %, one hour": f"preemption_requirements = '({policy}) && (time() - EnteredCurrentState > 3600)'\n{stable}",
     }
     for rules in ("documented", "htcondor"):
-        for what, lines in cases.items():
+        for label, lines in cases.items():
             config = folder / "config.toml"
             config.write_text(f'[negotiator]\nrules = "{rules}"\n{lines}\n[accounting]\npriority_halflife = 1e30\n')
 
@@ -136,7 +136,7 @@ def preempt(name: str, folder: Path, repeat: int) -> Iterator[Row]:
             cost = _median(negotiated, repeat)
             cycle = json.loads((folder / "cycle.json").read_text(encoding="utf-8"))
             preempted = sum(match["preempted"] is not None for match in cycle["matches"])
-            yield f"{what}", cost, f"{rules}: {len(cycle['matches'])} matches, {preempted} preempt somebody"
+            yield f"{label}", cost, f"{rules}: {len(cycle['matches'])} matches, {preempted} preempt somebody"
 
 
 def submit(_: str, folder: Path, repeat: int) -> Iterator[Row]:
@@ -154,7 +154,7 @@ def submit(_: str, folder: Path, repeat: int) -> Iterator[Row]:
 
 
 def _median(once: Callable[[], Cost], repeat: int) -> Cost:
-    return middle([once() for _ in range(repeat)])
+    return median_cost([once() for _ in range(repeat)])
 
 
 def _count(drawn: pools.Pool) -> int:
@@ -165,14 +165,14 @@ def _compared(name: str, output: Path) -> str:
     cycle = json.loads(output.read_text(encoding="utf-8"))
     matched = Counter(match["submitter"] for match in cycle["matches"])
     spread = f"{min(matched.values())} to {max(matched.values())}" if matched else "none"
-    own = f"{matched.total()} matches, {spread} a submitter, {cycle['spins']} spins"
+    summary = f"{matched.total()} matches, {spread} a submitter, {cycle['spins']} spins"
     real = REAL.get(name)
     if real is None:
-        return own
+        return summary
     # Every submitter of the recorded pools got the same number.
     equal = len(matched) == real["submitters"] and set(matched.values()) == {real["matched_by_each"]}
     verdict = "same counts" if equal else f"NOT the real counts: {real['matched_by_each']} each"
-    return f"{own}: {verdict}; real negotiator {real['wall']} s, CPU {real['cpu']} s, {real['memory']} MB"
+    return f"{summary}: {verdict}; real negotiator {real['wall']} s, CPU {real['cpu']} s, {real['memory']} MB"
 
 
 def _benchmark(name: str) -> Callable[[str, Path, int], Iterator[Row]] | None:
@@ -205,8 +205,8 @@ def main() -> int:
         assert benchmark is not None
         print(f"{name}\n{HEADING}")
         with tempfile.TemporaryDirectory(prefix="fairq-benchmark-") as folder:
-            for what, cost, remark in benchmark(name, Path(folder), options.repeat):
-                print(f"  {what:22}{cost.wall:10.3f}{cost.cpu:10.3f}{cost.memory:10.0f}   {remark}", flush=True)
+            for label, cost, remark in benchmark(name, Path(folder), options.repeat):
+                print(f"  {label:22}{cost.wall:10.3f}{cost.cpu:10.3f}{cost.memory:10.0f}   {remark}", flush=True)
     return 0
 
 

@@ -1,10 +1,10 @@
-"""Times what people look at on a large state: ``python -m benchmarks.screens STATE [--make] [--why] [WORD...]``.
+"""Time listings of a large state: ``python -m benchmarks.screens STATE [--make] [--why] [WORD...]``.
 
 ``--make`` first makes STATE: the pool `POOL` of `pools.py`, imported, one cycle held, and a job queued that fits
 nowhere. WORD... is one command line to time instead of all.
 
-Each listing is timed until its first 40 lines have been read from a pipe, which then is closed, as ``| head -40`` does,
-and until they have been shown on a terminal; and as a whole. The CPU seconds are those of the process until it ends.
+Each listing is timed until its first 40 lines have been read from a pipe, which is then closed, as by ``| head -40``;
+until they have been shown on a terminal; and to its end. The CPU seconds are those of the process until it ends.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import check, pools
-from benchmarks.measure import Cost, environment, fairq, middle
+from benchmarks.measure import Cost, environment, fairq, median_cost
 
 POOL = "b100000-1000000-1000"
 LINES = 40
-UNIT_THERE, LIMIT = 1.27, 0.5
-"""The limit in seconds for a first screenful, on a machine on which the unit takes so many seconds."""
+REFERENCE_UNIT, LIMIT = 1.27, 0.5
+"""The seconds of the unit on the reference machine, and the limit there for a first screenful."""
 
 LISTINGS = (("queue",), ("queue", "--idle"), ("queue", "--limit", "40"), ("slots",), ("slots", "--limit", "40"))
 LISTINGS += (("userprio",), ("userprio", "--allusers"), ("quotas",), ("status",))
@@ -35,7 +35,7 @@ NOWHERE = 9_999_999
 
 
 def make(state: Path, folder: Path) -> None:
-    """Make the large state."""
+    """Create the large state."""
     drawn = pools.make(POOL)
     drawn.write(folder)
     at = ("--now", pools.NOW)
@@ -48,7 +48,7 @@ def make(state: Path, folder: Path) -> None:
 
 
 def first_lines(folder: Path, words: Sequence[object], terminal: bool) -> tuple[float, Cost]:
-    """Run fairq until its first lines were read; return when they were there, and the cost of the process."""
+    """Run fairq until its first lines were read; return the time until then, and the cost of the process."""
     reader, writer = pty.openpty() if terminal else os.pipe()
     command = [sys.executable, "-m", "fairq", *map(str, words)]
     start = time.perf_counter()
@@ -63,29 +63,29 @@ def first_lines(folder: Path, words: Sequence[object], terminal: bool) -> tuple[
         ],
     )
     os.close(writer)
-    seen = 0
+    line_count = 0
     try:
-        while seen < LINES and (piece := os.read(reader, 65536)):
-            seen += piece.count(b"\n")
+        while line_count < LINES and (chunk := os.read(reader, 65536)):
+            line_count += chunk.count(b"\n")
     except OSError:  # the terminal is closed by the process
         pass
     shown = time.perf_counter() - start
     os.close(reader)
-    _, _, used = os.wait4(process, 0)
-    return shown, Cost(time.perf_counter() - start, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+    _, _, usage = os.wait4(process, 0)
+    return shown, Cost(time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
-def whole(folder: Path, words: Sequence[object], repeat: int) -> Cost:
+def complete(folder: Path, words: Sequence[object], repeat: int) -> Cost:
     """Return the cost of a command from start to end."""
-    return middle([fairq(folder, *words) for _ in range(repeat)])
+    return median_cost([fairq(folder, *words) for _ in range(repeat)])
 
 
 def listing(folder: Path, state: Path, words: Sequence[str], repeat: int) -> str:
     """Time one listing; return its line."""
     line = ("--state", state, *words)
-    piped = min((first_lines(folder, line, terminal=False) for _ in range(repeat)), key=lambda found: found[1].cpu)
+    piped = min((first_lines(folder, line, terminal=False) for _ in range(repeat)), key=lambda result: result[1].cpu)
     shown = min(first_lines(folder, line, terminal=True)[0] for _ in range(repeat))
-    full = whole(folder, line, 1)
+    full = complete(folder, line, 1)
     figures = f"{piped[1].cpu:9.2f}{piped[0]:9.2f}{shown:9.2f}{piped[1].memory:9.0f}{full.cpu:9.2f}{full.memory:9.0f}"
     return f"{' '.join(words):26}{figures}"
 
@@ -97,11 +97,11 @@ def explained(folder: Path, state: Path, repeat: int) -> list[str]:
     fairq(folder, "--state", state, "queue", "--idle", "--limit", "1", "--ndjson", output=queued)
     first = json.loads(queued.read_text(encoding="utf-8").splitlines()[0])
     waiting = f"{first['ClusterId']}.{first['ProcId']}"
-    cycle = whole(folder, ("--state", state, "negotiate", "--dry-run", *at), repeat)
+    cycle = complete(folder, ("--state", state, "negotiate", "--dry-run", *at), repeat)
     lines = [f"{'negotiate --dry-run':26}{cycle.cpu:9.2f}{cycle.memory:9.0f}{1:9.2f}"]
-    for what, subject in (("a submitter", first["User"]), ("waits", waiting), ("fits nowhere", f"{NOWHERE}.0")):
-        cost = whole(folder, ("--state", state, "why", subject, *at), repeat)
-        lines.append(f"{f'why ({what})':26}{cost.cpu:9.2f}{cost.memory:9.0f}{cost.cpu / cycle.cpu:9.2f}")
+    for label, subject in (("a submitter", first["User"]), ("waits", waiting), ("fits nowhere", f"{NOWHERE}.0")):
+        cost = complete(folder, ("--state", state, "why", subject, *at), repeat)
+        lines.append(f"{f'why ({label})':26}{cost.cpu:9.2f}{cost.memory:9.0f}{cost.cpu / cycle.cpu:9.2f}")
     return lines
 
 
@@ -119,7 +119,7 @@ def main() -> None:
         if options.make:
             make(options.state, folder)
         unit = 10 * min(check.unit_tenth() for _ in range(3))
-        print(f"unit {unit:.2f} s; limit for a first screenful {LIMIT * unit / UNIT_THERE:.2f} s of CPU")
+        print(f"unit {unit:.2f} s; limit for a first screenful {LIMIT * unit / REFERENCE_UNIT:.2f} s of CPU")
         print(f"{'':26}{'CPU s':>9}{'pipe s':>9}{'tty s':>9}{'MB':>9}{'all CPU':>9}{'all MB':>9}")
         for words in [tuple(options.words)] if options.words else LISTINGS:
             print(listing(folder, options.state, words, options.repeat), flush=True)

@@ -1,10 +1,10 @@
-"""Times the recalculation of 100,000 task queues of 5,000 users: ``python -m benchmarks.task_queues [REPEAT]``.
+"""Time the recalculation of 100,000 task queues of 5,000 users: ``python -m benchmarks.task_queues [REPEAT]``.
 
-First the engine alone: the queues are in memory before, by column, their priorities after. One line is for comparison:
-DIRAC's published design sets the priorities with SQL, by one statement per queue (or per set of queues with equal
-priority). So many statements are timed here on SQLite in memory, without network, server or calculation: it is the
-least that this design can take. Then whole commands, from the start of the process to its end, on a state with a job in
-each of these queues, each of them with an ad of its own.
+First the engine alone: from queues in memory, by column, to their priorities. One line is for comparison: DIRAC's
+published design sets the priorities with SQL, by one statement per queue (or per set of queues with equal priority).
+That many statements are timed here on SQLite in memory, without network, server or calculation: this design cannot take
+less. Then whole commands, from the start of the process to its end, on a state with a job in each of these queues, each
+with its own ad.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SITES = [f"LCG.Site{number:03d}.org" for number in range(200)]
 
 
 def groups() -> dict[str, OwnerGroup]:
-    """Every fifth group shares its jobs, every third allows background queues."""
+    """Return the groups: every fifth shares its jobs, every third allows background queues."""
     return {
         f"g{number:02d}": OwnerGroup(
             f"g{number:02d}", 100.0 * (number + 1), job_sharing=number % 5 == 0, background=number % 3 == 0
@@ -52,11 +52,11 @@ def groups() -> dict[str, OwnerGroup]:
 def queues(count: int = QUEUES) -> list[TaskQueue]:
     """Draw the queues from a fixed seed."""
     draw = random.Random(20_090_213)
-    found = []
+    drawn = []
     for number in range(count):
         user = number % USERS
         jobs = draw.randrange(1, 5000)
-        found.append(
+        drawn.append(
             TaskQueue(
                 number + 1,
                 Requirements(
@@ -70,37 +70,37 @@ def queues(count: int = QUEUES) -> list[TaskQueue]:
                 jobs * draw.choice((1e-5, 1.0, 1.0, 1.0, 5.0, 9.0)),
             )
         )
-    return found
+    return drawn
 
 
 def settings() -> dict[str, Any]:
-    """The schema's two slices, between groups and inside each of them."""
+    """Return settings with the schema's two slices, between groups and inside each of them."""
     slices = {
         "MaxGlobalCorrection": 3,
         "WeekSlice": {"TimeSpan": 604800, "Weight": 80, "MaxCorrection": 2},
         "HourSlice": {"TimeSpan": 3600, "Weight": 20, "MaxCorrection": 5},
     }
-    inside = {f"{name}Instance": {"Group": name, **slices} for name in groups()}
-    return {"ShareCorrectorsToStart": "WMSHistory", "WMSHistory": {"GroupsInstance": slices, **inside}}
+    instances = {f"{name}Instance": {"Group": name, **slices} for name in groups()}
+    return {"ShareCorrectorsToStart": "WMSHistory", "WMSHistory": {"GroupsInstance": slices, **instances}}
 
 
 def reports(request: UsageRequest) -> Mapping[str, float]:
-    """Every second user and every group used something."""
+    """Return usage of every group and of every second user."""
     if not request.group:
-        return {name: 1.0 + place for place, name in enumerate(groups())}
-    place = int(request.group[1:])
-    return {f"user{user:05d}": 1.0 + user % 7 for user in range(place, USERS, 2 * GROUPS)}
+        return {name: 1.0 + index for index, name in enumerate(groups())}
+    index = int(request.group[1:])
+    return {f"user{user:05d}": 1.0 + user % 7 for user in range(index, USERS, 2 * GROUPS)}
 
 
-def calculated(rules: Rules, given: QueueTable, known: dict[str, OwnerGroup]) -> Recalculation:
+def calculated(rules: Rules, table: QueueTable, owner_groups: dict[str, OwnerGroup]) -> Recalculation:
     """Recalculate once, settings and history included."""
     corrections = Corrections(rules, built_in())
     corrections.update(settings(), reports)
-    return recalculate(given, known, rules, corrections)
+    return recalculate(table, owner_groups, rules, corrections)
 
 
 def statements(result: Recalculation) -> Callable[[], None]:
-    """Return what sets every priority by a statement of its own."""
+    """Return a function that sets every priority by its own statement."""
     table = sqlite3.connect(":memory:")
     table.execute("CREATE TABLE tq (id INTEGER PRIMARY KEY, priority REAL)")
     table.executemany("INSERT INTO tq VALUES (?, 1)", ((queue,) for queue in result.queues.ids.tolist()))
@@ -117,8 +117,8 @@ def statements(result: Recalculation) -> Callable[[], None]:
     return run
 
 
-def dump(given: list[TaskQueue]) -> dict[str, Any]:
-    """Return what ``taskqueues import`` reads: one job in each queue."""
+def dump(drawn: list[TaskQueue]) -> dict[str, Any]:
+    """Return a document for ``taskqueues import``, with one job in each queue."""
     queues = [
         {
             "TQId": queue.id,
@@ -130,26 +130,26 @@ def dump(given: list[TaskQueue]) -> dict[str, Any]:
             "Jobs": 1,
             "AveragePriority": queue.real_priorities / queue.jobs,
         }
-        for queue in given
+        for queue in drawn
     ]
     properties = {
-        one.name: {"JobShare": one.share, "Properties": "JobSharing" if one.job_sharing else ""}
-        for one in groups().values()
+        group.name: {"JobShare": group.share, "Properties": "JobSharing" if group.job_sharing else ""}
+        for group in groups().values()
     }
     return {"groups": properties, "task_queues": queues}
 
 
-def commands(folder: Path, given: list[TaskQueue]) -> dict[str, Callable[[], object]]:
-    """Import the queues into a state in *folder*, and return what runs each command."""
+def commands(folder: Path, drawn: list[TaskQueue]) -> dict[str, Callable[[], object]]:
+    """Write the queues into *folder*, and return functions that run each command on a state there."""
     file, imported, state = folder / "dump.json", folder / "imported.db", folder / "grid.db"
     fairq = [sys.executable, "-m", "fairq", "--quiet", "--state", str(state)]
-    file.write_text(json.dumps(dump(given)))
+    file.write_text(json.dumps(dump(drawn)))
 
     def running(*arguments: str) -> Callable[[], object]:
         return lambda: subprocess.run([*fairq, "taskqueues", *arguments], check=True, stdout=subprocess.DEVNULL)
 
     def first(*arguments: str) -> Callable[[], object]:
-        """Run a command on the state as it was imported."""
+        """Return a function that runs a command on the freshly imported state."""
 
         def run() -> None:
             shutil.copy(imported, state)
@@ -164,9 +164,9 @@ def commands(folder: Path, given: list[TaskQueue]) -> dict[str, Callable[[], obj
 
     def formed() -> None:
         shutil.copy(imported, state)
-        with writing(state) as opened:
-            opened.connection.execute("DELETE FROM job_need")
-            opened.connection.execute("DELETE FROM queue_need")
+        with writing(state) as connection:
+            connection.connection.execute("DELETE FROM job_need")
+            connection.connection.execute("DELETE FROM queue_need")
         running("match", *PILOT)()
 
     return {
@@ -183,32 +183,34 @@ def commands(folder: Path, given: list[TaskQueue]) -> dict[str, Callable[[], obj
 def cpu() -> float:
     """Return the seconds of CPU of this process and of those that it has waited for."""
     spent = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
-    return sum(one.ru_utime + one.ru_stime for one in spent)
+    return sum(usage.ru_utime + usage.ru_stime for usage in spent)
 
 
 def main() -> None:
     """Print the medians of CPU time."""
     repeat = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    drawn, known = queues(), groups()
-    given = QueueTable.of(drawn)
+    drawn, owner_groups = queues(), groups()
+    table = QueueTable.of(drawn)
 
-    def timed(what: str, work: Callable[[], Any]) -> Any:
+    def timed(label: str, work: Callable[[], Any]) -> Any:
         spent = []
         for _ in range(repeat):
             start = cpu()
-            done = work()
+            result = work()
             spent.append(cpu() - start)
-        print(f"{what:58}{1000 * median(spent):9.1f} ms")
-        return done
+        print(f"{label:58}{1000 * median(spent):9.1f} ms")
+        return result
 
     print(f"{QUEUES} task queues, {USERS} users, {GROUPS} groups; CPU time, medians of {repeat}")
     for rules in (preset("documented"), preset("dirac")):
-        result = timed(f"recalculate, rules {rules.name}", lambda rules=rules: calculated(rules, given, known))
+        result = timed(f"recalculate, rules {rules.name}", lambda rules=rules: calculated(rules, table, owner_groups))
     timed("explain one group", lambda: explain(result, "g07"))
     timed("explain all", lambda: explain(result))
     pilot = {"CPUTime": 1_000_000, "Site": SITES[0], "Tag": ["GPU"]}
-    asked = given.requirements
-    timed("queues that match one pilot", lambda: Matcher(pilot, known, preset("documented")).matching(asked))
+    requirements = table.requirements
+    timed(
+        "queues that match one pilot", lambda: Matcher(pilot, owner_groups, preset("documented")).matching(requirements)
+    )
     timed("for comparison: one SQL statement per queue", statements(result))
     with tempfile.TemporaryDirectory() as folder:
         for what, run in commands(Path(folder), drawn).items():

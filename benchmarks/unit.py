@@ -1,7 +1,7 @@
-"""The unit of work that `check` measures beside each command: a little of all that fairq does, in Python alone.
+"""The unit of work that `check` measures beside each command: a bit of everything that fairq does, in pure Python.
 
-A loop over numbers would not do: another processor may run it twice as fast, but starts a program, makes objects and
-writes a database only a little faster. So the unit is a process of its own, with something of each.
+A loop over numbers would not suffice: another processor may run it twice as fast, but start a program, create objects
+and write a database only a little faster. So the unit is a separate process that does a bit of each.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Record = dict[str, typing.Any]
 
 
 def records(draw: random.Random) -> list[Record]:
-    """Make records like the ads of slots."""
+    """Draw records like the ads of slots."""
     return [
         {
             "Name": f"slot{number}@host{number % 97}.example.org",
@@ -33,18 +33,18 @@ def records(draw: random.Random) -> list[Record]:
     ]
 
 
-def stored(found: list[Record]) -> int:
+def stored(ads: list[Record]) -> int:
     """Write records to a database, read them in another order, and return how many kinds there are."""
     database = sqlite3.connect(":memory:")
     database.execute("CREATE TABLE slot (name TEXT PRIMARY KEY, memory INTEGER, ad TEXT NOT NULL)")
     database.execute("CREATE INDEX by_memory ON slot (memory)")
-    rows = [(one["Name"], one["Memory"], json.dumps(one)) for one in found]
+    rows = [(one["Name"], one["Memory"], json.dumps(one)) for one in ads]
     database.executemany("INSERT INTO slot VALUES (?, ?, ?)", rows)
     kinds: dict[tuple[int, str], list[str]] = defaultdict(list)
     for name, memory, text in database.execute("SELECT name, memory, ad FROM slot ORDER BY memory, name"):
         kinds[memory, json.loads(text)["State"]].append(name)
     best = sorted(kinds.items(), key=lambda one: (-len(one[1]), one[0]))
-    return sum(place * len(names) for place, (_, names) in enumerate(best))
+    return sum(rank * len(names) for rank, (_, names) in enumerate(best))
 
 
 def main() -> None:

@@ -2,9 +2,9 @@
 
     python -m benchmarks.launching.fairness [SECONDS] [KILLS]
 
-With KILLS, so many times at a random instant the process that negotiates, or a supervisor of a job, is killed. A run
-whose supervisor was killed holds its slot until the next turn finds that out: the longer the negotiating process
-takes to start anew, as on a loaded machine, the more of the slot-seconds are due to chance.
+With KILLS, the negotiating process or a supervisor of a job is killed that many times, at random instants. A run whose
+supervisor was killed holds its slot until the next turn notices: the longer the negotiating process takes to restart,
+as on a loaded machine, the more of the slot-seconds are due to chance.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ USERS = {"alice": 1, "bob": 2, "carol": 4}
 
 
 def main(seconds: float, kills: int) -> None:
-    """Run the experiment in a scratch directory and print what came of it."""
+    """Run the experiment in a scratch directory and print its result."""
     with tempfile.TemporaryDirectory() as scratch:
         experiment(Path(scratch), seconds, kills)
 
@@ -49,32 +49,32 @@ def experiment(work: Path, seconds: float, kills: int) -> None:
         fairq(*job, "/bin/sh", "-c", script)
         fairq("userprio", "-setfactor", f"{user}@x", str(factor))
     negotiator = start(environment)
-    begin = time.time()
-    chance = random.Random(1)
-    instants = sorted(chance.uniform(2, seconds - 1) for _ in range(kills))
+    began = time.time()
+    draw = random.Random(1)
+    instants = sorted(draw.uniform(2, seconds - 1) for _ in range(kills))
     killed = {"negotiator": 0, "supervisor": 0}
     for instant in instants:
-        time.sleep(max(0.0, begin + instant - time.time()))
-        if chance.random() < 0.5:
+        time.sleep(max(0.0, began + instant - time.time()))
+        if draw.random() < 0.5:
             negotiator.kill()
             negotiator.wait()
             negotiator = start(environment)
             killed["negotiator"] += 1
         else:
-            live = [one for one in document(fairq)["launches"] if one["phase"] == "started"]
+            live = [launch for launch in document(fairq)["launches"] if launch["phase"] == "started"]
             if live:
                 with suppress(OSError):
-                    os.kill(chance.choice(live)["pid"], signal.SIGKILL)
+                    os.kill(draw.choice(live)["pid"], signal.SIGKILL)
                 killed["supervisor"] += 1
-    time.sleep(max(0.0, begin + seconds - time.time()))
+    time.sleep(max(0.0, began + seconds - time.time()))
     measured = time.time()
     idle = {user: int(fairq("queue", f"{user}@x", "--idle", "--af", "ProcId").count("\n")) for user in USERS}
-    # What has not begun is not needed any more; what runs ends by itself.
+    # Remove the jobs that have not begun; running jobs end by themselves.
     fairq("remove", "--constraint", "JobStatus == 1")
     negotiator.send_signal(signal.SIGINT)
     negotiator.wait()
     fairq("run", "--until-idle")
-    report(document(fairq), work, begin, measured, idle, killed)
+    report(document(fairq), work, began, measured, idle, killed)
     print(fairq("state", "check") or "state check: no faults")
 
 
@@ -88,31 +88,33 @@ def document(fairq: Any) -> dict[str, Any]:
 
 
 def report(
-    found: dict[str, Any], work: Path, begin: float, measured: float, idle: dict[str, int], killed: dict[str, int]
+    exported: dict[str, Any], work: Path, began: float, measured: float, idle: dict[str, int], killed: dict[str, int]
 ) -> None:
-    users = {1 + place: user for place, user in enumerate(USERS)}
+    users = {1 + index: user for index, user in enumerate(USERS)}
     held = dict.fromkeys(USERS, 0.0)
-    for launch in found["launches"]:
+    for launch in exported["launches"]:
         start_time = launch["intended"]
         end = min(launch["end_time"], measured)
-        held[users[launch["cluster"]]] += max(0.0, end - max(start_time, begin))
+        held[users[launch["cluster"]]] += max(0.0, end - max(start_time, began))
     share = sum(held.values()) / sum(8 / factor for factor in USERS.values())
-    print(f"{measured - begin:.0f} s, killed: {killed}, idle at the end: {idle}")
+    print(f"{measured - began:.0f} s, killed: {killed}, idle at the end: {idle}")
     for user, factor in USERS.items():
         print(f"{user}: {held[user]:.0f} slot-seconds, {held[user] / share:.2f} of {8 / factor:g}")
-    lost = [one for one in found["launches"] if (one["ended"] or {}).get("reason") == "lost"]
-    seconds = sum(one["end_time"] - one["intended"] for one in lost)
+    lost = [entry for entry in exported["launches"] if (entry["ended"] or {}).get("reason") == "lost"]
+    seconds = sum(entry["end_time"] - entry["intended"] for entry in lost)
     print(f"lost runs: {len(lost)}, which held their slots for {seconds} s")
-    runs = found["runs"]
+    runs = exported["runs"]
     finished = [(run["cluster"], run["proc"]) for run in runs if run["how"] == "finished"]
     codes = {run["exit_code"] for run in runs if run["how"] == "finished"}
     print(f"runs: {len(runs)}, finished {len(finished)}, twice {len(finished) - len(set(finished))}, codes {codes}")
     print(f"runs that began: {len(list(work.glob('once.*')))}; live: "
-          f"{sum(one['phase'] != 'ended' for one in found['launches'])}")  # fmt: skip
-    for record in found["submitters"]:
+          f"{sum(entry['phase'] != 'ended' for entry in exported['launches'])}")  # fmt: skip
+    for record in exported["submitters"]:
         if not record["is_group"]:
-            mine = sum(run["end_time"] - run["start_time"] for run in runs if run["submitter"] == record["name"])
-            print(f"{record['name']}: charged {record['accumulated_usage']:g} s, held {mine} s")
+            held_seconds = sum(
+                run["end_time"] - run["start_time"] for run in runs if run["submitter"] == record["name"]
+            )
+            print(f"{record['name']}: charged {record['accumulated_usage']:g} s, held {held_seconds} s")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How long ``fairq run`` takes to notice: from a submit to the start, from an end to the next start; and what it costs.
+"""Measure the delays of ``fairq run``, from submit to start and from an end to the next start, and its CPU while idle.
 
 python -m benchmarks.launching.latency [TIMES]
 """
@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 QUIET = 10.0
-"""Seconds for which nothing happens, and the CPU of a waiting ``fairq run`` is measured."""
+"""Seconds without events in which the CPU time of a waiting ``fairq run`` is measured."""
 
 
 def main(times: int) -> None:
@@ -43,20 +43,20 @@ def main(times: int) -> None:
             time.sleep(2)
             before = cpu(runner.pid)
             time.sleep(QUIET)
-            used = cpu(runner.pid) - before
+            spent = cpu(runner.pid) - before
         finally:
             runner.terminate()
             runner.wait()
     print(f"load of the machine: {os.getloadavg()[0]:.1f}")
-    for what, seconds in (("end of submit to start", starts), ("end to next start", gaps)):
-        print(f"{what}: median {1000 * statistics.median(seconds):.0f} ms, longest {1000 * max(seconds):.0f} ms")
-    print(f"CPU of fairq run while nothing happens: {1000 * used / QUIET:.1f} ms a second")
+    for label, seconds in (("end of submit to start", starts), ("end to next start", gaps)):
+        print(f"{label}: median {1000 * statistics.median(seconds):.0f} ms, longest {1000 * max(seconds):.0f} ms")
+    print(f"CPU of fairq run while nothing happens: {1000 * spent / QUIET:.1f} ms a second")
 
 
 def when(file: Path) -> float:
-    """Return the time that a job wrote to *file*, once it has."""
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
+    """Wait until a job has written a time to *file*, and return it."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
         if file.exists() and (text := file.read_text().strip()):
             return float(text)
         time.sleep(0.01)

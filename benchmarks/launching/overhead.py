@@ -1,4 +1,4 @@
-"""What a job costs beside its own work: many times /bin/true, by fairq and by other programs that run jobs.
+"""Measure the overhead of a job: many times /bin/true, by fairq and by other programs that run jobs.
 
     python -m benchmarks.launching.overhead [JOBS [SLOTS]]
 
@@ -38,7 +38,7 @@ _HYPERQUEUE = """
 
 
 def main(count: int, slots: int) -> None:
-    """Time each program that is there, in a scratch directory of its own."""
+    """Time each installed program, in its own scratch directory."""
     programs: dict[str, tuple[bool, Callable[[Path, int, int], None]]] = {
         "fairq": (True, fairq),
         "GNU parallel": (shutil.which("parallel") is not None, parallel),
@@ -47,37 +47,37 @@ def main(count: int, slots: int) -> None:
         "pueue": (shutil.which("pueue") is not None and shutil.which("pueued") is not None, pueue),
     }
     print(f"{count} times {JOB} through {slots} slots; load of the machine before: {os.getloadavg()[0]:.1f}")
-    for name, (is_there, run) in programs.items():
-        if not is_there:
+    for name, (is_installed, run) in programs.items():
+        if not is_installed:
             print(f"{name:13} not installed")
             continue
         with tempfile.TemporaryDirectory() as scratch:
-            spent = _cpu()
+            cpu_before = _cpu()
             start = time.perf_counter()
             run(Path(scratch), count, slots)
             seconds = time.perf_counter() - start
-            cpu = _cpu() - spent
+            cpu = _cpu() - cpu_before
         print(f"{name:13} {seconds:6.1f} s, {1000 * seconds / count:5.1f} ms a job; CPU of its commands {cpu:.1f} s")
 
 
 def fairq(work: Path, count: int, slots: int) -> None:
-    """From the submit to the last recorded end, the start of both commands included."""
+    """Run jobs from the submit to the last recorded end, including the start of both commands."""
     environment = {**os.environ, "FAIRQ_STATE": str(work / "state.db"), "FAIRQ_ACCOUNTING_UID_DOMAIN": "x"}
 
-    def do(*words: str) -> None:
+    def run(*words: str) -> None:
         subprocess.run([sys.executable, "-m", "fairq", "-q", *words], env=environment, cwd=work, check=True)
 
-    do("slots", "add", "here", "--count", str(slots), "--attribute", 'Launch="local"')
-    do("submit", "--count", str(count), "--", JOB)
-    do("run", "--until-idle")
-    done = subprocess.run(
+    run("slots", "add", "here", "--count", str(slots), "--attribute", 'Launch="local"')
+    run("submit", "--count", str(count), "--", JOB)
+    run("run", "--until-idle")
+    exported = subprocess.run(
         [sys.executable, "-m", "fairq", "export"], env=environment, check=True, capture_output=True, text=True
     )
-    assert done.stdout.count('"how": "finished"') == count, "not every job has ended once"
+    assert exported.stdout.count('"how": "finished"') == count, "not every job has ended once"
 
 
 def parallel(work: Path, count: int, slots: int) -> None:
-    """All jobs as the lines of its input."""
+    """Run all jobs as lines of input."""
     lines = f"{JOB}\n" * count
     subprocess.run(["parallel", "--will-cite", "-j", str(slots)], input=lines, cwd=work, text=True, check=True)
 
@@ -87,22 +87,22 @@ def _task_spooler() -> str | None:
 
 
 def task_spooler(work: Path, count: int, slots: int) -> None:
-    """One command of its for each job, as it is meant to be used, and one that waits."""
+    """Run a command for each job, as its users do, and one that waits."""
     program = _task_spooler() or ""
     environment = {**os.environ, "TS_SOCKET": str(work / "socket"), "TS_MAXFINISHED": str(count), "TMPDIR": str(work)}
 
-    def do(*words: str) -> None:
+    def run(*words: str) -> None:
         subprocess.run([program, *words], env=environment, check=True, stdout=subprocess.DEVNULL)
 
-    do("-S", str(slots))
+    run("-S", str(slots))
     for _ in range(count):
-        do("-n", JOB)
-    do("-N", str(slots), "-nf", JOB)
-    do("-K")
+        run("-n", JOB)
+    run("-N", str(slots), "-nf", JOB)
+    run("-K")
 
 
 def hyperqueue(work: Path, count: int, slots: int) -> None:
-    """One job with that many tasks, by its Python interface."""
+    """Run one job with *count* tasks, by its Python interface."""
     script = textwrap.dedent(_HYPERQUEUE)
     environment = {**os.environ, "HOME": str(work)}
     line = [sys.executable, "-c", script, str(count), str(slots)]
@@ -110,7 +110,7 @@ def hyperqueue(work: Path, count: int, slots: int) -> None:
 
 
 def pueue(work: Path, count: int, slots: int) -> None:
-    """One command of its for each job, and one that waits."""
+    """Run a command for each job, and one that waits."""
     environment = {**os.environ, "HOME": str(work), "XDG_RUNTIME_DIR": str(work)}
     daemon = subprocess.Popen(["pueued"], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
@@ -123,8 +123,8 @@ def pueue(work: Path, count: int, slots: int) -> None:
 
 
 def _cpu() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 if __name__ == "__main__":
