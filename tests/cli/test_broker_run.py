@@ -12,7 +12,7 @@ from tests.cli.broker_sample import NOW, TASK, fill
 from fairq.engine.brokerage.flow.course import UNDECIDED
 from fairq.state import broker_cycles, document
 from fairq.state.connection import reading
-from fairq.steps.broker.kept_verdict import Legend, unpack
+from fairq.steps.broker.kept_verdict import legend_of, unpack
 
 Run = Callable[..., Any]
 
@@ -128,9 +128,9 @@ class TestWhatIsKept:
             cycle = broker_cycles.load(opened, 1)
             verdict = broker_cycles.load_verdict(opened, 1)
         assert cycle is not None and verdict is not None
-        legend = Legend(cycle.document)
+        legend = legend_of(cycle.document)
         kept, names = unpack(verdict.data, legend), legend.names
-        reasons = cycle.document["reasons"]["production"]
+        reasons = legend.reasons["production"]
         found = zip(names, kept.decided, strict=True)
         assert {name: "" if number == UNDECIDED else reasons[number][1] for name, number in found} == {
             "NUCLEUS_Q": "", "U8/SCORE": "", "U8/SCORE_HIMEM": "highmemory", "U8/MCORE": "cpucore",

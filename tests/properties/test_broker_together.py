@@ -22,10 +22,9 @@ from fairq.engine.brokerage.pool.columns import columns_of
 from fairq.engine.brokerage.pool.world import ANALYSIS, PRODUCTION, World
 from fairq.engine.brokerage.production.flow import broker_production
 from fairq.steps.broker.flows import brokerages
-from fairq.steps.broker.kept_verdict import Legend, unpack
+from fairq.steps.broker.kept_verdict import legend_of, unpack
 from fairq.steps.broker.packer import Packer
 from fairq.steps.broker.plugins import load_plugins
-from fairq.steps.broker.run import stage_order
 
 EXAMPLES = settings(max_examples=10)
 SEEDS = st.integers(0, 2**32)
@@ -141,10 +140,10 @@ def test_what_is_stored_of_them_is_read_as_it_was(plugins, label, rules, seed):
     by_activity = brokerages(plugins)
     world, some = cases(seed, label, 8)
     columns = columns_of(world)
-    packer = Packer(columns.names, {activity: stage_order(one.plan) for activity, one in by_activity.items()})
+    packer = Packer(columns.names, {activity: one.plan for activity, one in by_activity.items()})
     outcomes = brokered(by_activity[ACTIVITIES[label]], some, columns, rules)
     stored = [packer.pack(outcome) for outcome in outcomes]
-    legend = Legend(packer.document())
+    legend = legend_of(packer.legend.document())
     for outcome, data in zip(outcomes, stored, strict=True):
         kept = unpack(data, legend)
         assert kept.activity == outcome.ask.activity

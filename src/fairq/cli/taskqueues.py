@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from typer import Argument, Option
 
@@ -38,9 +38,6 @@ from fairq.cli.taskqueues_why import EXAMPLES as WHY
 from fairq.cli.taskqueues_why import why
 from fairq.errors.base import UsageError
 from fairq.settings.key import DIRAC
-
-if TYPE_CHECKING:
-    pass
 
 app = App(help="DIRAC's scheme: task queues, shares and their corrections, and pilots that pull work.", default="list")
 

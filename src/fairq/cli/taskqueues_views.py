@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import asdict
+
 from fairq.cli.comparison import comparison_sentence, comparison_table
 from fairq.cli.figures import counted, short
 from fairq.cli.output import Column, Table, View
@@ -242,16 +244,6 @@ def _barred(matched: Matched) -> Iterator[str]:
 
 def why_view(found: WhyNot, comparison: dict[str, Any] | None) -> View:
     """Return why a queue or job is not offered to a pilot; *comparison*: the decision of the other set of rules."""
-    failures = [
-        {
-            "condition": failure.condition,
-            "wanted": failure.wanted,
-            "offered": failure.offered,
-            "pilot_change": failure.pilot_change,
-            "job_change": failure.job_change,
-        }
-        for failure in found.failures
-    ]
     table = Table(
         columns=[
             Column("Condition", "condition"),
@@ -260,7 +252,7 @@ def why_view(found: WhyNot, comparison: dict[str, Any] | None) -> View:
             Column("Pilot change", "pilot_change"),
             Column("or job change", "job_change"),
         ],
-        records=failures,
+        records=[asdict(failure) for failure in found.failures],
         key="failures",
     )
     document: dict[str, Any] = {

@@ -5,10 +5,9 @@ A row is a tuple of values in the order of the kind's columns; lists and objects
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from json.encoder import encode_basestring_ascii
-from sqlite3 import Cursor
-from typing import Any, Literal
+from typing import Any
 
 from fairq.columns.broker.column import NESTED, Column, Kind
 from fairq.state import rows
@@ -29,6 +28,9 @@ _STORED_OTHERWISE = NESTED | {"boolean"}
 _AT_ONCE = 500
 """Records read together: enough to read their JSON as one text."""
 
+_FEW = 500
+"""So many values are looked up one by one; for more of them, all records are read."""
+
 
 def load(state: State, kind: Kind, columns: Sequence[str] | None = None, *, known: str | None = None) -> list[Row]:
     """Return every record, in order of the keys: all columns, or those named.
@@ -46,16 +48,25 @@ def load_columns(state: State, kind: Kind, columns: Sequence[str]) -> Columns:
 
 
 def columns_of_each(
-    state: State, kind: Kind, columns: Sequence[str], readers: Readers | None = None
+    state: State,
+    kind: Kind,
+    columns: Sequence[str],
+    values: Collection[Any] | None = None,
+    readers: Readers | None = None,
 ) -> Iterator[Columns]:
     """Yield `load_columns` of some records at a time; of large ones, few are in memory at once.
 
-    *readers*: see `Readers`.
+    *values*: only of records with one of these in the first of the *columns*, which is the first key. *readers*: see
+    `Readers`.
     """
-    chosen = _chosen(kind, columns)
+    if values is not None and len(values) <= _FEW:
+        if few := select(state, kind, columns[0], sorted(values), columns, readers):
+            yield dict(zip(columns, zip(*few, strict=True), strict=True))
+        return
+    chosen, wanted = _chosen(kind, columns), None if values is None else set(values)
     found = state.connection.execute(_every(kind, chosen))
     while some := found.fetchmany(_AT_ONCE):
-        yield _by_column(chosen, some, readers or {})
+        yield _by_column(chosen, [row for row in some if wanted is None or row[0] in wanted], readers or {})
 
 
 def each(state: State, kind: Kind) -> Iterator[Row]:
@@ -88,31 +99,6 @@ def select(
     statement = f"SELECT {_names(chosen)} FROM {kind.table} WHERE {_quoted(column)} = ? ORDER BY {order}"
     found = [row for value in values for row in state.connection.execute(statement, (value,))]
     return _decoded(chosen, found, readers or {})
-
-
-def totals(
-    state: State,
-    kind: Kind,
-    number: str,
-    column: str,
-    values: Sequence[str],
-    by: Sequence[str],
-    only: tuple[str, Literal["=", "<>"], Any],
-) -> Cursor:
-    """Yield for each combination of the columns *by* the sums of *number* over the records with each of *values* in
-    *column*: a row of the combination and the sums.
-
-    Only records count whose column compares with a value as *only* says.
-    """
-    compared, comparison, value = only
-    keys = ", ".join(map(_quoted, by))
-    # A sum for each value goes through the index in its order; to group by *column* as well, SQLite would sort.
-    sums = ", ".join(f"ifnull(sum({_quoted(number)}) FILTER (WHERE {_quoted(column)} = ?), 0)" for _ in values)
-    return state.connection.execute(
-        f"SELECT {keys}, {sums} FROM {kind.table} WHERE {_quoted(compared)} {comparison} ? "
-        f"GROUP BY {keys} ORDER BY {keys}",
-        (*values, value),
-    )
 
 
 def counts(state: State, kind: Kind, by: Sequence[str]) -> list[Row]:

@@ -51,11 +51,12 @@ def load(state: State) -> StoredNeeds:
     ).fetchone()
     ids = [0, *numbers_in(texts[0], count).tolist()]
     values = dict(zip(ids, [None, *_decode(f"[{texts[1] or ''}]")], strict=True))
-    nothing = np.zeros(size, np.int64)
     fields: list[Values] = []
     for name in FIELDS:
-        different, places = np.unique(columns.get(name, nothing), return_inverse=True)
-        fields.append((places, list(map(values.__getitem__, different.tolist()))))
+        needed = columns.get(name, np.zeros(size, np.int64))
+        is_used = np.bincount(needed, minlength=1) > 0
+        used = np.flatnonzero(is_used).tolist()
+        fields.append(((np.cumsum(is_used) - 1)[needed], list(map(values.__getitem__, used))))
     return StoredNeeds(columns["number"], columns["part"], fields)
 
 

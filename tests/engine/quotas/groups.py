@@ -33,7 +33,7 @@ def groups(
     surplus: bool | Collection[str] = False,
     regroup: bool | Collection[str] = False,
 ) -> list[GroupQuota]:
-    """Return the groups of *quotas*; *surplus* and *regroup* are all, none, or those named."""
+    """The groups of *quotas*; *surplus* and *regroup*: all, none, or those named."""
     return [
         GroupQuota(
             name,
@@ -53,7 +53,7 @@ def rules_of(
     regroup: bool | Collection[str] = False,
     **changes: Any,
 ) -> QuotaPolicy:
-    """Return the rules of quotas with *changes*."""
+    """The rules of quotas, changed where a test wants it."""
     settings: dict[str, Any] = {
         "sort_expression": parse(changes.pop("sort", STARVATION)),
         "demand": DemandPolicy(True, parse("Cpus"), whole=rules == "htcondor"),
@@ -71,9 +71,9 @@ def hold(
     in_use: Mapping[str, int] | None = None,
     **changes: Any,
 ) -> CycleDecision:
-    """Run a cycle over *size* equal slots. *wants*: idle jobs of each submitter; *in_use*: slots in use.
+    """Hold a cycle over *size* slots alike. *wants*: idle jobs of each submitter; *in_use*: slots in use.
 
-    The other rules of the cycle are those of the set that *policy* belongs to.
+    The points of the cycle are those of the quotas' rules.
     """
     changes = (pools.HTCONDOR if policy.integer_limits else {}) | changes
     pool = slots(size)
@@ -87,19 +87,19 @@ def hold(
 
 
 def used(decision: CycleDecision) -> dict[str, float]:
-    """Return the use of each group's own submitters after the cycle."""
+    """What the submitters of each group have in use after the cycle."""
     return {group.group: group.used_after for group in decision.quotas}
 
 
 def order(decision: CycleDecision) -> list[str]:
-    """Return the groups in the order in which they negotiated in the first round."""
+    """The groups in the order in which they negotiated, first round."""
     return [turn.group for turn in decision.groups if turn.round == 1 and turn.step == 1]
 
 
 def assigned(
     quotas: Mapping[str, Quota], size: float, oversubscription: bool = False
 ) -> dict[str, tuple[float, float]]:
-    """Return each group's own quota and that of its subtree."""
+    """Each group's own quota and that of its subtree."""
     tree = build_tree(groups(quotas))
     assign_quotas(tree, size, oversubscription)
     return {group.name: (round(group.quota, 3), round(group.subtree_quota, 3)) for group in tree.groups}
@@ -112,7 +112,7 @@ def shared_tree(
     surplus: bool | Collection[str] = False,
     oversubscription: bool = False,
 ) -> Tree:
-    """Return the tree after quotas are assigned and surplus is shared."""
+    """The tree after quotas are assigned and surplus is shared."""
     tree = build_tree(groups(quotas, surplus))
     assign_quotas(tree, size, oversubscription)
     for group in tree.groups:
@@ -122,5 +122,5 @@ def shared_tree(
 
 
 def allocated(*arguments: Any, **keywords: Any) -> dict[str, float]:
-    """Return the allocation of each group in `shared_tree`."""
+    """What each group is allocated, of `shared_tree`."""
     return {group.name: round(group.allocated, 3) for group in shared_tree(*arguments, **keywords).groups}

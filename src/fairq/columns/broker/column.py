@@ -104,6 +104,14 @@ class Kind(Struct, frozen=True, dict=True):
         """The columns by every name that files may use, in lower case."""
         return {name.lower(): column for column in self.columns for name in (column.name, *column.aliases)}
 
+    @cached_property
+    def _key_places(self) -> list[int]:
+        return [self.positions[column.name] for column in self.keys]
+
+    def key_of(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return the values of the keys in a row of all columns."""
+        return tuple([row[place] for place in self._key_places])
+
     def title(self, record: dict[str, Any]) -> str:
         """Return the name of *record* in messages: its kind and the values of its keys."""
         keys = [str(record[column.name]) for column in self.keys if record.get(column.name) not in (None, "")]
@@ -144,6 +152,14 @@ def value_of(column: Column, value: Any) -> Any:
     if column.key and converted == "" and column.default != "":
         raise UnfitError("must not be empty")
     return converted
+
+
+def named_value(column: Column, value: Any) -> Any:
+    """Return `value_of`; its error names the column."""
+    try:
+        return value_of(column, value)
+    except UnfitError as error:
+        raise UnfitError(f"{column.name} {error}") from None
 
 
 def shown(value: Any) -> str:

@@ -64,8 +64,8 @@ class Column(Struct, frozen=True):
 
     def compact(self) -> Column:
         """Return the same column without the values that no row has."""
-        used, codes = np.unique(self.codes, return_inverse=True)
-        return Column(codes, [self.values[code] for code in used.tolist()])
+        used = np.bincount(self.codes, minlength=len(self.values)) > 0
+        return Column((np.cumsum(used) - 1)[self.codes], [self.values[code] for code in np.flatnonzero(used).tolist()])
 
 
 class Table(Struct, Generic[Record], frozen=True):

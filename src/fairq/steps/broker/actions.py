@@ -5,37 +5,27 @@ may be repeated: an update names the former state, and a second call changes not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from fairq.errors.broker import NoSuchRunError
 from fairq.state import broker_cycles
 from fairq.state.broker_cycles import BrokerCycle, TaskVerdict
 from fairq.state.connection import reading
 from fairq.steps.broker.diff import hint_of
-from fairq.steps.broker.kept_verdict import Legend, unpack
-from fairq.steps.broker.stages import reason_then
+from fairq.steps.broker.kept_verdict import legend_of, unpack
+from fairq.steps.broker.stages import nothing_left
 
 if TYPE_CHECKING:
     from fairq.steps.broker.timeouts import Cleaned
 
 
 Record = dict[str, Any]
-
-Former = Mapping[int, tuple[str, bool]]
-"""Each task's state before a run, and whether it was assigned to queues."""
-
-
-class Decision(NamedTuple):
-    """The decision of a run about a task: its state, its queues (best first), and why it has none."""
-
-    task: int
-    status: str
-    queues: list[str]
-    reason: str
-
 
 ASSIGNMENTS, REBROKERAGES, CLOSURES = "assignments", "rebrokerages", "closures"
 LISTS = (ASSIGNMENTS, REBROKERAGES, CLOSURES)
@@ -44,19 +34,46 @@ LISTS = (ASSIGNMENTS, REBROKERAGES, CLOSURES)
 _TASK, _JOB = "/api/v1/task/", "/api/v1/job/"
 
 
-def actions_of_run(
-    number: int, time: int, rules: str, decisions: Sequence[Decision], former: Former, *, applied: bool
-) -> Record:
-    """Return the actions of a run: tasks to assign, to assign again, and to end."""
+_ENDS: dict[str, tuple[str, Record]] = {"failed": ("kill", {}), "exhausted": ("finish", {"soft": True})}
+"""The call that ends a task in each state, and its options."""
+
+
+class Action(Struct, frozen=True):
+    """An action on a task or a job, by a *call* of the API or an *update*; *before* and *after* are its states."""
+
+    action: str
+    task: int | None
+    job: int | None
+    queues: list[str]
+    before: str
+    after: str
+    reason: str
+    code: int | None
+    call: Record | None
+    update: Record | None = None
+
+
+def actions_of_run(run: BrokerCycle, verdicts: Iterable[TaskVerdict], *, applied: bool) -> Record:
+    """Return the actions of a run: tasks to assign, to assign again, and to end.
+
+    Raises FormerVerdictError.
+    """
+    legend, former = legend_of(run.document), _former(run)
     lists: dict[str, list[Record]] = {name: [] for name in LISTS}
-    for one in decisions:
+    for one in verdicts:
         before, had_queues = former.get(one.task, ("", False))
         if one.status == "assigned":
-            name = REBROKERAGES if had_queues else ASSIGNMENTS
-            lists[name].append(_assignment(one, before))
-        elif one.status in ("failed", "exhausted"):
-            lists[CLOSURES].append(_end_of_task(one, before))
-    head = {"source": "broker run", "cycle": number, "time": time, "rules": rules}
+            kept = unpack(one.data, legend)
+            # PanDA splits unified queues itself and knows only the whole queue.
+            queues = list(dict.fromkeys(name.partition("/")[0] for name, _ in kept.candidates))
+            call = _call(_TASK + "reassign", task_id=one.task, site=",".join(queues), mode="nokill")
+            action = Action("assign", one.task, None, queues, before, one.status, "", None, call)
+            lists[REBROKERAGES if had_queues else ASSIGNMENTS].append(asdict(action))
+        elif one.status in _ENDS:
+            kept, (word, options) = unpack(one.data, legend), _ENDS[one.status]
+            call, reason = _call(_TASK + word, task_id=one.task, **options), nothing_left(kept, kept.reasons)
+            lists[CLOSURES].append(asdict(Action("end", one.task, None, [], before, one.status, reason, None, call)))
+    head = {"source": "broker run", "cycle": run.number, "time": run.time, "rules": run.rules}
     return {**head, "applied": applied, **lists}
 
 
@@ -65,27 +82,12 @@ def actions_of_timeouts(cleaned: Cleaned) -> Record:
     lists: dict[str, list[Record]] = {name: [] for name in LISTS}
     for found in cleaned.found:
         name = REBROKERAGES if found["action"] == "rebroker" else CLOSURES
-        lists[name].append(_end_of_job(found, cleaned.time))
+        lists[name].append(asdict(_end_of_job(found, cleaned.time)))
     head = {"source": "broker timeouts", "cycle": None, "time": cleaned.time, "rules": cleaned.rules}
     return {**head, "applied": cleaned.applied, **lists}
 
 
-def _assignment(one: Decision, before: str) -> Record:
-    # PanDA splits unified queues itself and knows only the whole queue.
-    queues = list(dict.fromkeys(queue.partition("/")[0] for queue in one.queues))
-    call = _call(_TASK + "reassign", task_id=one.task, site=",".join(queues), mode="nokill")
-    return _action("assign", one.task, None, queues, before, one.status, "", None, call, None)
-
-
-def _end_of_task(one: Decision, before: str) -> Record:
-    if one.status == "failed":
-        call = _call(_TASK + "kill", task_id=one.task)
-    else:
-        call = _call(_TASK + "finish", task_id=one.task, soft=True)
-    return _action("end", one.task, None, [], before, one.status, one.reason, None, call, None)
-
-
-def _end_of_job(found: Record, now: int) -> Record:
+def _end_of_job(found: Record, now: int) -> Action:
     job, code, action = found["panda_id"], found["code"], found["action"]
     call = update = None
     if action == "fail":
@@ -95,7 +97,7 @@ def _end_of_job(found: Record, now: int) -> Record:
         call = _call(_JOB + "kill", job_ids=[job], code=code, kill_options=options)
     queues = [found["computing_site"]] if found["computing_site"] else []
     task, before, after = found["jedi_task_id"], found["job_status"], found["becomes"]
-    return _action(action, task, job, queues, before, after, found["row"], code, call, update)
+    return Action(action, task, job, queues, before, after, found["row"], code, call, update)
 
 
 def _failed(job: int, before: str, code: int | None, now: int) -> Record:
@@ -109,32 +111,6 @@ def _failed(job: int, before: str, code: int | None, now: int) -> Record:
 
 def _call(path: str, **data: Any) -> Record:
     return {"method": "POST", "path": path, "data": data}
-
-
-def _action(
-    action: str,
-    task: int | None,
-    job: int | None,
-    queues: list[str],
-    before: str,
-    after: str,
-    reason: str,
-    code: int | None,
-    call: Record | None,
-    update: Record | None,
-) -> Record:
-    return {
-        "action": action,
-        "task": task,
-        "job": job,
-        "queues": queues,
-        "before": before,
-        "after": after,
-        "reason": reason,
-        "code": code,
-        "call": call,
-        "update": update,
-    }
 
 
 def actions_in(document: Record) -> Iterable[Record]:
@@ -154,25 +130,14 @@ def actions_again(path: Path, number: int) -> dict[str, Any]:
         verdicts = [one for one in broker_cycles.load_verdicts(state) if one.cycle == number]
     if number not in runs:
         raise NoSuchRunError(number=number, hint=hint_of(runs))
-    run = runs[number]
-    legend = Legend(run.document)
-    decisions = [_decision(run, legend, one) for one in verdicts]
-    return actions_of_run(run.number, run.time, run.rules, decisions, _former(run), applied=True)
+    return actions_of_run(runs[number], verdicts, applied=True)
 
 
-def _decision(run: BrokerCycle, legend: Legend, verdict: TaskVerdict) -> Decision:
-    kept = unpack(verdict.data, legend)
-    queues = [name for name, _ in kept.candidates]
-    if queues:
-        return Decision(verdict.task, verdict.status, queues, "")
-    reasons = run.document["reasons"][kept.activity]
-    return Decision(verdict.task, verdict.status, [], reason_then(kept, reasons))
-
-
-def _former(run: BrokerCycle) -> Former:
+def _former(run: BrokerCycle) -> dict[int, tuple[str, bool]]:
+    """Return the state of each task before a run, and whether it was assigned to queues."""
     return {
         task: (status, bool(had_queues))
-        for status, lists in run.document.get("former", {}).items()
+        for status, lists in run.document["former"].items()
         for had_queues, tasks in enumerate(lists)
         for task in tasks
     }

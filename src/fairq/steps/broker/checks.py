@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from fairq.columns.broker.column import Column, Kind, UnfitError, shown, value_of
+from fairq.columns.broker.column import Column, Kind, UnfitError, named_value, shown, value_of
 from fairq.columns.broker.places import QUEUES, RELATIONS, SOFTWARE
 from fairq.columns.broker.work import CONFIG, INPUTS, TASKS
 from fairq.engine.brokerage.pool.connectivity import (
@@ -56,14 +56,10 @@ def check_queue(kind: Kind, record: dict[str, Any]) -> Checked:
         raise UnfitError("name must be given" if name is None else f"name must be text, not {shown(name)}")
     queue, complaints = read_queue(name.strip(), fields, site=_text(fields.get("site")))
     cric = {key: value for key, value in record.items() if key != NAME}
-    row = []
-    for column in kind.columns:
-        value = cric if column.name == _CRIC else getattr(queue, column.name)
-        try:
-            row.append(value_of(column, value))
-        except UnfitError as error:
-            raise UnfitError(f"{column.name} {error}") from None
-    return tuple(row), frozenset(kind.positions), [_remark(one) for one in complaints]
+    row = tuple(
+        named_value(column, cric if column.name == _CRIC else getattr(queue, column.name)) for column in kind.columns
+    )
+    return row, frozenset(kind.positions), [_remark(one) for one in complaints]
 
 
 def check_software(kind: Kind, record: dict[str, Any]) -> Checked:
@@ -79,11 +75,7 @@ def whole(record: dict[str, Any]) -> dict[str, Any]:
     lower = {name.lower(): value for name, value in record.items()}
     if "panda_queue" not in lower or lower.get(_DATA) is None:
         return record
-    try:
-        found = value_of(Column(_DATA, "object", ""), lower[_DATA])
-    except UnfitError as error:
-        raise UnfitError(f"{_DATA} {error}") from None
-    return {"panda_queue": lower["panda_queue"], **found}
+    return {"panda_queue": lower["panda_queue"], **named_value(Column(_DATA, "object", ""), lower[_DATA])}
 
 
 def store_relations(state: State, found: Found) -> None:
@@ -207,10 +199,7 @@ def _rules(told: dict[str, Any]) -> tuple[dict[str, Any], list[Remark]]:
         if not rules:
             remarks.append(Remark(f"{_CONNECTIVITY} is {shown(asked)}, which asks for nothing", softens=True))
     for name, (rule, column) in _RULES.items():
-        try:
-            value = value_of(column, told.get(name))
-        except UnfitError as error:
-            raise UnfitError(f"{name} {error}") from None
+        value = named_value(column, told.get(name))
         if value is not None and value is not False:
             rules[rule] = int(value)
     return rules, remarks
@@ -270,9 +259,9 @@ def _file(number: int, given: dict[str, Any]) -> dict[str, Any]:
     found = {}
     for column in _FILE:
         try:
-            value = value_of(column, told.get(column.name.lower()))
+            value = named_value(column, told.get(column.name.lower()))
         except UnfitError as error:
-            raise UnfitError(f"files, number {number}: {column.name} {error}") from None
+            raise UnfitError(f"files, number {number}: {error}") from None
         if value is not None:
             found[column.name] = value
     return found

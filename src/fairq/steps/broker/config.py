@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +109,7 @@ def check_setting(kind: Kind, record: dict[str, Any]) -> Checked:
 
 
 def _change(path: Path, actor: Actor, values: dict[str, str | None], dry_run: bool) -> None:
-    with _open(path, dry_run) as state:
+    with reading(path) if dry_run else writing(path) as state:
         former = {(component, key): value for component, key, value in broker_data.load(state, CONFIG)}
         changes = []
         for name, text in values.items():
@@ -123,10 +122,6 @@ def _change(path: Path, actor: Actor, values: dict[str, str | None], dry_run: bo
             broker_data.clear(state, CONFIG)
             broker_data.store(state, CONFIG, ((*place, text) for place, text in former.items()))
             history.record(state, actor, changes)
-
-
-def _open(path: Path, read_only: bool) -> AbstractContextManager[State]:
-    return reading(path) if read_only else writing(path)
 
 
 def _known(name: str) -> str:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from msgspec import Struct
 
-from fairq.engine.brokerage.flow.course import UNDECIDED
 from fairq.errors.broker import NoSuchRunError
 from fairq.state import broker_cycles
 from fairq.state.broker_cycles import BrokerCycle, TaskVerdict
-from fairq.state.connection import State, reading
-from fairq.steps.broker.kept_verdict import Kept, Legend, unpack
+from fairq.state.connection import reading
+from fairq.steps.broker.kept_verdict import Legend, legend_of, unpack
 
 Record = dict[str, Any]
 
@@ -34,52 +33,40 @@ class Difference(Struct, frozen=True):
     unchanged: int
 
 
-class _Run:
-    """A run, and what the decisions of its tasks refer to."""
-
-    def __init__(self, cycle: BrokerCycle) -> None:
-        self.cycle = cycle
-        self.legend = Legend(cycle.document)
-
-
 class _Decision:
     """What one run decided about one task."""
 
-    def __init__(self, run: _Run, verdict: TaskVerdict) -> None:
-        self.run, self.status = run.cycle, verdict.status
-        self._legend = run.legend
-        self._kept: Kept = unpack(verdict.data, run.legend)
+    def __init__(self, legend: Legend, verdict: TaskVerdict) -> None:
+        self.task, self._cycle, self.status = verdict.task, verdict.cycle, verdict.status
+        self._legend, self._kept = legend, unpack(verdict.data, legend)
+        self._weights = dict(self._kept.candidates)
 
-    @cached_property
+    @property
     def queues(self) -> list[str]:
-        return [name for name, _ in self._kept.candidates]
-
-    @cached_property
-    def _rows(self) -> dict[str, int]:
-        return {name: row for row, name in enumerate(self._legend.names)}
+        return list(self._weights)
 
     def record(self) -> Record:
-        return {"cycle": self.run.number, "status": self.status, "queues": self.queues}
+        return {"cycle": self._cycle, "status": self.status, "queues": self.queues}
 
     def at(self, queue: str) -> Record:
         """Return the decision about a queue: its rank among the best, or the reason for its refusal."""
-        weights = dict(self._kept.candidates)
-        if queue in weights:
-            place = self.queues.index(queue) + 1
-            return {"place": place, "stage": "", "reason": "", "meaning": "", "weight": weights[queue]}
-        if queue not in self._rows:
-            return {"place": None, "stage": "", "reason": ABSENT, "meaning": "", "weight": None}
+        if queue in self._weights:
+            return _at(place=self.queues.index(queue) + 1, weight=self._weights[queue])
+        if queue not in self._legend.names:
+            return _at(reason=ABSENT)
         if self._kept.stopped_by:
-            return {"place": None, "stage": "", "reason": self._kept.stopped_by, "meaning": "", "weight": None}
-        row = self._rows[queue]
-        number = int(self._kept.decided[row])
-        weight = float(self._kept.weights[row])
-        found = ("", OUTRANKED, "", False)
-        if number != UNDECIDED:
-            found = self.run.document["reasons"][self._kept.activity][number]
-        stage, reason, meaning, _ = found
-        shown = None if np.isnan(weight) else weight
-        return {"place": None, "stage": stage, "reason": reason, "meaning": meaning, "weight": shown}
+            return _at(reason=self._kept.stopped_by)
+        row = self._legend.names.index(queue)
+        reason, weight = self._kept.reason_at(row), self._kept.weight_at(row)
+        if reason is None:
+            return _at(reason=OUTRANKED, weight=weight)
+        return _at(stage=reason.stage, reason=reason.tag, meaning=reason.meaning, weight=weight)
+
+
+def _at(
+    *, place: int | None = None, stage: str = "", reason: str = "", meaning: str = "", weight: float | None = None
+) -> Record:
+    return {"place": place, "stage": stage, "reason": reason, "meaning": meaning, "weight": weight}
 
 
 def diff(path: Path, before: int, after: int) -> Difference:
@@ -91,26 +78,22 @@ def diff(path: Path, before: int, after: int) -> Difference:
     """
     with reading(path) as state:
         runs = {run.number: run for run in broker_cycles.load_all(state)}
-        for number in (before, after):
-            if number not in runs:
-                raise NoSuchRunError(number=number, hint=hint_of(runs))
-        then, now = _decided(state, before), _decided(state, after)
-    read = {number: _Run(run) for number, run in runs.items()}
-    tasks, unchanged = [], 0
-    for task in sorted(then.keys() | now.keys()):
-        old, new = (found.get(task) for found in (then, now))
-        if old is not None and new is not None and old.cycle == new.cycle:
-            unchanged += 1
-            continue
-        change = _change(
-            task, None if old is None else _Decision(read[old.cycle], old),
-            None if new is None else _Decision(read[new.cycle], new),
-        )  # fmt: skip
-        if change is None:
-            unchanged += 1
-        else:
-            tasks.append(change)
-    return Difference(_head(runs[before]), _head(runs[after]), tasks, unchanged)
+        verdicts = broker_cycles.load_verdicts(state)
+    for number in (before, after):
+        if number not in runs:
+            raise NoSuchRunError(number=number, hint=hint_of(runs))
+    then, now = ({one.task: one for one in verdicts if one.cycle <= number} for number in (before, after))
+    every = [(then.get(task), now.get(task)) for task in sorted(then.keys() | now.keys())]
+
+    @cache
+    def legend(cycle: int) -> Legend:
+        return legend_of(runs[cycle].document)
+
+    def decision(one: TaskVerdict | None) -> _Decision | None:
+        return None if one is None else _Decision(legend(one.cycle), one)
+
+    decided = ((decision(old), decision(new)) for old, new in every if old is not new)
+    return _difference(runs[before], runs[after], decided, len(every))
 
 
 def difference_of(
@@ -118,27 +101,27 @@ def difference_of(
 ) -> Difference:
     """Return the changes for each task between two runs over the same tasks, of which neither need be stored."""
     (was, then), (is_, now) = before, after
-    runs = _Run(was), _Run(is_)
-    changes = [
-        _change(old.task, _Decision(runs[0], old), _Decision(runs[1], new)) for old, new in zip(then, now, strict=True)
-    ]
-    tasks = [change for change in changes if change is not None]
-    return Difference(_head(was), _head(is_), tasks, len(changes) - len(tasks))
+    legends = legend_of(was.document), legend_of(is_.document)
+    decided = ((_Decision(legends[0], old), _Decision(legends[1], new)) for old, new in zip(then, now, strict=True))
+    return _difference(was, is_, decided, len(now))
 
 
-def _decided(state: State, number: int) -> dict[int, TaskVerdict]:
-    """Return the last verdict on each task up to the run *number*."""
-    return {one.task: one for one in broker_cycles.load_verdicts(state) if one.cycle <= number}
+def _difference(
+    before: BrokerCycle, after: BrokerCycle, decided: Iterable[tuple[_Decision | None, _Decision | None]], count: int
+) -> Difference:
+    """Return the changes between two runs over *count* tasks, of which others than those *decided* are unchanged."""
+    tasks = [change for old, new in decided if (change := _change(old, new)) is not None]
+    return Difference(_head(before), _head(after), tasks, count - len(tasks))
 
 
-def _change(task: int, old: _Decision | None, new: _Decision | None) -> Record | None:
+def _change(old: _Decision | None, new: _Decision | None) -> Record | None:
     """Return the changes for a task, None if neither its state nor its queues changed."""
     were, are = (one.queues if one else [] for one in (old, new))
     if old and new and (old.status, were) == (new.status, are):
         return None
     changed = [queue for queue in dict.fromkeys([*were, *are]) if (queue in were) != (queue in are)]
     return {
-        "task": task,
+        "task": next(one.task for one in (old, new) if one),
         "before": old.record() if old else None,
         "after": new.record() if new else None,
         "gained": [queue for queue in are if queue not in were],

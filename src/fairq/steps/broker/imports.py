@@ -186,20 +186,16 @@ def _count(parts: Sequence[Part], before: dict[str, set[Row]], replaced: set[str
 
 def _keys_of(kind: Kind, found: Found) -> set[Row]:
     """Return the keys of the records that *found* holds."""
-    places = [kind.positions[column.name] for column in kind.keys]
-    return {tuple(row[place] for place in places) for row in found.all_rows()}
+    return {kind.key_of(row) for row in found.all_rows()}
 
 
 def _complete(found: Found, kind: Kind, known: Collection[Row]) -> None:
     """Drop the records of *found* whose keys are not *known*: the file only adds columns to existing records."""
-    places = [kind.positions[column.name] for column in kind.keys]
     for given, rows in found.rows.items():
-        kept = [row for row in rows if tuple(row[place] for place in places) in known]
-        for row in rows:
-            if tuple(row[place] for place in places) not in known:
-                found.left_out += 1
-                found.remarks.append(f"record {row[0]!r}: left out, the {kind.one} is not known")
-        found.rows[given] = kept
+        found.rows[given] = [row for row in rows if kind.key_of(row) in known]
+        unknown = [row for row in rows if kind.key_of(row) not in known]
+        found.left_out += len(unknown)
+        found.remarks += [f"record {row[0]!r}: left out, the {kind.one} is not known" for row in unknown]
 
 
 def _store(state: State, kind: Kind, found: Found) -> None:

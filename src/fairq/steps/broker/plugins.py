@@ -8,9 +8,8 @@ run with an error that names the plugin.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from importlib import import_module
-from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -20,36 +19,17 @@ from fairq.engine.brokerage.pool.columns import Floats
 from fairq.engine.brokerage.pool.world import Activity
 from fairq.errors.broker import BrokerPluginError
 
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
 FILTERS = "fairq.broker.filters"
 WEIGHTS = "fairq.broker.weights"
 
 
-class BuiltIn(NamedTuple):
-    """An entry point of fairq itself."""
-
-    name: str
-    value: str
-    group: str
-
-    def load(self) -> Any:
-        """Return the object."""
-        module, _, name = self.value.partition(":")
-        return getattr(import_module(module), name)
-
-
 BUILT_IN = (
-    BuiltIn("production", "fairq.engine.brokerage.production.flow:FILTERS", FILTERS),
-    BuiltIn("analysis", "fairq.engine.brokerage.analysis.flow:FILTERS", FILTERS),
-    BuiltIn("production", "fairq.engine.brokerage.production.flow:WEIGHTS", WEIGHTS),
-    BuiltIn("analysis", "fairq.engine.brokerage.analysis.flow:WEIGHTS", WEIGHTS),
+    EntryPoint("production", "fairq.engine.brokerage.production.flow:FILTERS", FILTERS),
+    EntryPoint("analysis", "fairq.engine.brokerage.analysis.flow:FILTERS", FILTERS),
+    EntryPoint("production", "fairq.engine.brokerage.production.flow:WEIGHTS", WEIGHTS),
+    EntryPoint("analysis", "fairq.engine.brokerage.analysis.flow:WEIGHTS", WEIGHTS),
 )
 """fairq's own entry points, as its installation registers them; used directly where fairq is not installed."""
-
-
-_Point: TypeAlias = "BuiltIn | EntryPoint"
 
 
 T = TypeVar("T")
@@ -81,7 +61,7 @@ def load_plugins(activity: Activity | None = None) -> Plugins:
     weights: list[Weight] = []
     origins = {}
     for point in _points():
-        own = isinstance(point, BuiltIn)
+        own = point in BUILT_IN
         if own and activity not in (None, point.name):
             continue
         for one in _objects(point):
@@ -96,15 +76,14 @@ def load_plugins(activity: Activity | None = None) -> Plugins:
     return Plugins(tuple(filters), tuple(weights), origins)
 
 
-def _points() -> list[_Point]:
+def _points() -> list[EntryPoint]:
     own = {(point.group, point.value) for point in BUILT_IN}
-    installed = [*entry_points(group=FILTERS), *entry_points(group=WEIGHTS)]
-    foreign = {(point.group, point.name, point.value): point for point in installed
-               if (point.group, point.value) not in own}  # fmt: skip
-    return [*BUILT_IN, *(foreign[key] for key in sorted(foreign))]
+    installed = {*entry_points(group=FILTERS), *entry_points(group=WEIGHTS)}
+    foreign = (point for point in installed if (point.group, point.value) not in own)
+    return [*BUILT_IN, *sorted(foreign, key=lambda point: (point.group, point.name, point.value))]
 
 
-def _objects(point: _Point) -> Sequence[Any]:
+def _objects(point: EntryPoint) -> Sequence[Any]:
     try:
         found = point.load()
     except Exception as error:  # the import of a plugin may raise anything
@@ -114,7 +93,7 @@ def _objects(point: _Point) -> Sequence[Any]:
     return [found] if is_one else list(found)
 
 
-def _filter(point: _Point, one: Any) -> Filter:
+def _filter(point: EntryPoint, one: Any) -> Filter:
     """Return the filter *one* of a plugin, whose errors are those of the plugin."""
     if not isinstance(one, Filter):
         raise _unusable(point, f"{one!r} is no filter: see fairq.engine.brokerage.flow.plugin")
@@ -132,7 +111,7 @@ def _filter(point: _Point, one: Any) -> Filter:
     return one._replace(reads=_reading(point, one.reads, is_kept), judge=_guarded(point, judged), alike=alike)
 
 
-def _refusal(point: _Point, one: Filter, pool: Pool, refusal: Refusal) -> Refusal:
+def _refusal(point: EntryPoint, one: Filter, pool: Pool, refusal: Refusal) -> Refusal:
     reason, rows, figures = refusal
     if reason not in one.reasons:
         raise _unusable(point, f"the filter {one.name} gave a reason that it does not have")
@@ -142,7 +121,7 @@ def _refusal(point: _Point, one: Filter, pool: Pool, refusal: Refusal) -> Refusa
     return Refusal(reason, rows, lambda row: dict(_guarded(point, figures)(row)))
 
 
-def _weight(point: _Point, one: Any) -> Weight:
+def _weight(point: EntryPoint, one: Any) -> Weight:
     """Return the weight *one* of a plugin, whose errors are those of the plugin."""
     if not isinstance(one, Weight):
         raise _unusable(point, f"{one!r} is no weight: see fairq.engine.brokerage.flow.plugin")
@@ -161,7 +140,7 @@ def _weight(point: _Point, one: Any) -> Weight:
     return one._replace(reads=_reading(point, one.reads, is_kept), weigh=_guarded(point, weighed))
 
 
-def _reading(point: _Point, reads: Callable[[Any], Values | None], is_kept: bool) -> Callable[[Any], Values | None]:
+def _reading(point: EntryPoint, reads: Callable[[Any], Values | None], is_kept: bool) -> Callable[[Any], Values | None]:
     def read(ask: Any) -> Values | None:
         values = reads(ask)
         if values is not None and is_kept:
@@ -171,7 +150,7 @@ def _reading(point: _Point, reads: Callable[[Any], Values | None], is_kept: bool
     return _guarded(point, read)
 
 
-def _guarded(point: _Point, function: Callable[..., T]) -> Callable[..., T]:
+def _guarded(point: EntryPoint, function: Callable[..., T]) -> Callable[..., T]:
     """Return *function* of a plugin, with an error of fairq's for anything that it raises."""
 
     def call(*arguments: Any) -> T:
@@ -196,7 +175,7 @@ def _once(found: Iterable[Filter | Weight]) -> None:
             seen.add((one.name, activity))
 
 
-def _unusable(point: _Point, reason: str) -> BrokerPluginError:
+def _unusable(point: EntryPoint, reason: str) -> BrokerPluginError:
     return BrokerPluginError(name=point.name, value=point.value, reason=reason)
 
 

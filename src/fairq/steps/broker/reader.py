@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from fairq.columns.broker.column import Kind, UnfitError, value_of
+from fairq.columns.broker.column import Kind, UnfitError, named_value
 from fairq.common.depth import DEEPEST, deeper_than
 from fairq.errors.nearest import nearest
 from fairq.formats.grid.form import Entries, Form, LeftOut
@@ -69,7 +69,6 @@ def read_records(kind: Kind, table: Table, check: Check, join: Join | None = Non
     form = form or (None if table.csv is not None else form_of(table.document, kind))
     found = Found(table.source, form)
     seen: dict[Row, str] = {}
-    places = [kind.positions[column.name] for column in kind.keys]
     entries = form.entries(table.document) if form else records_of(table, kind.spellings)
     for where, record in join(entries) if join else entries:
         if isinstance(record, LeftOut):
@@ -84,7 +83,7 @@ def read_records(kind: Kind, table: Table, check: Check, join: Join | None = Non
             if isinstance(record, Repeated):
                 raise UnfitError(f"{record.repeated[0][0]} occurs twice")
             row, given, remarks = check(kind, record)
-            key = tuple(row[place] for place in places)
+            key = kind.key_of(row)
             if key in seen:
                 raise UnfitError(f"occurs twice, first as {seen[key]}")
         except UnfitError as error:
@@ -116,13 +115,8 @@ def check_record(kind: Kind, record: dict[str, Any]) -> Checked:
     first = kind.columns[0]
     if record.get(NAME) is not None:
         values.setdefault(first.name, record[NAME])
-    row = []
-    for column in kind.columns:
-        try:
-            row.append(value_of(column, values.get(column.name)))
-        except UnfitError as error:
-            raise UnfitError(f"{column.name} {error}") from None
-    return tuple(row), frozenset(values), remarks
+    row = tuple(named_value(column, values.get(column.name)) for column in kind.columns)
+    return row, frozenset(values), remarks
 
 
 def distinct(remarks: Iterable[str]) -> list[str]:

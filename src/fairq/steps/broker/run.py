@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import islice
+from operator import add
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from msgspec import Struct, field
 
 from fairq.columns.broker.work import TASKS
 from fairq.common.records import Actor, Change
-from fairq.engine.brokerage.analysis.flow import FIRST_PASS, SECOND_PASS
+from fairq.engine.brokerage.analysis.flow import SECOND_PASS
 from fairq.engine.brokerage.criteria.candidates import unknown_sites
-from fairq.engine.brokerage.flow.course import TEMPORARY_STAGE, StageCount
+from fairq.engine.brokerage.flow.course import Lines, StageCount
 from fairq.engine.brokerage.flow.outcome import Outcome, is_exhausted
-from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Case
 from fairq.engine.brokerage.pool.columns import Columns, columns_of
@@ -27,11 +28,12 @@ from fairq.state import broker_cycles, broker_data, history
 from fairq.state.broker_cycles import BrokerCycle, TaskVerdict
 from fairq.state.connection import State, reading, writing
 from fairq.state.cycle_lock import BROKERAGE, cycle_lock
-from fairq.steps.broker.actions import Decision, Former, actions_of_run
+from fairq.steps.broker.actions import actions_of_run
 from fairq.steps.broker.flows import Brokerage, brokerages
+from fairq.steps.broker.kept_verdict import Legend
 from fairq.steps.broker.packer import Packer
 from fairq.steps.broker.plugins import load_plugins
-from fairq.steps.broker.stages import Reasons, described, stage_record
+from fairq.steps.broker.stages import described, nothing_left, stage_record
 from fairq.steps.broker.tasks import Brokered, datasets_of, each_brokered
 from fairq.steps.broker.world import Disagreement, disagreement, load_types, load_world
 
@@ -70,11 +72,11 @@ class Run(Struct):
         number: the number of the run.
         time: in seconds since 1970.
         rules: the rules in use.
-        decided: the tasks in order of number.
-        stages: the stage table of all tasks together, by activity; *orders* the stages in order.
+        legend: what the data of the tasks refer to.
         plugins: entry points of filters and weights of plugins.
-        legend: what the data of the tasks refer to, for the document of the run.
-        former: the former state of each task.
+        decided: the tasks in order of number.
+        stages: the stage table of all tasks together, by activity.
+        former: by former state, the tasks without queues and those with queues.
         unknown_sites: by task, the names in its site that are no queue.
         disagreement: where statistics and imported jobs disagree.
     """
@@ -82,12 +84,11 @@ class Run(Struct):
     number: int
     time: int
     rules: Rules
+    legend: Legend
+    plugins: tuple[str, ...] = ()
     decided: list[Decided] = field(default_factory=list)
     stages: dict[str, StageTable] = field(default_factory=dict)
-    orders: dict[str, list[str]] = field(default_factory=dict)
-    plugins: tuple[str, ...] = ()
-    legend: dict[str, Any] = field(default_factory=dict)
-    former: dict[int, tuple[str, bool]] = field(default_factory=dict)
+    former: dict[str, tuple[list[int], list[int]]] = field(default_factory=dict)
     unknown_sites: dict[int, list[str]] = field(default_factory=dict)
     disagreement: Disagreement | None = None
 
@@ -98,43 +99,37 @@ class Run(Struct):
 
     def stage_tables(self) -> dict[str, list[dict[str, Any]]]:
         """Return the stage tables by activity."""
-        return {activity: table.records(self.orders[activity]) for activity, table in self.stages.items()}
+        return {activity: table.records() for activity, table in self.stages.items()}
 
 
 class StageTable:
     """Numbers of queues before and after each stage, summed over all tasks; each analysis pass counts separately."""
 
-    def __init__(self) -> None:
-        # By pass, how many tasks have a line.
-        self._lines: tuple[Counter[StageCount], Counter[StageCount]] = (Counter(), Counter())
+    def __init__(self, stages: Sequence[str]) -> None:
+        """*stages*: those of the flow."""
+        self._stages = stages
+        # By pass and stage: how many tasks have a line, and the sums of its numbers.
+        self._sums = np.zeros((2, len(stages), len(StageCount._fields)), np.int64)
 
-    def add(self, stages: Iterable[StageCount]) -> None:
-        """Count the stages of a task."""
-        found, second = self._lines
-        for line in stages:
-            if line.stage == SECOND_PASS:
-                found = second
-            found[line] += 1
+    def add(self, lines: Lines) -> None:
+        """Count the lines of a task."""
+        stages, counted = lines[:, 0], lines.copy()
+        counted[:, 0] = 1
+        is_second = SECOND_PASS in self._stages and np.logical_or.accumulate(stages == self._stages.index(SECOND_PASS))
+        self._sums[np.intp(is_second), stages] += counted
 
-    def records(self, order: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the table in the *order* of the stages of the flow."""
-        places = {stage: place for place, stage in enumerate(order)}
-        return [
-            stage_record(StageCount(stage, *row[1:])) | {"tasks": row[0]}
-            for lines in self._lines
-            for stage, row in sorted(_summed(lines).items(), key=lambda one: places.get(one[0], len(places)))
-        ]
-
-
-def _summed(lines: Mapping[StageCount, int]) -> dict[str, list[int]]:
-    """Return for each stage the number of tasks, and the sums of the numbers in its lines."""
-    found: dict[str, list[int]] = {}
-    for line, number in lines.items():
-        row = found.setdefault(line.stage, [0] * len(StageCount._fields))
-        row[0] += number
-        for place, value in enumerate(line[1:], 1):
-            row[place] += number * value
-    return found
+    def records(self) -> list[dict[str, Any]]:
+        """Return the table in the order of the stages, with the number of tasks of each line."""
+        records = []
+        for of_pass in self._sums.tolist():
+            found: dict[str, list[int]] = {}
+            for stage, sums in zip(self._stages, of_pass, strict=True):
+                if sums[0]:
+                    found[stage] = list(map(add, sums, found.get(stage, [0] * len(sums))))
+            records += [
+                stage_record(StageCount(stage, *counts)) | {"tasks": tasks} for stage, (tasks, *counts) in found.items()
+            ]
+        return records
 
 
 def run(
@@ -163,31 +158,20 @@ def run(
         UnknownTaskError: a task number does not exist.
         BrokerPluginError: a plugin cannot be used.
     """
-    plugins, chosen = load_plugins(), (actor.time, numbers, every)
-    by_activity = brokerages(plugins)
-    if dry_run:
-        with reading(path) as state:
-            done = decide(
-                state, rules, by_activity, plugins.names, actor.time, due(state, *chosen), watch, detailed=detailed
-            )
-            if out is not None:
-                out(_actions(done, applied=False))
-            return done
-    with cycle_lock(path, BROKERAGE), writing(path) as state:
-        done = decide(
-            state, rules, by_activity, plugins.names, actor.time, due(state, *chosen), watch, detailed=detailed
-        )
+    plugins = load_plugins()
+    flows = brokerages(plugins)
+    with (
+        nullcontext() if dry_run else cycle_lock(path, BROKERAGE),
+        reading(path) if dry_run else writing(path) as state,
+    ):
+        chosen = due(state, actor.time, numbers, every)
+        done = decide(state, rules, flows, plugins.names, actor.time, chosen, watch, detailed=detailed)
         if out is not None:
-            out(_actions(done, applied=True))
-        if done.decided:
-            _store(state, done, by_activity, actor)
+            out(actions_of_run(*stored_form(done), applied=not dry_run))
+        if done.decided and not dry_run:
+            _store(state, done, actor)
             broker_cycles.prune(state, done.number - kept + 1)
-        return done
-
-
-def _actions(done: Run, *, applied: bool) -> dict[str, Any]:
-    decisions = [Decision(one.task, one.status, one.document["queues"], one.document["reason"]) for one in done.decided]
-    return actions_of_run(done.number, done.time, done.rules.name, decisions, done.former, applied=applied)
+    return done
 
 
 def due(state: State, now: float, numbers: Sequence[int], every: bool) -> list[int]:
@@ -220,26 +204,28 @@ def decide(
     alter: Callable[[World], World] | None = None,
 ) -> Run:
     """Broker the tasks *chosen* and return the decisions; *alter* changes the pool before."""
-    orders: dict[str, list[str]] = {activity: stage_order(flow.plan) for activity, flow in by_activity.items()}
-    done = Run(broker_cycles.next_number(state), now, rules, orders=orders, plugins=plugins)
+    plans = {activity: flow.plan for activity, flow in by_activity.items()}
+    number = broker_cycles.next_number(state)
     if not chosen:
-        return done
+        return Run(number, now, rules, Packer([], plans).legend, plugins)
     world = load_world(state, now, datasets_of(state, chosen))
     columns = columns_of(world if alter is None else alter(world))
-    done.disagreement = disagreement(state)
-    packer, reasons, left = Packer(columns.names, orders), Reasons(), each_brokered(state, load_types(state), chosen)
+    packer, left = Packer(columns.names, plans), each_brokered(state, load_types(state), chosen)
+    done = Run(number, now, rules, packer.legend, plugins, disagreement=disagreement(state))
     with watch(len(chosen)) as advance:
         # Some tasks leave when they are decided, with their input and what was found out about that.
         while some := list(islice(left, _AT_ONCE)):
             for one, outcome in zip(some, _outcomes(some, by_activity, columns, rules), strict=True):
-                task, stages = one.task, done.stages.setdefault(one.task.activity, StageTable())
-                done.decided.append(_decided(one, outcome, columns, reasons, packer.pack(outcome), detailed))
-                done.former[task.task_id] = one.status, one.was_assigned
-                stages.add(outcome.stages)
+                task = one.task
+                done.decided.append(_decided(one, outcome, packer, detailed))
+                done.former.setdefault(one.status, ([], []))[one.was_assigned].append(task.task_id)
+                if task.activity not in done.stages:
+                    done.stages[task.activity] = StageTable(outcome.plan.stages)
+                done.stages[task.activity].add(outcome.lines)
                 if task.site and (unknown := unknown_sites(columns, task)):
                     done.unknown_sites[task.task_id] = unknown
             advance(len(some))
-    done.legend = packer.document()
+    done.legend = packer.legend
     return done
 
 
@@ -247,92 +233,62 @@ def _outcomes(
     tasks: Sequence[Brokered], by_activity: dict[Activity, Brokerage], columns: Columns, rules: Rules
 ) -> list[Outcome]:
     """Return the outcome for each of *tasks*; those of one activity are brokered together."""
-    found = {
-        activity: iter(
-            one.broker_all(
-                [Case(each.task, each.chunk) for each in tasks if each.task.activity == activity], columns, rules
-            )
-        )
-        for activity, one in by_activity.items()
-    }
-    return [next(found[one.task.activity]) for one in tasks]
+    found: dict[int, Outcome] = {}
+    for activity, flow in by_activity.items():
+        cases = [Case(one.task, one.chunk) for one in tasks if one.task.activity == activity]
+        outcomes = flow.broker_all(cases, columns, rules)
+        found |= {case.task.task_id: outcome for case, outcome in zip(cases, outcomes, strict=True)}
+    return [found[one.task.task_id] for one in tasks]
 
 
-def _decided(
-    one: Brokered, outcome: Outcome, columns: Columns, reasons: Reasons, data: bytes, detailed: bool
-) -> Decided:
-    task, now = one.task, columns.world.now
-    status, frozen = _status(one, outcome, columns)
-    retry = now + (outcome.retry_after or 0) if status == PENDING else None
-    queues = [columns.names[row] for row in outcome.chosen.tolist()]
+def _decided(one: Brokered, outcome: Outcome, packer: Packer, detailed: bool) -> Decided:
+    task, pool = one.task, outcome.ask.pool
+    status, frozen = _status(one, outcome)
+    retry = pool.world.now + (outcome.retry_after or 0) if status == PENDING else None
+    queues = [name for name, _ in outcome.best]
+    reasons = packer.reasons[task.activity]
     document = {
         "task": task.task_id,
         "status": status,
         "activity": task.activity,
         "queues": queues,
         "weight": outcome.weights.item(0) if queues else None,
-        "reason": "" if status == ASSIGNED else reasons.of(outcome),
+        "reason": "" if queues else nothing_left(outcome, reasons),
         "retry_time": retry,
     }
     if detailed:
         document["candidates"] = [described(candidate) for candidate in outcome.candidates]
-    return Decided(task.task_id, status, retry, frozen, document, data)
+    return Decided(task.task_id, status, retry, frozen, document, packer.pack(outcome))
 
 
-def _status(one: Brokered, outcome: Outcome, columns: Columns) -> tuple[str, float | None]:
+def _status(one: Brokered, outcome: Outcome) -> tuple[str, float | None]:
     """Return the new state of a task, and the time since which its cycles have failed."""
     if outcome.status == "assigned":
         return ASSIGNED, None
     if outcome.status == "waiting":
         return WAITING, None  # throttled: does not count as a failing cycle
-    now = columns.world.now
+    now = outcome.ask.pool.world.now
     frozen = now if one.task.frozen_time is None else one.task.frozen_time
     if outcome.status == "fatal":
         return FAILED, frozen
-    return EXHAUSTED if is_exhausted(one.task, now, columns.world.config) else PENDING, frozen
+    return EXHAUSTED if is_exhausted(one.task, now, outcome.ask.config) else PENDING, frozen
 
 
-def reasons_of(plan: Plan) -> list[list[Any]]:
-    """Return the numbered reasons of a flow in the form of a run's document."""
-    reasons = [(entry.stage, entry.reason) for entry in plan.reasons]
-    return [[stage, reason.tag, reason.meaning, not reason.is_temporary] for stage, reason in reasons]
-
-
-def stage_order(plan: Plan) -> list[str]:
-    """Return the stages of a flow in order."""
-    before, after = ([one.stage for one in filters] for filters in (plan.before, plan.after))
-    return list(dict.fromkeys([FIRST_PASS, SECOND_PASS, *before, TEMPORARY_STAGE, *after]))
-
-
-def _by_state(former: Former) -> dict[str, list[list[int]]]:
-    """Return the former states for a run's document: by state, the tasks without queues and those with queues."""
-    found: dict[str, list[list[int]]] = {}
-    for task, (status, had_queues) in former.items():
-        found.setdefault(status, [[], []])[had_queues].append(task)
-    return found
-
-
-def stored_form(done: Run, by_activity: dict[Activity, Brokerage]) -> tuple[BrokerCycle, list[TaskVerdict]]:
+def stored_form(done: Run) -> tuple[BrokerCycle, list[TaskVerdict]]:
     """Return the record of a run, and its verdicts on the tasks."""
     document = {
         "counts": done.counts,
         "plugins": list(done.plugins),
-        **done.legend,
-        "reasons": {activity: reasons_of(flow.plan) for activity, flow in by_activity.items()},
+        **done.legend.document(),
         "stages": done.stage_tables(),
-        "former": _by_state(done.former),
+        "former": done.former,
     }
     verdicts = [TaskVerdict(one.task, done.number, one.status, one.data) for one in done.decided]
     return BrokerCycle(done.number, done.time, done.rules.name, document), verdicts
 
 
-def _store(
-    state: State,
-    done: Run,
-    by_activity: dict[Activity, Brokerage],
-    actor: Actor,
-) -> None:
-    cycle, verdicts = stored_form(done, by_activity)
+def _store(state: State, done: Run, actor: Actor) -> None:
+    cycle, verdicts = stored_form(done)
     broker_cycles.add(state, cycle)
     broker_cycles.add_verdicts(state, verdicts)
     broker_data.change(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from itertools import compress, groupby
+from itertools import groupby
 from math import inf
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -19,9 +19,6 @@ from fairq.engine.brokerage.pool.world import ResourceType
 from fairq.state import broker_data, rows
 from fairq.state.connection import State
 from fairq.state.rows import objects_in
-
-_FEW = 500
-"""Maximum number of tasks for which inputs are looked up one by one."""
 
 _FIELDS = {
     "task_id": "jediTaskID",
@@ -99,33 +96,18 @@ def each_brokered(
     Tasks and their input are read, some at a time, when their turn comes: what was made just before is still in the
     caches of the processor, and so is the room of the tasks that are done.
     """
-    wanted = None if numbers is None else set(numbers)
-    inputs, make_tasks = _Inputs(state, wanted), _TaskMaker(types)
-    for columns in _columns(state, [*_FIELDS.values(), *_CHUNK, "status", "assigned"], wanted):
+    inputs, make_tasks = _Inputs(state, numbers), _TaskMaker(types)
+    names = [*_FIELDS.values(), *_CHUNK, "status", "assigned"]
+    for columns in broker_data.columns_of_each(state, TASKS, names, numbers):
         tasks = make_tasks({field: columns[column] for field, column in _FIELDS.items()})
         chunks = map(Chunk, map(inputs.of, columns["jediTaskID"]), *(columns[column] for column in _CHUNK))
         yield from map(Brokered, tasks, chunks, columns["status"], map(bool, columns["assigned"]))
 
 
-def datasets_of(state: State, numbers: Collection[int]) -> list[str] | None:
-    """Return the names of the datasets that tasks read; None: these are too many tasks to look them up."""
-    if len(numbers) > _FEW:
-        return None
-    return [name for (name,) in broker_data.select(state, INPUTS, "task", numbers, ["dataset"])]
-
-
-def _columns(state: State, columns: Sequence[str], wanted: set[int] | None) -> Iterator[broker_data.Columns]:
-    """Yield the values of *columns* of the tasks with the numbers *wanted* (None: all), of some at a time."""
-    if wanted is not None and len(wanted) <= _FEW:
-        if found := broker_data.select(state, TASKS, "jediTaskID", sorted(wanted), columns):
-            yield dict(zip(columns, zip(*found, strict=True), strict=True))
-        return
-    for some in broker_data.columns_of_each(state, TASKS, columns):
-        if wanted is None or wanted.issuperset(some["jediTaskID"]):
-            yield some
-        else:
-            chosen = [number in wanted for number in some["jediTaskID"]]
-            yield {name: list(compress(values, chosen)) for name, values in some.items()}
+def datasets_of(state: State, numbers: Collection[int]) -> list[str]:
+    """Return the names of the datasets that tasks read."""
+    columns = broker_data.columns_of_each(state, INPUTS, ["task", "dataset"], numbers)
+    return [name for some in columns for name in some["dataset"]]
 
 
 class _TaskMaker:
@@ -161,14 +143,10 @@ def _own_type(
 
 
 class _Inputs:
-    """The datasets that tasks read; the tasks are asked about in order of number.
+    """The datasets that tasks with these *numbers* (None: all) read; they are asked about in order of number."""
 
-    Args:
-        wanted: the numbers of the tasks; None: all.
-    """
-
-    def __init__(self, state: State, wanted: set[int] | None) -> None:
-        self._by_task = groupby(_placed(state, wanted), itemgetter(0))
+    def __init__(self, state: State, numbers: Collection[int] | None) -> None:
+        self._by_task = groupby(_placed(state, numbers), itemgetter(0))
         self._next = next(self._by_task, _NONE_LEFT)
 
     def of(self, number: int) -> tuple[Dataset, ...]:
@@ -193,20 +171,11 @@ _INPUT = ("task", "position", "dataset", "files", "distributed", "type", "site",
 """The columns of inputs; after the position, in the order of the fields of `Dataset`."""
 
 
-def _placed(state: State, wanted: set[int] | None) -> Iterator[_Placed]:
-    """Yield the input of the tasks with the numbers *wanted*, or (None) of all, in order of task and name."""
-    for task, position, *fields in _inputs(state, wanted):
+def _placed(state: State, numbers: Collection[int] | None) -> Iterator[_Placed]:
+    """Yield the input of the tasks with these *numbers*, or (None) of all, in order of task and name."""
+    for columns in broker_data.columns_of_each(state, INPUTS, _INPUT, numbers, {"files": _files}):
+        task, position, *fields = columns.values()
         yield from zip(task, position, map(Dataset, *fields), strict=True)
-
-
-def _inputs(state: State, wanted: set[int] | None) -> Iterator[Iterable[Sequence[Any]]]:
-    """Yield the columns of `_INPUT`, of some records at a time."""
-    readers = {"files": _files}
-    if wanted is None or len(wanted) > _FEW:
-        for columns in broker_data.columns_of_each(state, INPUTS, _INPUT, readers):
-            yield columns.values()
-    elif found := broker_data.select(state, INPUTS, "task", sorted(wanted), _INPUT, readers):
-        yield zip(*found, strict=True)
 
 
 _FILES = Decoder(list[Files | tuple[File, ...]])

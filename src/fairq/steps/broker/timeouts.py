@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -163,7 +162,7 @@ def clean(
     Raises ExpressionError.
     """
     in_force = rules_in_force(settings, rules)
-    with _open(path, not apply) as state:
+    with writing(path) if apply else reading(path) as state:
         policy = TimeoutPolicy.of(load_config(state).given, in_force)
         decided = timeouts(load_jobs(state), load_job_queues(state, actor.time), policy, actor.time)
         records = [(one, _record(one)) for one in sorted(decided, key=lambda one: ORDER.index(one.row))]
@@ -178,10 +177,6 @@ def clean(
         if apply and found:
             _apply(state, [one for one, _ in found], tasks, actor)
     return cleaned
-
-
-def _open(path: Path, read_only: bool) -> AbstractContextManager[State]:
-    return reading(path) if read_only else writing(path)
 
 
 def _record(one: Timeout) -> Record:

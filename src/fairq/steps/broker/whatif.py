@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fairq.columns.broker.column import UnfitError, value_of
+from fairq.columns.broker.column import UnfitError, named_value
 from fairq.columns.broker.places import QUEUES
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.pool.config import Config
 from fairq.engine.brokerage.pool.world import Queue, World
-from fairq.errors.broker import UnknownQueueError
 from fairq.errors.nearest import nearest
 from fairq.errors.simulation import InvalidChangeError
 from fairq.state.connection import reading
@@ -23,6 +22,7 @@ from fairq.steps.broker.diff import Difference, difference_of
 from fairq.steps.broker.flows import brokerages, rules_in_force
 from fairq.steps.broker.plugins import load_plugins
 from fairq.steps.broker.run import Watch, decide, due, stored_form, unwatched
+from fairq.steps.broker.world import unknown_queue
 from fairq.steps.config import settings_with
 from fairq.steps.quotas.source import read_settings
 
@@ -90,18 +90,16 @@ def _field(text: str, queues: dict[str, Queue]) -> tuple[str, str, object]:
     if not equals or not dot:
         raise invalid("a change of a queue has a field and a value", "give NAME.FIELD=VALUE")
     if name not in queues:
-        close = nearest(name, queues)
-        hint = f"did you mean {close}?" if close else "'fairq broker queues' lists them"
-        raise UnknownQueueError(queue=name, hint=hint)
+        raise unknown_queue(name, queues)
     column = QUEUES.spellings.get(spelled.lower())
     if column is None or column.key or column.name not in Queue.__struct_fields__:
         close = nearest(spelled.lower(), QUEUES.spellings)
         cure = f"did you mean {close}?" if close else "'fairq broker queues import --help' lists the fields"
         raise invalid(f"the brokerage reads no field {spelled!r} of queues", cure)
     try:
-        found = value_of(column, value)
+        found = named_value(column, value)
     except UnfitError as error:
-        raise invalid(f"{column.name} {error}", "give another value") from None
+        raise invalid(str(error), "give another value") from None
     return name, column.name, tuple(found) if isinstance(found, list) else found
 
 
@@ -133,4 +131,4 @@ def what_if(
         chosen = due(state, now, numbers, every)
         before = decide(state, rules[0], flows, plugins.names, now, chosen, watch, detailed=False)
         after = decide(state, rules[1], flows, plugins.names, now, chosen, watch, detailed=False, alter=change.of_world)
-    return difference_of(stored_form(before, flows), stored_form(after, flows))
+    return difference_of(stored_form(before), stored_form(after))

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 from msgspec import Struct, field
 
 from fairq.columns.broker.work import TASKS
@@ -19,17 +18,17 @@ from fairq.engine.brokerage.flow.plugin import Reason
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.pool.columns import Columns, columns_of
 from fairq.engine.distinct import distinct
-from fairq.errors.broker import NoVerdictError, UnknownQueueError, UnknownTaskError
-from fairq.errors.nearest import nearest
+from fairq.errors.broker import NoVerdictError, UnknownTaskError
 from fairq.settings.key import PANDA
 from fairq.state import broker_cycles, broker_data
 from fairq.state.connection import State, reading
 from fairq.steps.broker.flows import Brokerage, brokerage_of, rules_in_force
-from fairq.steps.broker.kept_verdict import Legend, unpack
+from fairq.steps.broker.kept_verdict import legend_of, unpack
+from fairq.steps.broker.packer import reasons_of
 from fairq.steps.broker.plugins import load_plugins
-from fairq.steps.broker.stages import described, reason_of, reason_then, stage_record
+from fairq.steps.broker.stages import described, nothing_left, stage_record
 from fairq.steps.broker.tasks import Brokered, load_brokered
-from fairq.steps.broker.world import Disagreement, disagreement, load_types, load_world
+from fairq.steps.broker.world import Disagreement, disagreement, load_types, load_world, unknown_queue
 from fairq.steps.rule_comparison import Steps, compare_rules
 
 if TYPE_CHECKING:
@@ -116,8 +115,7 @@ def load_asked(path: Path, task: int, now: int) -> Asked:
         (brokered,) = load_brokered(state, load_types(state), [task])
         plugins = load_plugins(brokered.task.activity)
         datasets = (dataset.name for dataset in brokered.chunk.datasets)
-        # A plugin may look at anything.
-        world = load_world(state, now, datasets, only_for=None if plugins.names else brokered.task)
+        world = load_world(state, now, datasets)
         disagreeing = disagreement(state)
     return Asked(stored, brokered, columns_of(world), brokerage_of(plugins, brokered.task.activity), disagreeing)
 
@@ -138,7 +136,7 @@ def why(path: Path, rules: Rules, task: int, now: int, queue: str | None = None)
         rules=rules.name,
         activity=brokered.task.activity,
         status=outcome.status,
-        reason="" if outcome.status == "assigned" else reason_of(outcome),
+        reason="" if outcome.status == "assigned" else nothing_left(outcome, reasons_of(outcome.plan)),
         stored=stored,
         stopped=bool(outcome.stopped_by),
         compared=outcome.stop_details,
@@ -168,17 +166,17 @@ def why_then(path: Path, task: int, cycle: int | None, queue: str | None = None)
         run = None if verdict is None else broker_cycles.load(state, verdict.cycle)
     if verdict is None or run is None:
         raise NoVerdictError(task=task, of="" if cycle is None else f" of cycle {cycle}")
-    legend = Legend(run.document)
-    kept, names = unpack(verdict.data, legend), legend.names
-    reasons = run.document["reasons"][kept.activity]
+    legend = legend_of(run.document)
+    kept = unpack(verdict.data, legend)
     queues = []
-    for name, number, weight in zip(names, kept.decided.tolist(), kept.weights.tolist(), strict=True):
-        stage, tag, meaning, permanent = reasons[number] if number != UNDECIDED else ("", "", "", True)
-        shown = None if np.isnan(weight) else weight
-        reason = Reason(tag, meaning) if tag else None
-        told = Verdict(name, name.partition("/")[0], stage, tag, permanent, {}, shown, {}, {}, reason)
+    for row, name in enumerate(legend.names):
+        given, weight = kept.reason_at(row), kept.weight_at(row)
+        told = Verdict(name, name.partition("/")[0], "", "", True, {}, weight, {}, {})
+        if given is not None:
+            reason = Reason(given.tag, given.meaning)
+            told = told._replace(stage=given.stage, reason=given.tag, permanent=not given.temporary, of=reason)
         queues.append(_record(told))
-    chosen = queues if queue is None else [queues[row] for row in _named(names, queue)]
+    chosen = queues if queue is None else [queues[row] for row in _named(legend.names, queue)]
     return Why(
         task=task,
         time=run.time,
@@ -186,7 +184,7 @@ def why_then(path: Path, task: int, cycle: int | None, queue: str | None = None)
         rules=run.rules,
         activity=kept.activity,
         status=verdict.status,
-        reason="" if kept.candidates else reason_then(kept, reasons),
+        reason="" if kept.candidates else nothing_left(kept, kept.reasons),
         stored=stored,
         stages=[stage_record(count) for count in kept.stages],
         reasons=_reasons(queues),
@@ -195,19 +193,22 @@ def why_then(path: Path, task: int, cycle: int | None, queue: str | None = None)
     )
 
 
+_STORED = {
+    "status": "status",
+    "retry_time": "retryTime",
+    "frozen_time": "frozenTime",
+    "assigned": "assigned",
+    "cycle": "cycle",
+    "reason": "reason",
+}
+"""What is shown of a task's record, and its columns."""
+
+
 def _stored(state: State, task: int) -> Record:
-    found = broker_data.select(state, TASKS, "jediTaskID", [task])
+    found = broker_data.select(state, TASKS, "jediTaskID", [task], list(_STORED.values()))
     if not found:
         raise UnknownTaskError(task=task)
-    record = dict(zip(TASKS.positions, found[0], strict=True))
-    return {
-        "status": record["status"],
-        "retry_time": record["retryTime"],
-        "frozen_time": record["frozenTime"],
-        "assigned": record["assigned"],
-        "cycle": record["cycle"],
-        "reason": record["reason"],
-    }
+    return dict(zip(_STORED, found[0], strict=True))
 
 
 def rows_of(columns: Columns, queue: str | None) -> list[int]:
@@ -220,9 +221,7 @@ def _named(names: Iterable[str], queue: str) -> list[int]:
     names = list(names)
     found = [row for row, name in enumerate(names) if queue in (name, name.partition("/")[0])]
     if not found:
-        close = nearest(queue, [*names, *(name.partition("/")[0] for name in names)])
-        hint = f"did you mean {close}?" if close else "'fairq broker queues' lists them"
-        raise UnknownQueueError(queue=queue, hint=hint)
+        raise unknown_queue(queue, [*names, *(name.partition("/")[0] for name in names)])
     return found
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from functools import partial
 from typing import Any, NamedTuple
 
 from fairq.columns.broker.column import Kind
@@ -22,7 +21,6 @@ from fairq.columns.broker.counts import (
 )
 from fairq.columns.broker.places import CPULEVELS, GPUS, LINKS, QUEUES, RELATIONS, SITES, SOFTWARE, STORAGES, TYPES
 from fairq.columns.broker.work import JOBS, REPLICAS, TASKS
-from fairq.engine.brokerage.jobs.tasks import Task
 from fairq.engine.brokerage.pool.supply import SUMMED
 from fairq.engine.brokerage.pool.world import (
     ATLAS_RESOURCE_TYPES,
@@ -39,6 +37,8 @@ from fairq.engine.brokerage.pool.world import (
     UserTotals,
     World,
 )
+from fairq.errors.broker import UnknownQueueError
+from fairq.errors.nearest import nearest
 from fairq.state import broker_data
 from fairq.state.connection import State
 from fairq.steps.broker.config import load_config
@@ -90,26 +90,13 @@ def disagreement(state: State) -> Disagreement | None:
 
 Nested = dict[str, Any]
 
-_OTHER_SHARES = "\n"
-"""The name under which the jobs of other shares are summed up, which is no share's."""
 
-_FEW = 500
-"""Number of datasets up to which replicas are looked up one by one."""
-
-
-def load_world(
-    state: State, now: float, datasets: Iterable[str] | None = None, *, only_for: Task | None = None
-) -> World:
-    """Return the pool at *now*, with the replicas of *datasets* (None: of all).
-
-    *only_for*: tell only what fairq's own filters and weights read for this task: of the jobs of shares that are not
-    its own no more than their sum, of links those to its nucleus, and the class of no other task.
-    """
+def load_world(state: State, now: float, datasets: Iterable[str] | None = None) -> World:
+    """Return the pool at *now*, with the replicas of *datasets* (None: of all)."""
     metrics = _by_name(state, METRICS)
     users = _by_name(state, USERS)
     outcomes = broker_data.load(state, OUTCOMES)
-    links = _links(state, only_for)
-    jobs, jobs_by_type = _jobs(state) if only_for is None else _jobs_for(state, only_for.gshare or "")
+    jobs, jobs_by_type = _jobs(state)
     # Where the statistics have no line of a queue, its imported jobs are counted.
     jobs = {**jobs_of_queues(state), **jobs}
     return World(
@@ -118,7 +105,7 @@ def load_world(
         resource_types=load_types(state),
         storages=load_storages(state),
         relations=load_relations(state),
-        links=tuple(LinkMetric(*row) for row in links),
+        links=tuple(LinkMetric(*row) for row in broker_data.load(state, LINKS)),
         job_stats=jobs,
         job_stats_by_type=jobs_by_type,
         transferring_by_nucleus=_nested(broker_data.load(state, TRANSFERRING)),
@@ -151,7 +138,7 @@ def load_world(
             for name, one in users.items()
         },
         remaining_slots=_present(users, "rem_slots_A"),
-        task_classes=_task_classes(state, only_for),
+        task_classes=dict(broker_data.load(state, TASKS, ["jediTaskID", "taskClass"], known="taskClass")),
         failures=_of_tasks((task, queue, Failures(*numbers)) for task, queue, *numbers, _, _ in outcomes),
         own_resource_types=_of_tasks(
             (task, queue, frozenset(types)) for task, queue, _, _, _, types, _ in outcomes if types
@@ -159,6 +146,12 @@ def load_world(
         used_queues=_used(outcomes),
         config=load_config(state),
     )
+
+
+def unknown_queue(name: str, names: Iterable[str]) -> UnknownQueueError:
+    """Return the error for the *name* of no queue; *names* are those of the queues."""
+    close = nearest(name, names)
+    return UnknownQueueError(queue=name, hint=f"did you mean {close}?" if close else "'fairq broker queues' lists them")
 
 
 def load_queues(state: State) -> dict[str, Queue]:
@@ -233,28 +226,6 @@ def _jobs(state: State) -> tuple[Nested, Nested]:
     return jobs, by_type
 
 
-def _jobs_for(state: State, share: str) -> tuple[Nested, Nested]:
-    """Return the jobs as `_jobs` does, of *share* alone and of all others together; the states that are read."""
-    jobs: Nested = {}
-    by_type: Nested = {}
-    sums = partial(broker_data.totals, state, STATISTICS, "n", "state", SUMMED)
-    for queue, kind, *numbers in sums(["queue", "resource_type"], ("gshare", "=", share)):
-        found = dict(zip(SUMMED, numbers, strict=True))
-        others = jobs.setdefault(queue, {}).get(share)
-        jobs[queue][share] = found if others is None else {one: others[one] + found[one] for one in SUMMED}
-        if kind:
-            by_type.setdefault(queue, {}).setdefault(share, {})[kind] = found
-    for queue, *numbers in sums(["queue"], ("gshare", "<>", share)):
-        jobs.setdefault(queue, {})[_OTHER_SHARES] = dict(zip(SUMMED, numbers, strict=True))
-    return jobs, by_type
-
-
-def _links(state: State, only_for: Task | None) -> list[broker_data.Row]:
-    if only_for is None:
-        return broker_data.load(state, LINKS)
-    return broker_data.select(state, LINKS, "nucleus", [only_for.nucleus or ""])
-
-
 def _user_stats(rows: Iterable[broker_data.Row]) -> Nested:
     found: Nested = {}
     for queue, share, user, queued, running in rows:
@@ -277,25 +248,12 @@ def _gpus(state: State) -> dict[str, tuple[dict[str, Any], ...]]:
 
 
 def _replicas(state: State, datasets: Iterable[str] | None) -> dict[str, dict[str, frozenset[str] | None]]:
-    wanted = None if datasets is None else list(dict.fromkeys(datasets))
-    rows: Iterable[broker_data.Row]
-    if wanted is not None and len(wanted) <= _FEW:
-        rows = broker_data.select(state, REPLICAS, "dataset", wanted)
-    else:
-        rows = broker_data.each(state, REPLICAS)
+    wanted = None if datasets is None else set(datasets)
     found: dict[str, dict[str, frozenset[str] | None]] = defaultdict(dict)
-    for dataset, rse, files in rows:
-        found[dataset][rse] = None if files is None else frozenset(files)
+    for columns in broker_data.columns_of_each(state, REPLICAS, ["dataset", "rse", "files"], wanted):
+        for dataset, rse, files in zip(*columns.values(), strict=True):
+            found[dataset][rse] = None if files is None else frozenset(files)
     return dict(found)
-
-
-def _task_classes(state: State, only_for: Task | None) -> dict[int, int]:
-    columns = ["jediTaskID", "taskClass"]
-    if only_for is None:
-        rows = broker_data.load(state, TASKS, columns, known="taskClass")
-    else:
-        rows = broker_data.select(state, TASKS, "jediTaskID", [only_for.task_id], columns)
-    return {task: value for task, value in rows if value is not None}
 
 
 def _of_tasks(rows: Iterable[tuple[int, str, Any]]) -> dict[int, dict[str, Any]]:

@@ -11,9 +11,8 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from importlib.metadata import EntryPoint, entry_points
 from numbers import Real
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fairq.common.records import UsageReport
 from fairq.engine.accounting.identity import ROOT_GROUP
@@ -34,6 +33,9 @@ from fairq.errors.base import FairqError
 from fairq.errors.shares import ShareCorrectorError
 from fairq.state import claims, jobs, runs, share_groups
 from fairq.state.connection import State
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 Identity = tuple[str, str]
 """A user's name and group."""
@@ -111,6 +113,8 @@ GROUP = "fairq.share_correctors"
 
 def known_correctors() -> dict[str, CorrectorMaker]:
     """Return every corrector by name; a plugin is loaded at first use."""
+    from importlib.metadata import entry_points
+
     # An uninstalled source tree has no entry points.
     return {**built_in(), **{entry.name: partial(_make, entry) for entry in entry_points(group=GROUP)}}
 

@@ -63,12 +63,7 @@ def import_task_queues(
         InvalidNameError: a name cannot be that of a submitter.
         ShareCorrectionError: a group's share cannot be meant.
     """
-    return _imported(path, settings, read_dump(name), actor, host, dry_run)
-
-
-def _imported(
-    path: Path, settings: Settings, dump: TaskQueueDump, actor: Actor, host: str, dry_run: bool
-) -> ImportedQueues:
+    dump = read_dump(name)
     read_groups(settings, dump.groups or {}, share_rules(settings))
     domain = settings["accounting.accounting_domain"] or settings["accounting.uid_domain"] or host
     with reading(path) if dry_run else writing(path) as state:

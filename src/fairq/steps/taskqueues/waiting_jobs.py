@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from fairq.engine.shares.needs import PRIORITY, Priorities, kinds_of, read_needs
 from fairq.engine.shares.queues import RequirementTable
 from fairq.state import idle_jobs, jobs, queue_needs, rows
 from fairq.state.connection import State
-from fairq.steps.taskqueues.job_requirements import IDENTITY, identity_of, plain_value, read_as, relevant
+from fairq.steps.taskqueues.job_requirements import IDENTITY, identity_of, plain_value, read_as
 from fairq.steps.taskqueues.policy import SharePolicy
 
 _OWNER = "owner"
@@ -158,30 +158,19 @@ def _differ(idle: IdleJobs) -> Mask:
 
 def _texts(idle: IdleJobs, name: str) -> Column:
     """Return a column of texts; the code -1 is for none."""
-    different, codes = np.unique(idle.columns[name], return_inverse=True)
-    texts = [idle.texts[place] for place in different.tolist()]
-    is_first_none = bool(texts) and texts[0] is None
-    return Column(codes - is_first_none, texts[is_first_none:])
+    found = Column(idle.columns[name], list(idle.texts)).compact()
+    is_first_none = found.values[:1] == [None]
+    return Column(found.codes - is_first_none, found.values[is_first_none:])
 
 
 def _of_known(idle: IdleJobs, asked: Integers, policy: SharePolicy) -> WaitingJobs:
     """Return jobs whose requirements are known."""
     own, shared = _texts(idle, "own"), _texts(idle, PRIORITIES)
-    first, kinds = distinct_rows((own, shared), len(idle))
-    owns, of_ads = rows.loads_all(own.values), rows.loads_all(shared.values)
-    raws = [
-        {**(of_ads[ad] if ad >= 0 else {}), **(relevant(owns[place]) if place >= 0 else {})}
-        for ad, place in zip(shared.codes[first].tolist(), own.codes[first].tolist(), strict=True)
-    ]
-    given = {}
-    for name in PRIORITY:
-        places = [kind for kind, raw in enumerate(raws) if name in raw]
-        if places:
-            of_kind = np.full(len(raws), -1)
-            of_kind[places] = np.arange(len(places))
-            given[name] = Column(of_kind[kinds], [plain_value(raws[kind][name]) for kind in places])
+    ads = [rows.loads_all(shared.values), rows.loads_all(own.values)]
+    of_own = np.where(own.codes < 0, -1, own.codes + len(shared.values))
+    given, _ = _overlaid(ads, len(shared.values) + len(own.values), shared.codes, of_own)
     job_priority = Column.of(idle.columns["priority"].tolist())
-    priorities = read_priorities(given, job_priority, policy.job_defaults)
+    priorities = read_priorities(_plain(given, PRIORITY), job_priority, policy.job_defaults)
     whole = _Pieces(np.arange(len(idle)), idle.columns["first_proc"], idle.columns["last_proc"], own.codes, [])
     return _waiting(idle, whole, asked, priorities)
 
@@ -208,9 +197,8 @@ def _read(
     own = _texts(idle, "own")
     pieces = _split(idle, own)
     raw, of_ads = _attributes(state, idle, own.values, pieces)
-    plain = {name: Column(one.codes, list(map(plain_value, one.values))) for name, one in raw.items() if name in NEEDS}
     priority = Column.of(idle.columns["priority"].tolist()).take(pieces.of_range)
-    needs = read_needs(plain, priority, policy.job_defaults)
+    needs = read_needs(_plain(raw, NEEDS), priority, policy.job_defaults)
     is_placed = needs.priorities.refusal.codes < 0
     owner = _texts(idle, "owner").take(pieces.of_range)
     requirements = needs.requirements(*_identities(raw, owner))
@@ -284,13 +272,27 @@ def _attributes(
     # Who needs a part of each ad keeps no more.
     own_ads = (rows.loads_all(owns[start : start + _AT_ONCE]) for start in range(0, len(owns), _AT_ONCE))
     ads = chain(jobs.ads_in_turn(state, numbers.tolist()), own_ads, [pieces.more])
-    shared, own = of_ad[pieces.of_range], np.where(pieces.own < 0, size, pieces.own + len(numbers))
-    columns = _columns(ads, size)
+    return _overlaid(ads, size, of_ad[pieces.of_range], np.where(pieces.own < 0, -1, pieces.own + len(numbers)))
+
+
+def _overlaid(
+    batches: Iterable[Sequence[Ad]], size: int, shared: Integers, own: Integers
+) -> tuple[dict[str, Column], dict[str, Column]]:
+    """Return the attributes that are read in *size* ads: over the jobs, and of those the ones in shared ads alone.
+
+    *shared* and *own* are the places of the ads of each job, -1 for none; its own one takes precedence.
+    """
+    columns = _columns(batches, size)
     of_ads = {name: column.take(shared) for name, column in columns.items()}
     return {
         name: Column(np.where(column.codes[own] < 0, of_ads[name].codes, column.codes[own]), column.values)
         for name, column in columns.items()
     }, of_ads
+
+
+def _plain(raw: Mapping[str, Column], names: Collection[str]) -> dict[str, Column]:
+    """Return the attributes called *names* with plain values."""
+    return {name: Column(one.codes, list(map(plain_value, one.values))) for name, one in raw.items() if name in names}
 
 
 def _columns(batches: Iterable[Sequence[Ad]], size: int) -> dict[str, Column]:

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -20,7 +20,7 @@ from fairq.engine.shares.limits import excludes
 from fairq.engine.shares.match import LIMITS, Matcher, Refusal, Terms
 from fairq.engine.shares.options import Note
 from fairq.engine.shares.pilot import SETS, SINGLE, TEST
-from fairq.engine.shares.queues import Requirements
+from fairq.engine.shares.queues import Requirements, TaskQueue
 from fairq.errors.shares import UnknownTaskQueueError
 from fairq.settings.key import DIRAC
 from fairq.state import claims, jobs
@@ -101,16 +101,14 @@ def why_not(path: Path, settings: Settings, pilot: Pilot, target: int | tuple[in
         load = load_site(state, world.policy, pilot.site)
         barred = load.barred(pilot.grid_ce, now)
         matcher = matcher_of(pilot, world.policy, barred.negative)
-        job = None if isinstance(target, int) else f"{target[0]}.{target[1]}"
-        row = row_of(world, target)
-        queue = None if row is None else world.formed.queues.row(row)
+        about = subject_of(state, world, target)
+        row, queue = about.row, about.queue
         ahead = None if row is None or isinstance(target, int) else _ahead(state, world, row, *target)
-        reason = "" if queue is not None or isinstance(target, int) else not_waiting(state, world, *target)
     places = matcher.matching(world.formed.queues.requirements)
     priorities = world.priorities
     failures: list[Failure] = []
     first = None
-    if queue is not None:
+    if row is not None and queue is not None:
         failures += failures_of(pilot, matcher, queue.requirements, barred, load)
         if row in places and len(places) <= MOST_CHANCES:
             weights = [priorities[place] for place in places]
@@ -118,13 +116,13 @@ def why_not(path: Path, settings: Settings, pilot: Pilot, target: int | tuple[in
     return WhyNot(
         world.policy.rules.name,
         pilot,
-        job,
+        about.job,
         None if queue is None else queue.id,
         None if queue is None else queue.requirements,
         0 if queue is None else queue.jobs,
         None if row is None else priorities[row],
         failures,
-        reason,
+        about.reason,
         len(places),
         len(world.formed.queues),
         first,
@@ -146,12 +144,25 @@ def failures_of(
             yield told.of(refusal, queue)
 
 
-def row_of(world: ShareWorld, target: int | tuple[int, int]) -> int | None:
-    """Return the row of the queue of number *target*, or of that of the job; None if the job is in none.
+class Subject(NamedTuple):
+    """A queue, at a *row*, or the *job* in it that is asked about; without a queue, *reason* says why."""
 
-    Raises UnknownTaskQueueError.
+    job: str | None
+    row: int | None
+    queue: TaskQueue | None
+    reason: str
+
+
+def subject_of(state: State, world: ShareWorld, target: int | tuple[int, int]) -> Subject:
+    """Return the queue of number *target*, or that of the job (cluster, proc).
+
+    Raises UnknownTaskQueueError, UnknownJobError.
     """
-    return _row_of_number(world, target) if isinstance(target, int) else world.formed.row_of_job(*target)
+    row = _row_of_number(world, target) if isinstance(target, int) else world.formed.row_of_job(*target)
+    queue = None if row is None else world.formed.queues.row(row)
+    if isinstance(target, int):
+        return Subject(None, row, queue, "")
+    return Subject("{}.{}".format(*target), row, queue, "" if queue else _not_waiting(state, world, *target))
 
 
 def _row_of_number(world: ShareWorld, number: int) -> int:
@@ -177,7 +188,7 @@ def _has(job: JobRange, cluster: int, proc: int) -> bool:
     return job.cluster == cluster and job.first_proc <= proc <= job.last_proc
 
 
-def not_waiting(state: State, world: ShareWorld, cluster: int, proc: int) -> str:
+def _not_waiting(state: State, world: ShareWorld, cluster: int, proc: int) -> str:
     """Return why a job is in no task queue."""
     for one in world.formed.left_out:
         if one.cluster == cluster and one.first <= proc <= one.last:

@@ -13,7 +13,7 @@ from fairq.engine.shares.queues import Requirements
 from fairq.state import pilot_slots
 from fairq.state.connection import State, reading
 from fairq.steps.taskqueues.pilots import Pilot, check_groups, load_site, matcher_of
-from fairq.steps.taskqueues.why import Failure, failures_of, not_waiting, row_of
+from fairq.steps.taskqueues.why import Failure, failures_of, subject_of
 from fairq.steps.taskqueues.world import ShareWorld, load_world
 
 if TYPE_CHECKING:
@@ -52,23 +52,20 @@ def why_sites(path: Path, settings: Settings, pilot: Pilot, target: int | tuple[
     with reading(path) as state:
         world = load_world(state, settings, now)
         check_groups(state, world, pilot)
-        row = row_of(world, target)
-        queue = None if row is None else world.formed.queues.row(row)
-        reason = "" if queue is not None or isinstance(target, int) else not_waiting(state, world, *target)
-        verdicts = []
-        for site in known_sites(state, world) if queue is not None else ():
-            assert queue is not None
-            load = load_site(state, world.policy, site)
-            there = _completed(replace(pilot, site=site), queue.requirements)
-            barred = load.barred(there.grid_ce, now)
-            matcher = matcher_of(there, world.policy, barred.negative)
-            found = failures_of(there, matcher, queue.requirements, barred, load)
-            verdicts.append(SiteVerdict(site, list(found)))
+        about, verdicts = subject_of(state, world, target), []
+        if about.queue is not None:
+            asked = about.queue.requirements
+            for site in known_sites(state, world):
+                load = load_site(state, world.policy, site)
+                there = _completed(replace(pilot, site=site), asked)
+                barred = load.barred(there.grid_ce, now)
+                matcher = matcher_of(there, world.policy, barred.negative)
+                verdicts.append(SiteVerdict(site, list(failures_of(there, matcher, asked, barred, load))))
     return WhySites(
         world.policy.rules.name,
-        None if isinstance(target, int) else f"{target[0]}.{target[1]}",
-        None if queue is None else queue.id,
-        reason,
+        about.job,
+        None if about.queue is None else about.queue.id,
+        about.reason,
         verdicts,
         world.notes,
         world.details,

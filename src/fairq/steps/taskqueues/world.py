@@ -64,10 +64,6 @@ def load_world(state: State, settings: Settings, now: int, rules: str | None = N
         ShareCorrectionError, ShareCorrectorError, DiracStopsError: see `start_corrections`.
         SettingValueError: see `share_policy`.
     """
-    return _load(state, settings, now, rules)
-
-
-def _load(state: State, settings: Settings, now: int, rules: str | None) -> ShareWorld:
     policy = share_policy(settings, state, rules)
     formed = form_queues(state, policy)
     owning = dict.fromkeys(group for group, _ in formed.queues.owners[0])

@@ -82,7 +82,7 @@ SECOND_PASS = "LOOP without data locality"
 
 def analysis_plan(filters: Iterable[Filter] = FILTERS, weights: Iterable[Weight] = WEIGHTS) -> Plan:
     """Return the analysis flow of *filters* and *weights*; those for production are left out."""
-    return Plan.of(ANALYSIS, filters, weights, STOPS)
+    return Plan.of(ANALYSIS, filters, weights, STOPS, (FIRST_PASS, SECOND_PASS))
 
 
 def broker_all_analysis(cases: Sequence[Case], columns: Columns, plan: Plan, rules: Rules) -> list[Outcome]:

@@ -18,6 +18,9 @@ UNDECIDED = 32767
 Numbers = NDArray[np.int16]
 """The number of a reason for each row."""
 
+Lines = NDArray[np.int64]
+"""Lines of the stage table: the number of the stage in its plan, and the numbers of a `StageCount`."""
+
 
 class StageCount(NamedTuple):
     """Queues before and after one stage: *rows* counts pseudo queues, *units* counts queues as CRIC knows them.
@@ -60,11 +63,11 @@ class Course:
     Args:
         answers: of the filters that apply, in order.
         decided: for each row the number of its reason, or `UNDECIDED`.
-        stages: the stage table.
+        lines: of the stage table.
     """
 
-    def __init__(self, answers: Sequence[Answer], decided: Numbers, stages: tuple[StageCount, ...]) -> None:
-        self.answers, self.decided, self.stages = answers, decided, stages
+    def __init__(self, answers: Sequence[Answer], decided: Numbers, lines: Lines) -> None:
+        self.answers, self.decided, self.lines = answers, decided, lines
         self.is_open = bool((decided == UNDECIDED).any())
 
     @property
@@ -75,48 +78,41 @@ class Course:
 
 
 def course_of(
-    answers: Sequence[Answer],
-    stages: Sequence[str],
-    stage_of: NDArray[np.intp],
-    starts: NDArray[np.intp],
-    size: int,
-    *,
-    settles: bool,
+    answers: Sequence[Answer], stage_of: NDArray[np.intp], starts: NDArray[np.intp], size: int, *, settles: bool
 ) -> Course:
     """Return the course of *answers*.
 
     A queue with temporary problems is removed after the last filter, for the last of them.
 
     Args:
-        stages: the names of all stages; *stage_of* has the stage of each reason, and at its end their number.
+        stage_of: the stage of each reason, and at its end that of the removal of temporary problems.
         starts: the first row of each unit, of *size* rows.
         settles: the removal of temporary problems has a line in the stage table even if there are none.
     """
     hard = refused_at(answers, size)
-    decided, marked = hard, dict.fromkeys((one.stage for one in answers), 0)
+    decided, removal = hard, stage_of.item(-1)
+    stages, marked = np.array(list(dict.fromkeys(one.stage for one in answers)), np.intp), np.zeros(removal, np.intp)
     problems = [(one.stage, one.soft) for one in answers if one.soft is not None]
     if problems:
         last = np.maximum.reduce([soft for _, soft in problems])
         decided = np.where((hard == UNDECIDED) & (last >= 0), last, hard)
         for stage, soft in problems:
             # A temporary problem counts unless an earlier filter refuses the queue.
-            marked[stage] += int(np.count_nonzero((soft >= 0) & (soft < hard)))
+            marked[stage] += np.count_nonzero((soft >= 0) & (soft < hard))
     ends = stage_of.take(hard, mode="clip")
-    rows = np.bincount(ends, minlength=len(stages) + 1).tolist()
-    units = np.bincount(np.maximum.reduceat(ends, starts), minlength=len(stages) + 1).tolist() if size else rows
-    table: list[StageCount] = []
-    left, units_left = size, len(starts)
-    for stage, count in marked.items():
-        before, units_before = left, units_left
-        left, units_left = left - rows[stage], units_left - units[stage]
-        table.append(StageCount(stages[stage], before, left, units_before, units_left, count))
-        if not left:
-            break
-    if left and (settles or any(marked.values())):
+    rows = np.bincount(ends, minlength=removal)[stages]
+    units = np.bincount(np.maximum.reduceat(ends, starts), minlength=removal)[stages] if size else rows
+    left, units_left = size - rows.cumsum(), len(starts) - units.cumsum()
+    lines = np.array((stages, left + rows, left, units_left + units, units_left, marked[stages])).T
+    is_empty = left == 0
+    if is_empty.any():
+        lines = lines[: is_empty.argmax() + 1]
+    elif settles or marked.any():
         chosen = decided == UNDECIDED
         counts = int(np.count_nonzero(chosen)), count_units(chosen, starts)
-        table.append(StageCount(TEMPORARY_STAGE, left, counts[0], units_left, counts[1]))
-    return Course(answers, decided, tuple(table))
+        settled = [removal, left.item(-1), counts[0], units_left.item(-1), counts[1], 0]
+        lines = np.concatenate((lines, np.array([settled])))
+    return Course(answers, decided, lines)
 
 
 def count_units(rows: Booleans, starts: NDArray[np.intp]) -> int:

@@ -16,8 +16,8 @@ from fairq.engine.brokerage.flow.course import (
     UNDECIDED,
     Answer,
     Course,
+    Lines,
     Numbers,
-    StageCount,
     count_units,
     course_of,
     refused_at,
@@ -37,9 +37,6 @@ _ENTRY = 500
 """Bytes of an entry beside its arrays, about."""
 
 T = TypeVar("T")
-
-StagedStep = tuple[int, Filter, int, int]
-"""A `Step`, and the number of its stage."""
 
 
 class Weighing(NamedTuple):
@@ -63,7 +60,7 @@ class Final(NamedTuple):
 
     rows: Booleans
     decided: Numbers
-    stages: list[StageCount]
+    lines: Lines
 
 
 class Flow:
@@ -76,17 +73,11 @@ class Flow:
 
     def __init__(self, plan: Plan, pool: Pool) -> None:
         self.plan, self.pool = plan, pool
-        names = [step.filter.stage for step in plan.steps["before"]]
-        self._stages = [name for name, _ in groupby(names)]
-        stage_of_step = [number for number, (_, same) in enumerate(groupby(names)) for _ in same]
         stage_of = [0] * len(plan.reasons)
-        for (_, one, first), stage in zip(plan.steps["before"], stage_of_step, strict=True):
+        for _, one, first, stage in plan.steps["before"]:
             stage_of[first : first + len(one.reasons)] = [stage] * len(one.reasons)
-        self._stage_of_reason = np.array([*stage_of, len(self._stages)], np.intp)
-        self._before = [(*step, stage) for step, stage in zip(plan.steps["before"], stage_of_step, strict=True)]
-        self._after = [
-            (stage, list(steps)) for stage, steps in groupby(plan.steps["after"], lambda one: one.filter.stage)
-        ]
+        self._stage_of_reason = np.array([*stage_of, plan.removal], np.intp)
+        self._after = [(stage, list(steps)) for stage, steps in groupby(plan.steps["after"], lambda one: one.stage)]
         self._kept: dict[Hashable, Any] = {}
         self._size = 0
 
@@ -97,8 +88,8 @@ class Flow:
         nor the data of a filter are in the caches of the processor when their turn comes again.
         """
         found: list[list[Answer]] = [[] for _ in asks]
-        for step in self._before:
-            reads = step[1].reads
+        for step in self.plan.steps["before"]:
+            reads = step.filter.reads
             for ask, answers in zip(asks, found, strict=True):
                 values = reads(ask)
                 answer = None if values is None else self._asked(step, values, answers)
@@ -106,7 +97,7 @@ class Flow:
                     answers.append(answer)
         return [self._course(tuple(answers)) for answers in found]
 
-    def _asked(self, step: StagedStep, values: Values, answers: list[Answer]) -> Answer | None:
+    def _asked(self, step: Step, values: Values, answers: list[Answer]) -> Answer | None:
         """Return the answer of a filter to what it read of a task to which those before gave *answers*.
 
         None: it does not apply after all.
@@ -132,7 +123,7 @@ class Flow:
         def make() -> Course:
             stage_of, starts, size = self._stage_of_reason, self.pool.starts, len(self.pool)
             settles = self.plan.activity == PRODUCTION
-            return course_of(answers, self._stages, stage_of, starts, size, settles=settles)
+            return course_of(answers, stage_of, starts, size, settles=settles)
 
         return self._kept_as(answers, make, 4 * len(self.pool) + 5000)
 
@@ -191,9 +182,8 @@ class Flow:
 
     def final(self, ask: Ask, course: Course, weighing: Weighing) -> Final:
         """Return what is left after the filters of weighed queues."""
-        rows, decided, stages = weighing.rows, course.decided.copy(), []
-        last = course.stages[-1]
-        left, units = last.rows_after, last.units_after
+        rows, decided, lines = weighing.rows, course.decided.copy(), []
+        _, _, left, _, units, _ = course.lines[-1].tolist()
         for stage, steps in self._after:
             before, marked, is_looked_at = left, 0, False
             for step in steps:
@@ -212,9 +202,9 @@ class Flow:
                         marked += count
             if is_looked_at:
                 units_left = units if left == before else count_units(rows, self.pool.starts)
-                stages.append(StageCount(stage, before, left, units, units_left, marked))
+                lines.append((stage, before, left, units, units_left, marked))
                 units = units_left
-        return Final(rows, decided, stages)
+        return Final(rows, decided, np.array(lines, np.int64).reshape(-1, 6))
 
     def refusals(self, ask: Ask, step: Step, left: Left) -> list[Refusal] | None:
         """Return what a filter answers to one task, with the figures compared; None: it does not apply."""

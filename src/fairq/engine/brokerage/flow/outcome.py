@@ -11,9 +11,9 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from fairq.engine.brokerage.flow.ask import Ask
-from fairq.engine.brokerage.flow.course import UNDECIDED, Course, Numbers, StageCount, refused_at
+from fairq.engine.brokerage.flow.course import UNDECIDED, Course, Lines, Numbers, StageCount, refused_at
 from fairq.engine.brokerage.flow.flow import Flow, Weighing
-from fairq.engine.brokerage.flow.plan import Plan, StageReason, Step
+from fairq.engine.brokerage.flow.plan import StageReason, Step
 from fairq.engine.brokerage.flow.plugin import Details, Figures, Left, Reason, Refusal
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Task
@@ -106,7 +106,7 @@ class Outcome:
         course: what became of the queues before the weights; None if the task was stopped.
         weighing: the weights of the queues that passed; None if none did.
         decided: for every row the number of its reason among those of the plan, or `UNDECIDED` for a candidate.
-        stages: the stage table.
+        lines: those of the stage table.
         chosen: the rows of the candidates in order: queues to be tried out, then by weight, then by name.
         weights: the weight of each of *chosen*.
         describe: from the outcome to its `candidates`, which takes longer than to choose them.
@@ -116,12 +116,12 @@ class Outcome:
     """
 
     def __init__(self, flow: Flow, ask: Ask) -> None:
-        self.flow, self.ask = flow, ask
+        self.flow, self.plan, self.ask = flow, flow.plan, ask
         self.status: Status = "failed"
         self.course: Course | None = None
         self.weighing: Weighing | None = None
         self.decided: Numbers = np.full(len(flow.pool), UNDECIDED, np.int16)
-        self.stages: tuple[StageCount, ...] = ()
+        self.lines: Lines = np.zeros((0, len(StageCount._fields)), np.int64)
         self.chosen: NDArray[np.intp] = np.zeros(0, np.intp)
         self.weights: Floats = np.zeros(0)
         self.describe: Callable[[Outcome], list[Candidate]] = _no_candidates
@@ -140,8 +140,10 @@ class Outcome:
         *pass_name*: the first line of the stage table has this name.
         """
         self.course, self.decided = course, course.decided
-        first, *others = course.stages
-        self.stages += (first._replace(stage=pass_name), *others) if pass_name else course.stages
+        before = len(self.lines)
+        self.lines = np.concatenate((self.lines, course.lines))
+        if pass_name:
+            self.lines[before, 0] = self.plan.stages.index(pass_name)
         return course.is_open
 
     def weigh(self) -> None:
@@ -152,14 +154,19 @@ class Outcome:
     def choose(self) -> Booleans:
         """Apply the filters of weighed queues; return what is left."""
         assert self.course is not None and self.weighing is not None
-        rows, self.decided, stages = self.flow.final(self.ask, self.course, self.weighing)
-        self.stages += tuple(stages)
+        rows, self.decided, lines = self.flow.final(self.ask, self.course, self.weighing)
+        self.lines = np.concatenate((self.lines, lines))
         return rows
 
     @property
-    def plan(self) -> Plan:
-        """The plan of the flow."""
-        return self.flow.plan
+    def stages(self) -> tuple[StageCount, ...]:
+        """The stage table."""
+        return tuple(StageCount(self.plan.stages[stage], *counts) for stage, *counts in self.lines.tolist())
+
+    @property
+    def last_stage(self) -> str:
+        """The stage of the last line; empty if there is none."""
+        return self.plan.stages[self.lines.item(-1, 0)] if len(self.lines) else ""
 
     @property
     def best(self) -> list[tuple[str, float]]:

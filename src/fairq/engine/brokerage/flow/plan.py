@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import NamedTuple, TypeVar
 
+from fairq.engine.brokerage.flow.course import TEMPORARY_STAGE
 from fairq.engine.brokerage.flow.plugin import Filter, Phase, Reason, Weight
 from fairq.engine.brokerage.pool.world import Activity
 
@@ -29,11 +31,12 @@ class StageReason(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A filter in its flow: its number, and that of its first reason; its others follow."""
+    """A filter in its flow: its number, that of its first reason (its others follow), and that of its stage."""
 
     number: int
     filter: Filter
     first: int
+    stage: int
 
 
 class Plan:
@@ -45,6 +48,7 @@ class Plan:
         activity: production or analysis.
         filters, weights: in order, with their places.
         stops: the flow's own reasons to stop a task.
+        passes: names of the passes of the flow; empty if there is but one.
 
     Attributes:
         before, after: the filters of each phase, in order.
@@ -52,6 +56,8 @@ class Plan:
         places: the place of each filter and weight, by name.
         reasons: all reasons; their index is their number in results of this plan.
         steps: by phase, the filters with their numbers.
+        stages: the lines of the stage table in order: the *passes*, the stages before the weights, that at which
+            temporary problems are settled (*removal* is its number), and the stages after the weights.
     """
 
     def __init__(
@@ -60,6 +66,7 @@ class Plan:
         filters: Sequence[tuple[float, Filter]],
         weights: Sequence[tuple[float, Weight]],
         stops: Sequence[Reason] = (),
+        passes: Sequence[str] = (),
     ) -> None:
         self.activity = activity
         self.before, self.after = (
@@ -69,15 +76,29 @@ class Plan:
         self.places = {one.name: place for place, one in filters} | {one.name: place for place, one in weights}
         reasons = [StageReason(reason, TASK_STAGE) for reason in stops]
         self.steps: dict[Phase, list[Step]] = {"before": [], "after": []}
-        for number, one in enumerate((*self.before, *self.after)):
-            self.steps[one.phase].append(Step(number, one, len(reasons)))
-            reasons += [StageReason(reason, one.stage, one) for reason in one.reasons]
+        self.stages, number = list(passes), 0
+        phases: Sequence[tuple[Phase, Sequence[Filter]]] = (("before", self.before), ("after", self.after))
+        for phase, chosen in phases:
+            for stage, same in groupby(chosen, lambda one: one.stage):
+                for one in same:
+                    self.steps[phase].append(Step(number, one, len(reasons), len(self.stages)))
+                    reasons += [StageReason(reason, stage, one) for reason in one.reasons]
+                    number += 1
+                self.stages.append(stage)
+            if phase == "before":
+                self.removal = len(self.stages)
+                self.stages.append(TEMPORARY_STAGE)
         self.reasons = tuple(reasons)
-        self._arguments = activity, filters, weights, stops
+        self._arguments = activity, filters, weights, stops, passes
 
     @classmethod
     def of(
-        cls, activity: Activity, filters: Iterable[Filter], weights: Iterable[Weight], stops: Sequence[Reason] = ()
+        cls,
+        activity: Activity,
+        filters: Iterable[Filter],
+        weights: Iterable[Weight],
+        stops: Sequence[Reason] = (),
+        passes: Sequence[str] = (),
     ) -> Plan:
         """Return the plan of all *filters* and *weights* that are for *activity*, in the order of the lists.
 
@@ -88,12 +109,14 @@ class Plan:
             _placed(one for one in filters if activity in one.activities),
             _placed(one for one in weights if activity in one.activities),
             stops,
+            passes,
         )
 
     def without(self, name: str) -> Plan:
         """Return the plan without the filter called *name*."""
-        activity, filters, weights, stops = self._arguments
-        return Plan(activity, [(place, one) for place, one in filters if one.name != name], weights, stops)
+        activity, filters, weights, stops, passes = self._arguments
+        left = [(place, one) for place, one in filters if one.name != name]
+        return Plan(activity, left, weights, stops, passes)
 
     def stop_number(self, tag: str) -> int:
         """Return the number of the reason to stop a task that is called *tag*."""
