@@ -53,3 +53,11 @@ def test_a_wrong_price_is_refused_in_use_in_the_check_and_when_it_is_set(fairq, 
     monkeypatch.delenv("FAIRQ_NEGOTIATOR_RESOURCE_PRICES")
     assert run("--state", state, "config", "set", "negotiator.resource_prices", json.dumps([price])).code == ended.code
     assert not fairq("negotiate").code
+
+
+@pytest.mark.usefixtures("fairq")
+def test_a_resource_that_no_slot_has_is_noted_in_the_check(run, state, monkeypatch):
+    monkeypatch.setenv("FAIRQ_NEGOTIATOR_SLOT_WEIGHT", "dominant")
+    monkeypatch.setenv("FAIRQ_NEGOTIATOR_DOMINANT_RESOURCES", "Memory,Tape")
+    noted = run("--state", state, "config", "check").err
+    assert "no slot has the resource Tape; correct or remove it" in noted and "resource Memory" not in noted

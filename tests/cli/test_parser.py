@@ -158,7 +158,7 @@ def test_a_line_is_understood_or_refused_in_one_line(words, capsys, monkeypatch)
         ("sbatch x.sh", "no such command 'sbatch'; use 'fairq submit'; try 'fairq --help'"),
         ("condor_rm 7", "no such command 'condor_rm'; use 'fairq remove'; try 'fairq --help'"),
         ("scontrol hold 7", "no such command 'scontrol'; use 'fairq hold' or 'fairq release' or 'fairq edit' or"),
-        ("resume 7", "no such command 'resume'; use 'fairq release'; try 'fairq --help'"),
+        ("resume 7", "no such command 'resume'; use 'fairq release' or 'fairq pool resume'; try"),
         ("./sim.sh 3", "no such command './sim.sh'; 'fairq submit -- PROGRAM ARGS...' queues a program; try"),
         ("slots rm a", "no such command 'rm'; use 'fairq slots remove'; try 'fairq slots --help'"),
         ("help squeue", "no such command 'squeue'; use 'fairq queue'; try 'fairq --help'"),

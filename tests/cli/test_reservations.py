@@ -226,3 +226,17 @@ def test_reserved_slots_are_in_the_pie_of_those_who_may_use_them_alone(pool, sta
     limits = {one["submitter"].partition("@")[0]: one["limit"] for one in record["submitters"]}
     assert limits["bob"] == 2.0, limits
     assert limits["ann"] > 2.0
+
+
+def test_an_end_counts_from_the_begin_and_words_from_now(pool):
+    pool("slots", "add", "n", "--count", 3, "--until", "+9d", "--now", T)
+
+    def end(*words):
+        made = pool("slots", "reserve", "--count", 1, *words, "--now", T, "--json")
+        return json.loads(made.out)["end_time"] if made.code == 0 else made.err
+
+    assert end("--from", T + HOUR, "--until", "+2h") == T + 3 * HOUR
+    noon = end("--from", "tomorrow 10:00", "--until", "tomorrow 12:00")
+    assert end("--from", "tomorrow 10:00", "--until", "12:00") == noon
+    assert "--until is not later than" in end("--from", "tomorrow 10:00", "--until", "tomorrow 9:00")
+    assert json.loads(pool("slots", "reservations", "--json", "--now", T).out)[0]["begin_time"] == T + 9 * 24 * HOUR

@@ -148,3 +148,19 @@ def test_others_than_administrators_change_nothing(pool, file, monkeypatch):
 def test_without_a_state_nothing_is_recorded_and_none_is_made(run, state):
     assert run("--state", state, "config", "set", "priority_halflife", "3h").code == 0
     assert not state.exists()
+
+
+def test_members_are_added_and_removed(pool):
+    def members():
+        return json.loads(pool("config", "show", "groups.physics.members", "--json").out)[0]["value"]
+
+    pool("quotas", "set", "physics", "--quota", 2, "--members", "ann,bob")
+    assert pool("quotas", "set", "physics", "--members", "+eve,-bob").code == 0
+    assert members() == ["ann", "eve"]
+    ended = pool("quotas", "set", "physics", "--members", "-ann,-eve")
+    assert ended.code == 17 and "would end its list of members" in ended.err
+    assert members() == ["ann", "eve"]
+    pool("undo")
+    assert members() == ["ann", "bob"]
+    pool("quotas", "set", "physics", "--members", "")
+    assert "would begin its list of members" in pool("quotas", "set", "physics", "--members", "+ann").err

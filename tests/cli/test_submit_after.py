@@ -252,3 +252,16 @@ def test_a_terminal_with_colours_shows_jobs_that_wait(run, state, monkeypatch):
     shown = run("--state", state, "queue")
     assert shown.code == 0, shown.err
     assert "\x1b[33mI" in shown.out and "\x1b[34mW" in shown.out
+
+
+def test_a_description_may_follow_the_jobs_that_it_waits_for(fairq, tmp_path):
+    submit(fairq)
+    (tmp_path / "next.sub").write_text("executable = /bin/true\nqueue\n")
+    fairq("submit", "--after-ok", "1", tmp_path / "next.sub")
+    assert statuses(fairq) == {"1.0": "idle", "2.0": "after_ok 1"}
+
+
+def test_a_batch_is_explained_by_its_name_and_named_where_only_an_owner_fits(fairq):
+    submit(fairq, "--name", "sweep")
+    assert fairq("why", "sweep").out.startswith("Job 1.0 waits only for the next cycle")
+    assert "(it names a batch: --name sweep)" in fairq("remove", "sweep", code=35).err

@@ -152,3 +152,9 @@ def test_alike_nodes_are_made_as_each_alone(fairq):
 def test_a_dry_run_queues_nothing(fairq):
     assert submit(fairq, DIAMOND, "--dry-run").out == "5 job(s) of 4 nodes would be submitted to clusters 1-4.\n"
     assert waits(fairq) == {}
+
+
+def test_options_of_programs_are_refused(fairq):
+    Path("a.dag").write_text("JOB A node.sub\n")
+    for option in (["--mem", "1GB"], ["--after-ok", "1"], ["--count", "2"], ["--max-running", "2"]):
+        assert f"{option[0]} is not for a DAG" in fairq("submit", *option, "a.dag", code=2).err

@@ -66,6 +66,26 @@ def test_a_job_for_each_item(ads):
     assert [job["Arguments"] for job in made] == ["one", "' two  words'", "last"]
 
 
+def test_a_job_for_each_number_of_an_array(ads):
+    made = ads("--array", "1-5:2,9%2", "--output", "{}.out", "--", "/bin/echo", "$(Item)")
+    assert [(job["Arguments"], job["Out"]) for job in made] == [(n, f"{n}.out") for n in "1359"]
+    assert made[0]["MaxRunning"] == 2
+    assert "SLURM_ARRAY_TASK_ID=9" in made[3]["Environment"]
+    assert ads("--array", "1-5%2", "--max-running", "3", "--", "/bin/true")[0]["MaxRunning"] == 3
+
+
+def test_a_deadline_removes_what_has_not_ended(run, state, ads):
+    assert ads("--deadline", "+2h", "--now", "1795000000", "--", "/bin/true")[0]["PeriodicRemove"] == (
+        "/Expr(time() >= 1795007200)/"
+    )
+    run("--state", state, "slots", "add", "a", "--attribute", 'Launch="local"')
+    run("--state", state, "submit", "--cpus", "2", "--deadline", "+1h", "--now", "1795000000", "--", "/bin/true")
+    run("--state", state, "negotiate", "--now", "1795003599")
+    assert "1 job" in run("--state", state, "queue").out
+    run("--state", state, "negotiate", "--now", "1795003600")
+    assert "0 jobs" in run("--state", state, "queue").out
+
+
 def test_names_of_files_have_the_macros_that_there_are(ads):
     (job,) = ads("--output", "$(ClusterId).$(Process).$(date +%s).$(YEAR)", "--", "/bin/true")
     assert job["Out"].startswith("1.0.$(date +%s).2")
@@ -88,8 +108,13 @@ def test_alike_jobs_stay_one_range(run, state):
         (["--mail", "begin"], "--mail begin: give end, fail or all"),
         (["--env", "1A=2"], "--env 1A=2: give NAME, or NAME=VALUE"),
         (["--env", "NO_SUCH_NAME"], "there is no such variable here; give NO_SUCH_NAME=VALUE"),
-        (["--env", "A=1", "--environment", "B=2"], "both --environment and --env; give only one"),
-        (["--each", "a", "--each-line", "-"], "both --each and --each-line; give only one"),
+        (["--env", "A=1", "--environment", "B=2"], "both --environment and --env; give --env for each variable"),
+        (["--each", "a", "--each-line", "-"], "--each, --each-line and --array exclude each other"),
+        (["--array", "1-3", "--each", "a"], "--each, --each-line and --array exclude each other"),
+        (["--array", "1-3", "--environment", "A=1"], "both --environment and --array"),
+        (["--array", "1-3%0"], "--array=1-3%0: give numbers such as 0-9%2"),
+        (["--each", "1", "2", "3"], "--each takes one item; repeat it"),
+        (["--deadline", "5"], "--deadline is not later than"),
         (["--time", "soon"], "--time"),
     ],
 )
@@ -121,6 +146,8 @@ def test_a_script_with_lines_of_slurm(ads, run, state, monkeypatch):
     for text in ("'COLOUR=dark $blue'", "SLURM_JOB_ID=1_0", "SLURM_ARRAY_TASK_ID=0", "SLURM_CPUS_PER_TASK=2"):
         assert text in first["Environment"]
     assert "without effect here: --partition\n" in run("--state", state, "submit", "job.sh").err
+    other = ads("--array", "7", "job.sh")
+    assert [(job["Out"], "SLURM_ARRAY_TASK_ID=7" in job["Environment"]) for job in other] == [("slurm-2_7.out", True)]
 
 
 def test_a_script_with_lines_of_fairq(ads):

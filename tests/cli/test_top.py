@@ -128,3 +128,15 @@ def test_slots_and_groups_are_hidden_from_who_is_no_administrator(screen: Termin
     assert "3.0-1" in screen.shows("slots and groups are for administrators of the pool")
     screen.press("q")
     screen.shows("ready$")
+
+
+@needs_tmux
+def test_an_internal_fault_ends_it_with_one_line(screen: Terminal, tmp_path: Path):
+    (tmp_path / "fault.py").write_text(
+        "import sys\nfrom fairq.cli.app import main\nfrom fairq.cli.top.screen import Screen\n"
+        "Screen._tick = lambda self: 1 / 0\nsys.exit(main(['top']))\n"
+    )
+    screen.type(f"{sys.executable} {tmp_path / 'fault.py'}; echo code $?")
+    screen.shows("fairq: internal error: ZeroDivisionError: division by zero")
+    screen.shows("code 1")
+    assert "Traceback" not in screen.screen()

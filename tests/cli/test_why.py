@@ -201,7 +201,7 @@ def test_a_job_that_no_cycle_offers_is_told_so(state, run, tmp_path):
     ("words", "code", "message"),
     [
         (("99",), 30, "there is no job 99 in the queue"),
-        (("nobody",), 61, "'nobody' is neither a group nor a submitter with queued jobs"),
+        (("nobody",), 61, "'nobody' is neither a group nor a submitter or batch with queued jobs"),
         (("1.0", "--slot", "nowhere"), 40, "there is no slot 'nowhere'"),
         (("bob", "--slot", "big0@m"), 2, "--slot needs a job"),
         (("7..",), 36, "'7..' is not a job"),

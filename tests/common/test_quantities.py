@@ -36,7 +36,10 @@ def test_sizes_are_powers_of_1024_rounded_up(text, mebibytes):
     ("text", "seconds"),
     [
         ("90", 90), ("90s", 90), ("15m", 900), ("12h", 43200), ("7d", 604800), ("2W", 1209600), ("1h30m", 5400),
-        ("1.5h", 5400), ("1 h 30 m", 5400), ("1.5", None), ("h", None), ("-1h", None), ("7 days", None), ("", None),
+        ("1.5h", 5400), ("1 h 30 m", 5400), ("1.5", None), ("h", None), ("-1h", None), ("7 days", 604800),
+        ("2 hours", 7200), ("01:30:00", 5400), ("1-00:00:10", 86410),
+        ("1:30", None), ("1:99:00", None), ("7 months", None),
+        ("", None),
     ],
 )  # fmt: skip
 def test_durations(text, seconds):
@@ -57,6 +60,7 @@ def test_percentages():
     ("text", "seconds"),
     [
         ("1795200000", NOW), ("1795200000.9", NOW), ("now", NOW), ("-1h", NOW - 3600), ("+30m", NOW + 1800),
+        ("now+2hours", NOW + 7200), ("now 5", None),
         ("today", MIDNIGHT), ("yesterday", MIDNIGHT - 86400), ("Tomorrow", MIDNIGHT + 86400),
         ("10:30", MIDNIGHT + 37800), ("yesterday 10:30:05", MIDNIGHT - 86400 + 37805),
         ("2026-11-20T10:30", MIDNIGHT + 37800), ("2026-11-20 10:30", MIDNIGHT + 37800),

@@ -112,6 +112,9 @@ def test_wait_for_any_ends_with_the_first(pool):
     pool.submit("exit 5")
     pool.turn()
     assert pool("wait", "1", "2", "--any").code == 5
+    pool.done("submit", "--name", "pair", "--", "sh", "-c", "exit 6")
+    pool.turn()
+    assert pool("wait", "pair").code == 6
 
 
 def test_tail_shows_output_that_no_file_was_named_for(pool, fairq):

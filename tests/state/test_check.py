@@ -63,6 +63,10 @@ FAULTS: dict[str, tuple[str, str]] = {
         "accounting: alice@x is recorded as using slots of weight 2.0, but the claims have 1.5",
     ),
     "an ad that is no JSON": ("UPDATE slot SET ad = '{' WHERE id = 2", "content: ad of slot 2 is not JSON"),
+    "a number that is a text": (
+        "UPDATE job SET priority = 'high' WHERE cluster = 2",
+        "damage: priority of 2 of the records in job is",
+    ),
     "a reference into the void": ("DELETE FROM job_ad WHERE id = 2", "reference: 1 of the records in job refer"),
 }
 

@@ -279,7 +279,7 @@ def _values(option: Any) -> Values:
     if option.is_flag or option.count:
         return Values()
     metavar = option.metavar or ""
-    if metavar.endswith("..."):
+    if metavar.endswith("...") and not metavar.endswith(",..."):
         return Values(form="rest")
     if metavar.startswith("["):
         return Values(form="number")

@@ -169,11 +169,12 @@ def check(
     """List all errors in the settings, expressions included, one per line.
 
     The exit code is that of the last error, or 0 if there is none. Valid settings that have no effect in this version
-    are listed as well, and so are groups whose quota is too small for any slot.
+    are listed as well, and so are groups whose quota is too small for any slot, and resources that no slot has.
     """
     from fairq.cli.output.messages import tell_error
     from fairq.steps.config import check as step
     from fairq.steps.config import without_effect
+    from fairq.steps.cycle.missing_resources import missing_resources
     from fairq.steps.quotas.check import never_starting
 
     invocation = context.obj
@@ -187,6 +188,9 @@ def check(
         invocation.note(f"{entry.origin}: {entry.name} has no effect in this version: {entry.key.without_effect}")
     for group in never_starting(invocation.state_path, chosen, file, invocation.now(None)):
         invocation.note(f"group {group.group}: {group.problem}; {group.cure}")
+    if file is None:
+        for name in missing_resources(invocation.state_path, invocation.settings, invocation.now(None)):
+            invocation.note(f"no slot has the resource {name}; correct or remove it where the settings name it")
     files = [file] if file is not None else [str(layer.path) for layer in chosen.layers if layer.path.exists()]
     invocation.note(f"no errors in {', '.join(files)}" if files else "no errors: there is no settings file")
 

@@ -49,8 +49,8 @@ _ASSIGNMENT = re.compile(r"\w+\s*=(?!=|\?=|!=)")
 """The beginning of ATTRIBUTE=VALUE; no job and no expression begins like this."""
 
 
-def _option(spelling: str, text: str, metavar: str) -> object:
-    return Option(spelling, help=text, metavar=metavar)
+def _option(spellings: str, text: str, metavar: str) -> object:
+    return Option(*spellings.split(), help=text, metavar=metavar)
 
 
 @app.report(
@@ -67,10 +67,10 @@ def edit(
     words: Annotated[
         list[str] | None, Argument(metavar="JOB... [ATTRIBUTE VALUE]", help="Jobs as for fairq remove; an attribute.")
     ] = None,
-    cpus: Annotated[str | None, _option("--cpus", "Cores.", "N")] = None,
-    mem: Annotated[str | None, _option("--mem", "Memory, such as 512 (MB) or 2GB.", "SIZE")] = None,
-    disk: Annotated[str | None, _option("--disk", "Disk space, such as 2GB.", "SIZE")] = None,
-    gpus: Annotated[str | None, _option("--gpus", "GPUs.", "N")] = None,
+    cpus: Annotated[str | None, _option("--cpus --request-cpus", "Cores.", "N")] = None,
+    mem: Annotated[str | None, _option("--mem --request-memory", "Memory, such as 512 (MB) or 2GB.", "SIZE")] = None,
+    disk: Annotated[str | None, _option("--disk --request-disk", "Disk space, such as 2GB.", "SIZE")] = None,
+    gpus: Annotated[str | None, _option("--gpus --request-gpus", "GPUs.", "N")] = None,
     time: Annotated[str | None, _option("--time", "Time after which a run is ended, such as 2h.", "DURATION")] = None,
     environment: Annotated[
         str | None, _option("--environment", 'Environment in place of the former, such as "A=1;B=2".', "VARS")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from fairq.cli.output import Form
@@ -68,7 +69,8 @@ duration = Form(_duration, _brief_duration)
 
 
 def _local(form: str) -> Callable[[float], str]:
-    return lambda seconds: local(seconds).strftime(form)
+    # Many rows of a table have the same time.
+    return lru_cache(1024)(lambda seconds: local(seconds).strftime(form))
 
 
 moment = Form(_local("%Y-%m-%d %H:%M"), _local("%m-%d %H:%M"))

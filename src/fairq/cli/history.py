@@ -10,7 +10,7 @@ from typer import Option
 
 from fairq.cli.command import App, Context
 from fairq.cli.figures import counted, duration, moment
-from fairq.cli.invocation import Invocation
+from fairq.cli.invocation import Invocation, operating_system_user
 from fairq.cli.options import Now, parse_time
 from fairq.cli.output import Column, Output, Table, View, emit
 from fairq.cli.output.long import long_texts
@@ -58,6 +58,7 @@ def history(
         str | None,
         Option("--exit", metavar="CODE", help="Show jobs with this exit code, or failed jobs [failed]."),
     ] = None,
+    mine: Annotated[bool, Option("--mine", help="Show only your own jobs.")] = False,
     completed: Annotated[bool, Option("--completed", help="Show only completed jobs.")] = False,
     removed: Annotated[bool, Option("--removed", help="Show only removed jobs.")] = False,
     procs: Annotated[bool, Option("--procs", help="Show each job on its own line.")] = False,
@@ -79,7 +80,8 @@ def history(
     from fairq.steps.jobs.past import Past, Wanted, still_queued, wanted_jobs
 
     invocation, output = context.obj, context.obj.output
-    selection = selection_given(invocation, jobs, now, constraint=output.constraint)
+    me = operating_system_user() if mine else None
+    selection = selection_given(invocation, jobs, now, constraint=output.constraint, mine=me)
     output = replace(output, constraint=selection.condition)
     user = selection.user
     if completed and removed:

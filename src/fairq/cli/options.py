@@ -12,22 +12,36 @@ from typer.core import TyperOption
 
 from fairq.cli.output.selection import Format, Output
 from fairq.cli.single_dash import SEPARATOR, WATCH_DEFAULT
-from fairq.common.quantities import LONGEST, OutsideError, duration, moment
+from fairq.common.quantities import LONGEST, OutsideError, duration, moment, shown_time, upcoming
 from fairq.errors.base import InvalidNumberError, InvalidTimeError, TimeRangeError, UsageError
 
 
-def parse_time(text: str, option: str = "--now", now: int | None = None) -> int:
-    """Return *text* as seconds since 1970, as `fairq.common.quantities.moment` does, relative to *now* or to the clock.
+def parse_time(
+    text: str, option: str = "--now", now: int | None = None, read: Callable[[str, int], int | None] = moment
+) -> int:
+    """Return *text* as seconds since 1970, as *read* does; *now*: else the clock's time.
 
     Raises InvalidTimeError naming *option*, TimeRangeError for a time before 1970 or after 2200.
     """
     try:
-        seconds = moment(text, int(time.time()) if now is None else now)
+        seconds = read(text, int(time.time()) if now is None else now)
     except OutsideError:
         raise TimeRangeError(what=option, value=text) from None
     if seconds is None:
         raise InvalidTimeError(what=option, value=text)
     return seconds
+
+
+def parse_end(text: str | None, begin: int, option: str = "--until", now: int | None = None) -> int | None:
+    """Return the value of an *option*, which counts from *begin*: +2h, or 12:00 as the next one; None for None.
+
+    Words such as tomorrow count from *now*, by default *begin*. Raises UsageError if it is not later than *begin*.
+    """
+    base = begin if now is None or text is None or not text.strip()[:1].isalpha() else now
+    end = None if text is None else parse_time(text, option, base, upcoming)
+    if end is not None and end <= begin:
+        raise UsageError(message=f"{option} is not later than {shown_time(begin)}; give a later time, such as +2h")
+    return end
 
 
 def time_of(option: str) -> Callable[[str], int]:

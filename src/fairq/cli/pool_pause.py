@@ -9,9 +9,8 @@ from typer import Option
 
 from fairq.cli.command import App, Context
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import DryRun, Now, Reason, time_of
+from fairq.cli.options import DryRun, Now, Reason, parse_end
 from fairq.cli.output import View, emit
-from fairq.errors.base import UsageError
 
 
 def add_pause(app: App) -> None:
@@ -26,10 +25,7 @@ def add_pause(app: App) -> None:
     )
     def pause(
         context: Context,
-        until: Annotated[
-            int | None,
-            Option("--until", metavar="TIME", parser=time_of("--until"), help="End of the pause [14:00 or +2h]."),
-        ] = None,
+        until: Annotated[str | None, Option("--until", metavar="TIME", help="End of the pause [14:00 or +2h].")] = None,
         reason: Reason = None,
         now: Now = None,
         dry_run: DryRun = False,
@@ -45,13 +41,12 @@ def add_pause(app: App) -> None:
 
         invocation = context.obj
         actor = invocation.actor(invocation.now(now), reason)
-        if until is not None and until <= actor.time:
-            raise UsageError(message="--until is not later than now; give a later time, such as +2h")
+        end = parse_end(until, actor.time)
         door = None if dry_run else invocation.by_program(actor, now)
         if door is None:
-            document = pause_document(found := step(invocation.state_path, actor, until, dry_run=dry_run))
+            document = pause_document(found := step(invocation.state_path, actor, end, dry_run=dry_run))
         else:
-            document = door.ask("pool pause", {"until": until})
+            document = door.ask("pool pause", {"until": end})
             found = pause_of(document)
         text = pause_sentence(found).replace("is paused", "would be paused" if dry_run else "is paused", 1)
         emit(View(document={"action": "paused", **document, "stored": not dry_run}, text=text), context.obj.output)

@@ -24,6 +24,7 @@ from fairq.errors.base import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from fairq.common.records import Ad
     from fairq.steps.jobs.pages import QueuePages
     from fairq.steps.jobs.view import Queue
 
@@ -196,11 +197,13 @@ def _pages_view(pages: QueuePages, *, procs: bool, reasons: bool) -> View:
     return View(tables=[table, _summary(pages)])
 
 
-def shown_rows(rows: Iterable[Record], *, waits: bool) -> Iterator[Record]:
-    """Yield *rows* with their status in the table; with *waits*, also with the reason for which they wait."""
-    if waits:
-        return ({**ad, "Shown": _status(ad), "Waiting": _wait(ad)} for ad in rows)
-    return ({**ad, "Shown": _MATCHED if ad.get("Matched") else ad.get("JobStatus")} for ad in rows)
+def shown_rows(rows: Iterable[Ad], *, waits: bool) -> Iterator[Ad]:
+    """Yield *rows*, completed by what the table shows of their status; with *waits*, what they wait for."""
+    for ad in rows:
+        ad["Shown"] = _status(ad)
+        if waits:
+            ad["Waiting"] = _wait(ad)
+        yield ad
 
 
 def _status(ad: Record) -> Any:

@@ -21,6 +21,7 @@ def add_edits(app: App) -> None:
             fairq quotas set physics --quota 20 --reason 'new machines'
             fairq quotas set physics.hep --share 50% --accept-surplus
             fairq quotas set physics --members ann,bob,%hep    # who may submit to it
+            fairq quotas set physics --members +eve,-bob       # also eve, and bob no more
             fairq quotas set physics --members ''              # everybody
         """,
     )
@@ -28,7 +29,7 @@ def add_edits(app: App) -> None:
         context: Context,
         name: Annotated[str, Argument(metavar="NAME", help="Accounting group; created if it does not exist.")],
         quota: Annotated[
-            str | None, Option("--quota", metavar="WEIGHT", help="Static quota in slot weight, instead of a share.")
+            str | None, Option("--quota", metavar="WEIGHT", help="Static quota in slot weight [50%: a share].")
         ] = None,
         share: Annotated[
             str | None, Option("--share", metavar="SHARE", help="Share of the parent's quota [0.25 or 25%].")
@@ -43,7 +44,12 @@ def add_edits(app: App) -> None:
             str | None, Option("--factor", metavar="FACTOR", help="Priority factor of its new submitters.")
         ] = None,
         members: Annotated[
-            str | None, Option("--members", metavar="USER,...", help="Who may submit to it; %GROUP: a Unix group.")
+            str | None,
+            Option(
+                "--members",
+                metavar="USER,...",
+                help="Who may submit [%GROUP: a Unix group; +USER adds, -USER removes].",
+            ),
         ] = None,
         reason: Reason = None,
         dry_run: DryRun = False,
@@ -57,6 +63,8 @@ def add_edits(app: App) -> None:
 
         if quota is not None and share is not None:
             raise UsageError(message="--quota and --share exclude each other; give only one")
+        if quota is not None and quota.strip().endswith("%"):
+            share, quota = quota, None
         values: dict[str, str | None] = {}
         if quota is not None:
             values |= {"quota": quota, "quota_dynamic": None}

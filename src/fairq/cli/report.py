@@ -22,7 +22,7 @@ _MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
 @app.report(
     examples="""
         fairq report                                       # this month, by user
-        fairq report --month 2026-10 --by group            # what to bill
+        fairq report --month last --by group               # what to bill
         fairq report --by month --since 2026-01-01         # the year, month by month
         fairq report --by group,day --since -7d --csv > week.csv
         fairq report --by machine --since yesterday --until today
@@ -44,7 +44,9 @@ def report(
         str | None, Option("--since", metavar="TIME", help="Begin of the time [default: first of this month].")
     ] = None,
     until: Annotated[str | None, Option("--until", metavar="TIME", help="End of the time [default: now].")] = None,
-    month: Annotated[str | None, Option("--month", metavar="YYYY-MM", help="Report on this month.")] = None,
+    month: Annotated[
+        str | None, Option("--month", metavar="YYYY-MM", help="Report on this month, or the last one [last].")
+    ] = None,
     user: Annotated[str | None, Option("--user", metavar="SUBMITTER", help="Report on this submitter only.")] = None,
     group: Annotated[
         str | None, Option("--group", metavar="GROUP", help="Report on this group and its subgroups only.")
@@ -115,8 +117,10 @@ def _window(since: str | None, until: str | None, month: str | None, now: int) -
     if month is not None:
         if since is not None or until is not None:
             raise UsageError(message="--month excludes --since and --until; give only one of them")
+        if month == "last":
+            return month_start(month_start(now) - 1), month_start(now)
         if not _MONTH.fullmatch(month):
-            raise UsageError(message=f"--month: {month!r} is not a month; give one such as 2026-10")
+            raise UsageError(message=f"--month: {month!r} is not a month; give one such as 2026-10, or last")
         begin = parse_time(f"{month}-01", "--month", now)
         return begin, next_month(begin)
     begin = month_start(now) if since is None else parse_time(since, "--since", now)

@@ -8,7 +8,7 @@ from typer import Argument, Option
 
 from fairq.cli.command import App, Context
 from fairq.cli.figures import counted, moment
-from fairq.cli.options import DryRun, Now, Reason, time_of
+from fairq.cli.options import DryRun, Now, Reason, parse_end
 from fairq.cli.output import Column, Output, Record, Table, View, emit
 from fairq.cli.output.long import long_texts
 from fairq.cli.slots_drain import add_drain, add_removal, slots_report
@@ -69,8 +69,7 @@ def add(
         Option("--file", metavar="ADS", help="Slot ads from condor_status -json or -long; - is stdin."),
     ] = None,
     until: Annotated[
-        int | None,
-        Option("--until", metavar="TIME", parser=time_of("--until"), help="When they leave the pool again."),
+        str | None, Option("--until", metavar="TIME", help="When they leave the pool again [+7d or a date].")
     ] = None,
     reason: Reason = None,
     now: Now = None,
@@ -119,16 +118,15 @@ def add(
                 for number, slot_name in enumerate(names, 1)
             ]
         )
-    if until is not None and until <= time:
-        raise UsageError(message="--until is not later than now; give a later time")
+    end = parse_end(until, time)
     actor = invocation.actor(time, reason)
     door = None if dry_run else invocation.by_program(actor, now)
     if door is None:
-        step.add(invocation.state_path, invocation.settings, new, actor, until, dry_run=dry_run)
+        step.add(invocation.state_path, invocation.settings, new, actor, end, dry_run=dry_run)
     else:
-        add_slots(door, new, until)
+        add_slots(door, new, end)
     sentence = f"{counted(len(new), 'slot')} {'would be ' if dry_run else ''}added"
-    sentence += "" if until is None else f" until {moment(until)}"
+    sentence += "" if end is None else f" until {moment(end)}"
     emit(slots_report("added", [slot.name for slot in new], sentence, dry_run), output)
 
 

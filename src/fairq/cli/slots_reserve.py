@@ -9,7 +9,7 @@ from typer import Option
 
 from fairq.cli.command import App, Context
 from fairq.cli.figures import counted, moment
-from fairq.cli.options import Constraint, DryRun, Now, Reason, time_of
+from fairq.cli.options import Constraint, DryRun, Now, Reason, parse_end, parse_time
 from fairq.cli.output import Column, Table, View, emit
 from fairq.cli.slots_drain import All, Names, chosen_slots
 from fairq.errors.base import UsageError
@@ -33,13 +33,10 @@ def add_reserve(app: App) -> None:
         everything: All = False,
         constraint: Constraint = None,
         count: Annotated[int | None, Option("--count", metavar="N", min=1, help="Reserve N of these slots.")] = None,
-        begin: Annotated[
-            int | None,
-            Option("--from", metavar="TIME", parser=time_of("--from"), help="Begin [default: now]."),
-        ] = None,
-        end: Annotated[
-            int | None,
-            Option("--until", metavar="TIME", parser=time_of("--until"), help="End [default: until it is cancelled]."),
+        from_: Annotated[str | None, Option("--from", metavar="TIME", help="Begin [default: now].")] = None,
+        until: Annotated[
+            str | None,
+            Option("--until", metavar="TIME", help="End, counted from the begin: 12:00, +2h [default: cancelled]."),
         ] = None,
         people: Annotated[
             list[str] | None,
@@ -67,7 +64,7 @@ def add_reserve(app: App) -> None:
         actor = invocation.actor(invocation.now(now), reason)
         door = None if dry_run else invocation.by_program(actor, now)
         if cancel:
-            if names or everything or constraint or count or begin is not None or end is not None or people:
+            if names or everything or constraint or count or from_ is not None or until is not None or people:
                 raise UsageError(message="--cancel takes no other options of a reservation; leave them out")
             if door is None:
                 done = step.cancel(invocation.state_path, actor, cancel, dry_run=dry_run)
@@ -76,9 +73,10 @@ def add_reserve(app: App) -> None:
             text = "\n".join(f"reservation {number} {'would be' if dry_run else 'is'} cancelled" for number in done)
             emit(View(document={"action": "cancelled", "numbers": done, "stored": not dry_run}, text=text), output)
             return
-        begin = actor.time if begin is None else begin
-        if end is not None and end <= max(begin, actor.time):
-            raise UsageError(message="--until is not later than --from and now; give a later time")
+        begin = actor.time if from_ is None else parse_time(from_, "--from", actor.time)
+        end = parse_end(until, begin, now=actor.time)
+        if end is not None and end <= actor.time:
+            raise UsageError(message="the reservation is over already; give a later --until")
         every = everything or (not (names or constraint) and count is not None)
         chosen = chosen_slots(invocation, names, constraint, every, actor.time)
         if count is not None:

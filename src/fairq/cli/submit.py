@@ -10,14 +10,14 @@ from typer import Argument, Option
 
 from fairq.cli.command import App, Context
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import DryRun, Now, parse_duration
+from fairq.cli.options import DryRun, Now, parse_duration, parse_end
 from fairq.cli.output import Column, Output, Table, View, emit
 from fairq.cli.pool_pause import note_pause
 from fairq.cli.single_dash import SEPARATOR
 from fairq.cli.submission import queued, submitter_here
 from fairq.cli.submit_dag import SUFFIX, submit_dag
 from fairq.cli.submit_defaults import submit_defaults
-from fairq.cli.submit_program import attribute_of, items_of, mail_commands, program_of
+from fairq.cli.submit_program import attribute_of, file_and_macros, items_of, mail_commands, program_of, tasks_of
 from fairq.cli.submit_script import script_as_options
 from fairq.cli.tools import SUBMIT
 from fairq.common.inputs import STANDARD_INPUT, read_bytes
@@ -31,14 +31,13 @@ if TYPE_CHECKING:
 
 _LARGEST_COUNT = 2**31 - 1
 _SEPARATOR = "\0"
-_MACRO = re.compile(r"([A-Za-z_]\w*)=([^\n]*)", re.ASCII)
 _LINE = re.compile(r"\s*\+?[A-Za-z_][\w.]*\s*=[^\n]*", re.ASCII)
 
 
 _OPTIONS = {
     "allowed_execute_duration": "time", "max_retries": "retries", "notification": "mail",
     "notify_all_ended": "mail", "request_cpus": "cpus",
-    "request_memory": "mem", "request_gpus": "gpus",
+    "request_memory": "mem", "request_gpus": "gpus", "periodic_remove": "deadline",
 }  # fmt: skip
 """Options that have another name than their submit command, or a second one."""
 
@@ -74,6 +73,7 @@ Text = str | None
         fairq submit --time 2h --retries 3 --mail fail -- ./run.sh
         fairq submit --count 1000000 --output 'out.$(Process)' -- /bin/sleep 60
         fairq submit --each a.dat --each b.dat -- ./fit.sh {} # a job for each item
+        fairq submit --array 1-100%10 -- ./fit.sh {}          # a job for each number, ten at a time
         fairq submit diamond.dag                              # nodes that run one after another
         fairq submit job.sh 3                                 # a script with #FAIRQ or #SBATCH lines, and its argument
         ls data | fairq submit --each-line - --output '{}.out' -- ./fit.sh data/{}
@@ -149,6 +149,7 @@ def submit(
         list[str] | None, Option("--each", metavar="ITEM", help="Item to queue a job for; repeatable.")
     ] = None,
     each_line: Annotated[Text, _option("--each-line", "File with an item on each line; - is stdin.", "FILE")] = None,
+    array: Annotated[Text, _option("--array", "Numbers to queue a job for, as sbatch: 0-9%2.", "NUMBERS")] = None,
     after: Annotated[
         list[str] | None, _option("--after", "Wait until these jobs have ended, or were removed.", "JOB,...")
     ] = None,
@@ -159,6 +160,7 @@ def submit(
         list[str] | None, _option("--after-failed", "Wait until they have ended, one without success.", "JOB,...")
     ] = None,
     begin: Annotated[Text, _option("--begin", "Do not start before this time: 20:00, +1h, or a date.", "TIME")] = None,
+    deadline: Annotated[Text, _option("--deadline", "Remove what has not ended by this time.", "TIME")] = None,
     max_running: Annotated[
         int | None, Option("--max-running", metavar="N", min=1, help="Run at most N of these jobs at the same time.")
     ] = None,
@@ -186,9 +188,9 @@ def submit(
 
     Give a program and its arguments after --. The job gets these words as they are, with blanks, quotes and dollars.
     Only $(Process), $(Cluster) and $(Item) are replaced in arguments and file names: the number of the job from 0, that
-    of the cluster, and the item of --each or --each-line. With one of these two options, so is {}. --verbatim
-    replaces none of them. A program without a slash is looked up on PATH. Other options take the same values as the
-    submit command of their name, including its macros.
+    of the cluster, and the item of --each, --each-line or --array. With one of these options, so is {}. --verbatim
+    replaces none of them. With --array, the item is also in SLURM_ARRAY_TASK_ID. A program without a slash is looked up
+    on PATH. Other options take the same values as the submit command of their name, including its macros.
 
     A FILE whose first line begins with #! is a script; all words after it are its arguments. Options are taken from its
     lines that begin with #FAIRQ, above its first command; those of the command line win. Lines that begin with #SBATCH
@@ -211,9 +213,11 @@ def submit(
 
     Identical jobs are stored once: a million cost no more than one.
     """
+    from fairq.formats.batch_script import array_variables
     from fairq.steps.jobs.submit import time_macros
 
     invocation, output = context.obj, context.obj.output
+    end = parse_end(deadline, invocation.now(now), "--deadline")
     commands = {
         "request_cpus": request_cpus,
         "request_memory": request_memory,
@@ -227,6 +231,7 @@ def submit(
         "nice_user": "true" if nice_user else None,
         "getenv": "true" if getenv else None,
         "allowed_execute_duration": None if time is None else str(parse_duration(time, "--time")),
+        "periodic_remove": None if end is None else f"time() >= {end}",
         "max_retries": None if retries is None else str(retries),
         **({} if mail is None else mail_commands(mail)),
         "notify_command": notify_command,
@@ -245,26 +250,30 @@ def submit(
     for text in attribute or []:
         of_options.update([attribute_of(text)])
     actor = invocation.actor(invocation.now(now))
-    file, macros = _file_and_macros(words or [])
+    numbers, most = tasks_of(array)
+    file, macros = file_and_macros(words or [], None if program is None else each)
     afters = {"after": after, "after_ok": after_ok, "after_failed": after_failed}
     waits = {name: ",".join(listed) for name, listed in afters.items() if listed}
-    limits = {"begin": begin, "max_running": max_running}
+    limits = {"begin": begin, "max_running": most if max_running is None else max_running}
     waits |= {name: str(value) for name, value in limits.items() if value is not None}
     user = submitter_here(actor)
-    if program is None and file is not None and file.endswith(SUFFIX):
-        emit(submit_dag(invocation, file, batch_name, user, actor, now, dry_run, defaults.as_commands()), output)
-        return
     if program is None:
+        only = {"env": env, "each": each, "each-line": each_line, "array": array, "verbatim": verbatim, "count": count}
+        name = next((name for name in (*of_options, *only) if only.get(name, True)), None)
+        if file is not None and file.endswith(SUFFIX):
+            option = _typed(name or next(iter(waits), None), invocation.arguments)
+            emit(
+                submit_dag(invocation, file, option, batch_name, user, actor, now, dry_run, defaults.as_commands()),
+                output,
+            )
+            return
         lines = [*(append or []), *([] if batch_name is None else [f"batch_name = {batch_name}"])]
         lines += [f"{name} = {value}" for name, value in waits.items()]
-        timeout = invocation.settings["submit.command_timeout"]
-        only = {"env": env, "each": each, "each-line": each_line, "verbatim": verbatim, "count": count}
-        name = next((name for name in (*of_options, *only) if only.get(name, True)), None)
         source: Description | Program
         source = described = _description(
             file,
             _typed(name, invocation.arguments),
-            timeout,
+            invocation.settings["submit.command_timeout"],
             {**time_macros(actor.time), **macros},
             lines,
             queue,
@@ -280,8 +289,10 @@ def submit(
         of_options |= waits
         if file is not None:
             raise UsageError(message=f"both a submit description ({file}) and a program; give only one")
-        if environment is not None and env:
-            raise UsageError(message="both --environment and --env; give only one")
+        if environment is not None and (env or array):
+            raise UsageError(
+                message=f"both --environment and --{'env' if env else 'array'}; give --env for each variable"
+            )
         filled = defaults.missing(of_options)
         variables = () if environment is not None else defaults.variables
         defaults.note(invocation, [*filled, *(["environment"] if variables else [])])
@@ -290,9 +301,9 @@ def submit(
             {**{name: defaults.commands[name] for name in filled}, **of_options},
             count or 1,
             time_macros(actor.time),
-            items=items_of(each, each_line),
+            items=items_of(each, each_line, numbers),
             variables=[*variables, *(env or ())],
-            macros_of_script=variable,
+            macros_of_script=[*(variable or ()), *(array_variables(numbers) if numbers else ())],
             verbatim=verbatim,
         )
     submitted = queued(invocation, source, user, actor, now, dry_run=dry_run)
@@ -325,18 +336,6 @@ def _typed(command: str | None, words: Sequence[str]) -> str | None:
     names = ["attribute"] if command.startswith("MY.") else [command, _OPTIONS.get(command, command)]
     options = [f"--{name.replace('_', '-')}" for name in names]
     return next((option for option in options for word in words if word.partition("=")[0] == option), options[-1])
-
-
-def _file_and_macros(words: list[str]) -> tuple[str | None, dict[str, str]]:
-    """Return the description and the macros among *words*; raises UsageError if there are other words."""
-    macros = {macro[1]: macro[2] for word in words if (macro := _MACRO.fullmatch(word))}
-    files = [word for word in words if not _MACRO.fullmatch(word)]
-    if len(files) > 1:
-        import shlex
-
-        command = f"fairq submit -- {shlex.join(files)}"
-        raise UsageError(message=f"give one submit description; a command with its arguments goes after --: {command}")
-    return (files[0] if files else None), macros
 
 
 def _description(

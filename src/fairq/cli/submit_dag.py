@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fairq.cli.figures import counted
 from fairq.cli.output import View
 from fairq.common.inputs import read_bytes
+from fairq.errors.base import UsageError
 from fairq.errors.pool import UnreadableDescriptionError
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ SUFFIX = ".dag"
 def submit_dag(
     invocation: Invocation,
     file: str,
+    option: str | None,
     name: str | None,
     context: Context,
     actor: Actor,
@@ -30,8 +32,10 @@ def submit_dag(
 ) -> View:
     """Queue the nodes of the DAG in *file* as a batch with this *name*; return the view.
 
-    *defaults* are commands for descriptions that do not give them.
+    *defaults* are commands for descriptions that do not give them. An *option* for other jobs is refused.
     """
+    if option is not None:
+        raise UsageError(message=f"{option} is not for a DAG; set it in the descriptions of its nodes")
     from fairq.common.hardware import host_name
     from fairq.formats.dag import read_dag
     from fairq.steps.jobs.dag import SubmittedDag, check_nodes, made_nodes, next_cluster, queue_dag

@@ -19,6 +19,7 @@ _MAILS = {"end": ("complete", "false"), "fail": ("error", "false"), "all": ("nev
 """The values of ``--mail``, with those of the commands notification and notify_all_ended."""
 
 _VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_MACRO = re.compile(r"([A-Za-z_]\w*)=([^\n]*)", re.ASCII)
 
 
 def program_of(
@@ -62,15 +63,43 @@ def program_of(
     return Program([program, *words[1:]], given, count, macros, items=items, literals=literals, verbatim=verbatim)
 
 
-def items_of(each: list[str] | None, file: str | None) -> list[str] | None:
-    """Return the items of ``--each`` or those of the *file* of ``--each-line``, without empty lines; None: neither.
+def file_and_macros(words: list[str], each: list[str] | None) -> tuple[str | None, dict[str, str]]:
+    """Return the description and the macros among *words*; raises UsageError if there are other words."""
+    macros = {found[1]: found[2] for word in words if (found := _MACRO.fullmatch(word))}
+    files = [word for word in words if not _MACRO.fullmatch(word)]
+    if each and files:
+        raise UsageError(
+            message="--each takes one item; repeat it, as --each 1 --each 2, or give --array 1-9 or --each-line FILE"
+        )
+    if len(files) > 1:
+        import shlex
 
-    Raises UsageError for both, or without an item; UnreadableDescriptionError.
+        command = f"fairq submit -- {shlex.join(files)}"
+        raise UsageError(message=f"give one submit description; a command with its arguments goes after --: {command}")
+    return (files[0] if files else None), macros
+
+
+def tasks_of(array: str | None) -> tuple[list[str] | None, int | None]:
+    """Return the items of ``--array``, and how many of their jobs may run at the same time; raises UsageError."""
+    if array is None:
+        return None, None
+    from fairq.formats.batch_script import array_tasks
+
+    try:
+        return array_tasks(array)
+    except ValueError as error:
+        raise UsageError(message=str(error)) from None
+
+
+def items_of(each: list[str] | None, file: str | None, numbers: list[str] | None = None) -> list[str] | None:
+    """Return the items of ``--each``, of the *file* of ``--each-line``, without empty lines, or *numbers*; else None.
+
+    Raises UsageError for more than one, or without an item; UnreadableDescriptionError.
     """
+    if bool(each) + bool(numbers) + (file is not None) > 1:
+        raise UsageError(message="--each, --each-line and --array exclude each other; give only one")
     if file is None:
-        return each or None
-    if each:
-        raise UsageError(message="both --each and --each-line; give only one")
+        return each or numbers
     name = "standard input" if file == STANDARD_INPUT else file
     try:
         lines = read_bytes(file).decode("utf-8-sig").splitlines()

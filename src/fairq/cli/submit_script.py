@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ def script_as_options(words: list[str], separator: str) -> list[str]:
     shown = "standard input" if name == STANDARD_INPUT else name
     if not is_script(content):
         raise UsageError(message=f"{shown} is no script; its first line must name an interpreter, as #!/bin/sh")
-    script = read_script(content, shown)
+    script = read_script(content, shown, _array(words[:index]))
     path = _stored_script(content) if name == STANDARD_INPUT else Path(name).absolute()
     arguments = words[index + 1 :]
     program = [*interpreter(content), str(path), *(arguments[1:] if arguments[:1] == ["--"] else arguments)]
@@ -46,6 +47,13 @@ def script_as_options(words: list[str], separator: str) -> list[str]:
     variable_options = [word for item in script.variables.items() for word in ("--variable", "=".join(item))]
     noted_options = [word for option in script.without_effect for word in ("--noted", option)]
     return [*script.words, *variable_options, *noted_options, *own_options, "--program=" + separator.join(program)]
+
+
+def _array(words: list[str]) -> str | None:
+    """Return the value of ``--array`` among *words*; None without it."""
+    found = [after for word, after in pairwise([*words, ""]) if word == "--array"]
+    found += [word.partition("=")[2] for word in words if word.startswith("--array=")]
+    return found[-1] if found else None
 
 
 def _script_index(words: list[str]) -> int | None:

@@ -19,13 +19,16 @@ app = App()
     dialect=WAIT,
     examples="""
         fairq wait 7.3 && ./next-step.sh     # the exit code is that of the job
-        fairq wait 7 8 --timeout 2h          # two clusters, at most two hours
+        id=$(fairq submit --af cluster_id -- ./run.sh); fairq wait $id
+        fairq wait sweep 8 --timeout 2h      # a batch and a cluster, at most two hours
         fairq wait 7 --any                   # until the first job of a cluster has ended
     """,
 )
 def wait(
     context: Context,
-    jobs: Annotated[list[str], Argument(metavar="JOB...", help="Job (7.0), jobs (7.0-99), cluster (7) or owner.")],
+    jobs: Annotated[
+        list[str], Argument(metavar="JOB...", help="Job (7.0), jobs (7.0-99), cluster (7), batch or owner.")
+    ],
     timeout: Annotated[
         int | None,
         Option(

@@ -40,7 +40,7 @@ def why(
     context: Context,
     subject: Annotated[
         str | None,
-        Argument(metavar="[SUBJECT]", help="Job (7.0, 7.0@SCHEDD), cluster (7), submitter, or group."),
+        Argument(metavar="[SUBJECT]", help="Job (7.0, 7.0@SCHEDD), cluster (7), batch, submitter, or group."),
     ] = None,
     slot: Annotated[
         str | None,

@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 from datetime import date, datetime, time, timedelta
 
-_SIZE = r"(?ia)(-?\d{1,30}(?:\.\d*)?)\s*(?:([kmgt])(?:i?b)?)?"
+_SIZE = r"(?ia)(-?\d{1,30}(?:\.\d*)?)\s*(?:([kmgt])i?b?)?"
 _BYTES = {"k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 
-_PART = r"\d{1,15}(?:\.\d{1,9})?\s*[smhdw]"
+_UNIT = "(?:s(?:ec(?:ond)?s?)?|m(?:in(?:ute)?s?)?|h(?:ours?)?|d(?:ays?)?|w(?:eeks?)?)"
+_PART = rf"\d{{1,15}}(?:\.\d{{1,9}})?\s*{_UNIT}"
 _DURATION = rf"(?ia){_PART}(?:\s*{_PART})*"
+_LENGTH = r"(?a)(?:(\d{1,4})-)?(\d{1,4}):([0-5]?\d):([0-5]?\d)"
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 LONGEST = 253_402_300_799
@@ -46,8 +48,11 @@ def size(text: str, unit: int) -> int | None:
 
 
 def duration(text: str) -> float | None:
-    """Return *text* (``90``, ``15m``, ``12h``, ``7d``, ``2w``, ``1h30m``, ``1.5h``) in seconds; None if invalid."""
+    """Return *text* (``90``, ``15m``, ``12h``, ``2 days``, ``1h30m``, ``1-12:00:00``) in seconds; else None."""
     text = text.strip()
+    if found := re.fullmatch(_LENGTH, text):
+        days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+        return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
     if re.fullmatch(r"\d{1,15}", text, re.ASCII):
         return int(text)
     if not re.fullmatch(_DURATION, text):
@@ -66,8 +71,8 @@ def moment(text: str, now: int) -> int | None:
     """Return *text* in seconds since 1970, None if it is no time.
 
     A time is a number of seconds, ISO 8601, ``10:30`` (today), ``now``, ``today``, ``yesterday`` or ``tomorrow``
-    (their beginning, or with a time of day), or relative to *now* (``-1h``, ``+30m``). It is local where it has no
-    zone. Raises OutsideError.
+    (their beginning, or with a time of day), or relative to *now* (``-1h``, ``+30m``, ``now+2hours``). It is
+    local where it has no zone. Raises OutsideError.
     """
     text = text.strip()
     if re.fullmatch(r"-?\d+(\.\d*)?", text, re.ASCII):
@@ -75,6 +80,7 @@ def moment(text: str, now: int) -> int | None:
         return _inside(-1 if text.startswith("-") else int(digits or 0) if len(digits) < 12 else LATEST + 1)
     if text.lower() == "now":
         return now
+    text = re.sub(r"(?i)^now\s*(?=[+-])", "", text)
     if text[:1] in ("-", "+") and (distance := duration(text[1:])) is not None:
         return _inside(now + int(-distance if text[0] == "-" else distance))
     try:

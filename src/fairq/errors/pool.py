@@ -263,8 +263,8 @@ class DemoError(FairqError):
 
 
 class NothingToExplainError(FairqError):
-    """{name!r} is neither a group nor a submitter with queued jobs; list the jobs with 'fairq queue', or the groups \
-    with 'fairq config show groups'"""
+    """{name!r} is neither a group nor a submitter or batch with queued jobs; list the jobs with 'fairq queue', or \
+    the groups with 'fairq config show groups'"""
 
     exit_code = 61
     summary = "There is no group or submitter of this name to explain"

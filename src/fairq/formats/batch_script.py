@@ -58,8 +58,8 @@ def interpreter(content: bytes) -> list[str]:
     return [program, *([argument.strip()] if argument.strip() else [])]
 
 
-def read_script(content: bytes, name: str) -> Script:
-    """Return the options in the comments at the top of a script, up to its first command.
+def read_script(content: bytes, name: str, array: str | None = None) -> Script:
+    """Return the options in the comments at the top of a script, up to its first command; *array* overrides theirs.
 
     Raises SubmitDescriptionError for options that cannot be read, or without which another job would run.
     """
@@ -88,7 +88,7 @@ def read_script(content: bytes, name: str) -> Script:
             raise SubmitDescriptionError(where=where, problem=str(error)) from None
     if is_slurm:
         try:
-            _translate(dict(slurm), script)
+            _translate(dict(slurm) | ({} if array is None else {"array": array}), script)
         except ValueError as error:
             raise SubmitDescriptionError(where=name, problem=f"#SBATCH: {error}") from None
     return script
@@ -121,8 +121,10 @@ def _translate(options: dict[str, str], script: Script) -> None:
     words: list[str] = []
     cpus = int(options.pop("cpus-per-task", "1")) * int(options.pop("ntasks", "1"))
     array = options.pop("array", None)
-    items, max_running = _tasks(array) if array is not None else ([], None)
-    job = "$(Cluster)_$(Item)" if items else "$(Cluster)"
+    job = "$(Cluster)" if array is None else "$(Cluster)_$(Item)"
+    if array is not None:
+        array_tasks(array)
+        words += ["--array", array]
     name = options.get("job-name", "")
     if (per_core := options.pop("mem-per-cpu", None)) is not None and "mem" not in options:
         options["mem"] = f"{_megabytes(per_core) * cpus}"
@@ -135,7 +137,8 @@ def _translate(options: dict[str, str], script: Script) -> None:
         "chdir": lambda value: ["--initialdir", value],
         "gpus": lambda value: ["--gpus", value.rpartition(":")[2]],
         "gres": _gres,
-        "begin": lambda value: ["--begin", _begin(value)],
+        "begin": lambda value: ["--begin", _time(value)],
+        "deadline": lambda value: ["--deadline", _time(value)],
         "dependency": _dependency,
         "mail-type": _mail,
         "mail-user": lambda value: ["--attribute", f'NotifyUser="{value}"'],
@@ -143,7 +146,7 @@ def _translate(options: dict[str, str], script: Script) -> None:
     }
     if cpus != 1:
         words += ["--cpus", str(cpus)]
-    output = options.pop("output", "slurm-%A_%a.out" if items else "slurm-%j.out")
+    output = options.pop("output", "slurm-%j.out" if array is None else "slurm-%A_%a.out")
     words += ["--output", _file(output, job, name)]
     if "error" not in options:
         words += ["--error", _file(output, job, name)]
@@ -153,21 +156,21 @@ def _translate(options: dict[str, str], script: Script) -> None:
         if translated is None:
             script.without_effect.append(f"--{option}")
         words += translated or []
-    words += [word for item in items for word in ("--each", item)]
-    if max_running is not None:
-        words += ["--max-running", max_running]
     # Options of #FAIRQ lines come later, so they win.
     script.words[:0] = words
     script.variables = {"SLURM_JOB_ID": job, "SLURM_CPUS_PER_TASK": str(cpus), "SLURM_JOB_NAME": name or "script"}
-    if items:
-        numbers = list(map(int, items))
-        script.variables |= {
-            "SLURM_ARRAY_JOB_ID": "$(Cluster)",
-            "SLURM_ARRAY_TASK_ID": "$(Item)",
-            "SLURM_ARRAY_TASK_COUNT": str(len(items)),
-            "SLURM_ARRAY_TASK_MIN": str(min(numbers)),
-            "SLURM_ARRAY_TASK_MAX": str(max(numbers)),
-        }
+
+
+def array_variables(tasks: Sequence[str]) -> list[str]:
+    """Return the variables of the jobs of an array with these task numbers, with macros."""
+    numbers = list(map(int, tasks))
+    return [
+        "SLURM_ARRAY_JOB_ID=$(Cluster)",
+        "SLURM_ARRAY_TASK_ID=$(Item)",
+        f"SLURM_ARRAY_TASK_COUNT={len(numbers)}",
+        f"SLURM_ARRAY_TASK_MIN={min(numbers)}",
+        f"SLURM_ARRAY_TASK_MAX={max(numbers)}",
+    ]
 
 
 def _refuse(options: dict[str, str]) -> None:
@@ -184,9 +187,9 @@ def _refuse(options: dict[str, str]) -> None:
         raise ValueError("--wrap is not for a script")
 
 
-def _tasks(text: str) -> tuple[list[str], str | None]:
-    """Return the task numbers of an array, and how many of its jobs may run at the same time."""
-    ranges, _, max_running = text.partition("%")
+def array_tasks(text: str) -> tuple[list[str], int | None]:
+    """Return the task numbers of an array, and how many of its jobs may run at the same time; raises ValueError."""
+    ranges, percent, max_running = text.partition("%")
     tasks: list[str] = []
     for part in ranges.split(","):
         match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9})(?::(\d{1,9}))?)?", part.strip(), re.ASCII)
@@ -196,9 +199,9 @@ def _tasks(text: str) -> tuple[list[str], str | None]:
         if len(numbers) + len(tasks) > _MOST_TASKS:
             raise ValueError(f"--array={text}: at most {_MOST_TASKS} jobs")
         tasks += map(str, numbers)
-    if not tasks or (max_running and not max_running.isdecimal()):
+    if percent and not (max_running.isascii() and max_running.isdecimal() and int(max_running)):
         raise ValueError(f"--array={text}: give numbers such as 0-9%2")
-    return tasks, max_running or None
+    return tasks, int(max_running) if max_running else None
 
 
 def _megabytes(text: str) -> int:
@@ -240,10 +243,9 @@ def _gres(text: str) -> list[str] | None:
     return ["--gpus", parts[-1] if parts and parts[-1].isdecimal() else "1"]
 
 
-def _begin(text: str) -> str:
-    """Return a time to begin as fairq reads it: now+1hour is +1h."""
-    match = re.fullmatch(r"(?i)now\+(\d+)\s*(second|minute|hour|day|week)?s?", text.strip())
-    return f"+{match[1]}{(match[2] or 'second')[0].lower()}" if match else text
+def _time(text: str) -> str:
+    """Return a time as fairq reads it: what is added to now is in seconds without a unit."""
+    return re.sub(r"(?i)^now(\+\d+)$", r"\1s", text.strip())
 
 
 def _dependency(text: str) -> list[str]:

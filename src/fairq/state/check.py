@@ -23,6 +23,9 @@ _TOLERANCE = 1e-6
 _ALTERED = re.compile(r"row (\d+) (?:missing|values differ) from index guard_(\w+?)(?:_decision)?")
 """What SQLite says of a record whose columns are not what the table's guard index has of them."""
 
+_TYPES = {"TEXT": "'text'", "BLOB": "'blob'", "INTEGER": "'integer', 'real'", "REAL": "'integer', 'real'"}
+"""The types of values in a column, by how it is declared."""
+
 _SCHEMA = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name"
 
 _Running = tuple[int, str, int, int, str]
@@ -85,12 +88,12 @@ def _altered_claims(state: State) -> Iterator[str]:
 
 
 def _altered_kinds(state: State) -> Iterator[str]:
-    """Texts that became bytes, or the other way round: their checksum is the same."""
+    """Texts that became bytes, or the other way round: their checksum is the same; and numbers that became texts."""
     tables = [name for kind, name, _ in _sound_schema() if kind == "table"]
     for table in tables:
         columns = state.connection.execute(f"PRAGMA table_info({table})").fetchall()
-        kinds = {column: kind.lower() for _, column, kind, *_ in columns if kind in ("TEXT", "BLOB")}
-        wrong = (f"total(typeof(\"{column}\") NOT IN ('{kind}', 'null'))" for column, kind in kinds.items())
+        kinds = {column: _TYPES[kind] for _, column, kind, *_ in columns if kind in _TYPES}
+        wrong = (f"total(typeof(\"{column}\") NOT IN ({types}, 'null'))" for column, types in kinds.items())
         counts = state.connection.execute(f"SELECT {', '.join(wrong)} FROM {table}").fetchone() if kinds else ()
         for column, number in zip(kinds, counts, strict=True):
             if number:

@@ -1,10 +1,10 @@
-"""Find the record that caused an error: a text in the state that fairq did not write."""
+"""Find the record that caused an error: a value in the state that fairq did not write."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -39,12 +39,14 @@ JSON_COLUMNS = {
 }
 """The columns that hold JSON, by table, after the column that names a record."""
 
+_TEXT = b"TEXT"
+
 _NUMBERS = (b"last_update", b"decayed_until", b"next_cluster", b"next_task_queue")
 """The values in meta that are whole numbers."""
 
 
 def first_damage(path: Path) -> str | None:
-    """Return the first record of the state file *path*, in words, with a text that is not UTF-8 or not JSON.
+    """Return the first record of the state file *path*, in words, with a text that is not UTF-8, not JSON or no number.
 
     None if there is none, or if the file cannot be read at all. The whole file is read.
     """
@@ -63,21 +65,24 @@ def _damages(connection: sqlite3.Connection) -> Iterator[str]:
     for (name,) in tables:
         table = name.decode()
         columns = connection.execute(f'PRAGMA table_info("{table}")').fetchall()
-        texts = [column.decode() for _, column, kind, *_ in columns if kind == b"TEXT"]
+        kinds = {column.decode(): kind for _, column, kind, *_ in columns if kind in (_TEXT, b"INTEGER", b"REAL")}
         keys = [column.decode() for _, column, *_, key in columns if key] or ["rowid"]
-        if texts:
-            yield from _damages_of(connection, table, keys, texts)
+        if kinds:
+            yield from _damages_of(connection, table, keys, kinds)
 
 
-def _damages_of(connection: sqlite3.Connection, table: str, keys: list[str], texts: list[str]) -> Iterator[str]:
+def _damages_of(
+    connection: sqlite3.Connection, table: str, keys: list[str], kinds: Mapping[str, bytes]
+) -> Iterator[str]:
     documents = JSON_COLUMNS.get(table, ())[1:]
-    wanted = ", ".join(f'"{column}"' for column in (*keys, *texts))
+    wanted = ", ".join(f'"{column}"' for column in (*keys, *kinds))
     for row in connection.execute(f'SELECT {wanted} FROM "{table}"'):
-        for column, value in zip(texts, row[len(keys) :], strict=True):
+        for (column, kind), value in zip(kinds.items(), row[len(keys) :], strict=True):
             if not isinstance(value, bytes):
                 continue
             problem = _problem(value, is_json=column in documents)
-            if (table, column) == ("meta", "value") and row[0] in _NUMBERS and not value.isdigit():
+            is_number = (table, column) == ("meta", "value") and row[0] in _NUMBERS
+            if kind != _TEXT or (is_number and not value.isdigit()):
                 problem = "not a number"
             if problem:
                 key = ", ".join(_shown(value) for value in row[: len(keys)])

@@ -258,8 +258,12 @@ def forget(state: State) -> None:
         )
 
 
-def clusters_named(state: State, owner: str, name: str, table: str = "job") -> list[int]:
-    """Return the clusters of an *owner* with a batch name, of the queue or of another *table* of jobs."""
+def batch(state: State, owner: str, name: str) -> list[int]:
+    """Return the clusters of an *owner*'s batch *name* in the queue; if there is none, the last one that has ended."""
+    return _clusters_named(state, owner, name, "job") or _clusters_named(state, owner, name, "ended_job")[-1:]
+
+
+def _clusters_named(state: State, owner: str, name: str, table: str) -> list[int]:
     of_ad = f"SELECT id FROM job_ad WHERE instr(ad, ?3) AND json_extract(ad, '$.{_NAME}') = ?2"
     query = (
         f"SELECT DISTINCT cluster FROM {table} WHERE owner = ?1 AND schedd = '' AND (ad_id IN ({of_ad}) "

@@ -116,19 +116,23 @@ def _group(files: SettingsFiles, name: str) -> tuple[str, ...] | None:
 def set_group(
     files: SettingsFiles,
     group: str,
-    values: Mapping[str, str | None],
+    given: Mapping[str, str | None],
     *,
     recorder: Recorder | None = None,
     dry_run: bool = False,
 ) -> tuple[Path, bool]:
     """Set these settings of a group by name, as one change; None removes a setting.
 
-    A group that does not exist is created. Returns and raises the same as `set_setting`.
+    Members with + or - before their names are added and removed. A group that does not exist is created. Returns and
+    raises the same as `set_setting`.
     """
     file = files.destination_of(f"groups.{group}.quota")
+    values = dict(given)
 
     def edit(former: str) -> tuple[str, bool]:
         all_kept = True
+        if text := values.get("members"):
+            values["members"] = _members(files, group, text)
         # Removed settings come last: by then, a new group has its table.
         for name, text in sorted(values.items(), key=lambda pair: pair[1] is None):
             key, path = GROUP_KEYS[name], ("groups", group, name)
@@ -142,6 +146,25 @@ def set_group(
     edited = _edit(files, file, edit, recorder, dry_run=dry_run)
     assert edited is not None
     return file, edited.kept
+
+
+def _members(files: SettingsFiles, group: str, text: str) -> str:
+    """Return the members that *text* lists; with + or - before names, add these to the present members or remove them.
+
+    Raises SettingsGroupError if the list would begin or end by that: an empty one means everybody.
+    """
+    words = [word.strip() for word in text.split(",")]
+    if not any(word.startswith(("+", "-")) for word in words):
+        return text
+    groups = gather(files.layers, files.variables, lambda _: None).groups
+    present = next((known.members for name, known in groups.items() if name.lower() == group.lower()), ())
+    removed = {word[1:] for word in words if word.startswith("-")}
+    added = (word.lstrip("+") for word in words if not word.startswith("-"))
+    members = [name for name in dict.fromkeys((*present, *added)) if name not in removed]
+    if not (present and members):
+        problem = f"would {'end' if present else 'begin'} its list of members; without one, everybody may submit to it"
+        raise SettingsGroupError(where="--members", group=group, problem=f"{problem}; give all names without + and -")
+    return ",".join(members)
 
 
 def _value(name: str, text: str, group: str, file: Path) -> Any:

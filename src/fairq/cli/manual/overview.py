@@ -126,10 +126,10 @@ EXAMPLES = (
 
 QUANTITIES = (
     ("Time", "2026-11-20T14:00 is local time, 2026-11-20T14:00Z is UTC. 10:30 is today; yesterday, today and tomorrow "
-        "are the beginning of that day; yesterday 10:30 is possible as well. -1h and +30m are relative to now. A "
-        "number is seconds since 1970. --now TIME replaces the clock in every command that has it."),
-    ("Duration", "90 or 90s, 15m, 12h, 7d, 2w, or several: 1h30m. A bare number is seconds. Settings in seconds "
-        "take durations as well."),
+        "are the beginning of that day; yesterday 10:30 is possible as well. -1h, +30m and now+2hours are relative to "
+        "now. A number is seconds since 1970. --now TIME replaces the clock in every command that has it."),
+    ("Duration", "90 or 90s, 15m, 12h, 7d, 2w, or several: 1h30m; 2 days; 01:30:00 or 1-12:00:00. A bare number is "
+        "seconds. Settings in seconds take durations as well."),
     ("Size", "512M, 32GB, 1.5GiB. K, M, G and T are powers of 1024, with or without B or iB. The unit of a bare number "
         "is that of the option."),
 )  # fmt: skip

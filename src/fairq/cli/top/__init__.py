@@ -69,5 +69,7 @@ def top(
     with guarded_terminal(_AS_BEFORE):
         screen = Screen(invocation, path, max(1, _EVERY if every is None else every))
         screen.run()
+    if screen.fault is not None:
+        raise screen.fault
     if screen.ended_by:
         raise SystemExit(128 + screen.ended_by)

@@ -56,7 +56,7 @@ _SHARE = 10
 
 
 class Screen(App[None]):
-    """The program; *ended_by* is the signal that has ended it."""
+    """The program; *ended_by* is the signal that has ended it, *fault* the error."""
 
     CSS = """
     Screen { layout: vertical; background: ansi_default; color: ansi_default; }
@@ -91,6 +91,7 @@ class Screen(App[None]):
     def __init__(self, invocation: Invocation, path: Path, every: int) -> None:
         super().__init__(ansi_color=True)
         self.ended_by = 0
+        self.fault: Exception | None = None
         self._invocation, self._path, self._every = invocation, path, every
         self._pages = PAGES if invocation.actor(invocation.now()).administrator else PAGES[:1]
         self._page = self._pages[0]
@@ -122,6 +123,11 @@ class Screen(App[None]):
         self.query_one(RowTable).focus()
         self._look()
         self.set_interval(1, self._tick)
+
+    def _print_error_renderables(self) -> None:
+        """Leave an error to the command, which reports it in one line."""
+        self.fault = self._exception
+        self._exit_renderables.clear()
 
     def _end(self, number: int) -> None:
         self.ended_by = number

@@ -41,7 +41,7 @@ def listing_budget() -> EvaluationBudget:
 
 
 def evaluated(expression: Expression, records: Iterable[Mapping[str, Any]], budget: EvaluationBudget) -> Iterator[Any]:
-    """Yield the value of *expression* in each of *records*.
+    """Yield the value of *expression* in each of *records*; ``time()`` is the clock's, as in HTCondor's tools.
 
     Raises:
         EvaluationBudgetError: the evaluation takes longer than *budget*.
@@ -57,7 +57,7 @@ def evaluated(expression: Expression, records: Iterable[Mapping[str, Any]], budg
         if by_column and len(batch) >= _MANY and all(plain for _, plain in batch):
             values: Iterable[Any] = _evaluated_by_column(expression, ads, budget)
         else:
-            values = evaluate_each(expression, ads, budget)
+            values = evaluate_each(expression, ads, budget, now=int(time.time()))
         for value in values:
             check(budget)
             yield value
@@ -68,7 +68,7 @@ def _evaluated_by_column(
 ) -> Iterator[Any]:
     from fairq.engine.classad import AdColumns, evaluate_in_columns
 
-    values = evaluate_in_columns(expression, AdColumns(ads, budget=budget), {})
+    values = evaluate_in_columns(expression, AdColumns(ads, int(time.time()), budget), {})
     return map(values.python, range(len(ads)))
 
 

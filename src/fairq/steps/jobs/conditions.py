@@ -184,10 +184,7 @@ class Others:
     def _found(self, how: str, word: str) -> Iterator[JobAfter]:
         id_ = _ID.fullmatch(word)
         if id_ is None:
-            owner = self._actor.user
-            clusters = waits.clusters_named(self._state, owner, word)
-            if not clusters:
-                clusters = waits.clusters_named(self._state, owner, word, "ended_job")[-1:]
+            clusters = waits.batch(self._state, self._actor.user, word)
             if not clusters:
                 raise NoMatchingJobError(condition=f"of yours has the name {word!r}")
             for cluster in clusters:

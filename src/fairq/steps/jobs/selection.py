@@ -208,11 +208,25 @@ def _check_one_person(target: Target, ranges: Iterable[JobRange]) -> None:
 def missing(state: State, target: Target) -> UnknownJobError | NoMatchingJobError:
     """Return the error for *target*, which has no job in the queue; it says where to find an ended job."""
     if target.owner is not None:
-        return NoMatchingJobError(condition=f"belongs to {target.owner!r}")
+        batch = f" (it names a batch: --name {target.owner})" if of_batch(state, target.owner) else ""
+        return NoMatchingJobError(condition=f"belongs to {target.owner!r}{batch}")
     job_ids = (target.cluster or 0, target.first_proc, target.last_proc, target.schedd)
     has_ended = ended_jobs.count(state, ended_jobs.Wanted(jobs=(job_ids,)))
     hint = f"it has ended: 'fairq history {target.text}' shows it" if has_ended else "'fairq queue' lists the jobs"
     return UnknownJobError(job=target.text, hint=hint)
+
+
+def of_batch(state: State, name: str) -> Target | None:
+    """Return the first cluster with idle jobs of the batch *name*, else its first cluster.
+
+    None if there is no such batch, or if a submitter of this name has jobs.
+    """
+    wanted = Selection(name=name)
+    if jobs_of(state, Target(name, owner=name)):
+        return None
+    found = [job for _, part in find(state, wanted, matcher(state, wanted)) for job in part]
+    first = next((job for job in found if job.status == JobStatus.IDLE), found[0] if found else None)
+    return None if first is None else Target(str(first.cluster), first.cluster, schedd=first.schedd or None)
 
 
 def absence(state: State, target: Target) -> str:

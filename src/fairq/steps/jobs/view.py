@@ -88,8 +88,9 @@ class Queue(Struct):
         """
         for job in self._alike():
             ad = self._ad(job, job.first_proc)
-            name = job_name(job.cluster, job.first_proc, job.last_proc)
-            yield {**ad, **self._shown(job, ad, job.first_proc), "Jobs": name}
+            ad |= self._shown(job, ad, job.first_proc)
+            ad["Jobs"] = job_name(job.cluster, job.first_proc, job.last_proc)
+            yield ad
 
     def waiting(self) -> Iterator[tuple[JobRange, Ad]]:
         """Yield the ranges of idle jobs, each with its ad from `rows`."""

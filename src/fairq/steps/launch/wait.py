@@ -12,7 +12,7 @@ from msgspec import Struct
 from fairq.common.records import Actor, JobStatus
 from fairq.errors.pool import NoMatchingJobError
 from fairq.launch.wait import stamp, wait
-from fairq.state import job_events, jobs, launches, runs
+from fairq.state import job_events, jobs, launches, runs, waits
 from fairq.state.connection import State, reading
 from fairq.state.location import elsewhere_of, resolve
 from fairq.steps.jobs.selection import Target, jobs_of, missing
@@ -66,7 +66,7 @@ def wait_for(
                 collect(path, settings, launchers, actor())
             events.flush(path, settings)
             with reading(path) as state:
-                awaited = awaited or _named(state, targets)
+                awaited = awaited or _named(state, targets, actor().user)
                 verdicts = [_verdict(state, job) for job in awaited]
                 live = [launch for launch in launches.live(state) if (launch.cluster, launch.proc) in set(awaited)]
             pending = [item for item in verdicts if item.how == "pending"]
@@ -85,9 +85,9 @@ def wait_for(
                 wait(state_file, last_stamp, watched, seconds)
 
 
-def _named(state: State, targets: Iterable[Target]) -> list[Job]:
+def _named(state: State, targets: Iterable[Target], user: str) -> list[Job]:
     named: dict[Job, None] = {}
-    for target in targets:
+    for target in (part for whole in targets for part in _of_batch(state, whole, user)):
         if target.cluster is None:
             owned = jobs_of(state, target)
             if not owned:
@@ -108,6 +108,13 @@ def _named(state: State, targets: Iterable[Target]) -> list[Job]:
             raise missing(state, target)
         named |= {(target.cluster, proc): None for proc in chosen or [first or 0]}
     return list(named)
+
+
+def _of_batch(state: State, target: Target, user: str) -> list[Target]:
+    """Return the clusters of the *user*'s batch that *target* names, if it names nobody who has jobs; else *target*."""
+    if target.owner is None or jobs_of(state, target):
+        return [target]
+    return [Target(str(cluster), cluster) for cluster in waits.batch(state, user, target.owner)] or [target]
 
 
 def _verdict(state: State, job: Job) -> Verdict:

@@ -28,7 +28,7 @@ from fairq.steps.cycle.load import load_pool, load_round_robin_times, of_pool
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.jobs.groups import unknown_group
 from fairq.steps.jobs.overlay import Overlay, was_withdrawn
-from fairq.steps.jobs.selection import Target, jobs_of, missing, parse_targets
+from fairq.steps.jobs.selection import Target, jobs_of, missing, of_batch, parse_targets
 from fairq.steps.pool.reservation_clause import with_names
 from fairq.steps.simulate.forecast import Forecaster
 from fairq.steps.why import idle_job
@@ -93,7 +93,7 @@ def why(
     compare: bool = False,
     ahead: bool = False,
 ) -> Document:
-    """Explain the job, cluster, submitter or group *subject* at *now*, as plain data; None: all idle jobs.
+    """Explain the job, cluster, batch, submitter or group *subject* at *now*, as plain data; None: all idle jobs.
 
     For a cluster, the first job that the next cycle would leave idle is explained. With *slot*, the job and that slot
     are explained as a pair. With *compare*, the answer also has the decision of the other set of rules; with *ahead*,
@@ -116,7 +116,8 @@ def why(
             document = study.group(settings.groups[group].name if group else subject)
         else:
             assert target is not None
-            document = study.submitter(subject) if target.cluster is None else study.jobs(target, slot)
+            batch = of_batch(state, subject) if target.cluster is None else target
+            document = study.submitter(subject) if batch is None else study.jobs(batch, slot)
         if compare:
             document["compare"] = compared(document, settings, lambda other: _Study(state, other, now).outcome())
         named: Document = with_names(document, state, now)

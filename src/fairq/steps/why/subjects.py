@@ -21,6 +21,9 @@ def status_sentence(name: str, job: JobRange, ad: Ad) -> str:
             if "EngineReason" in ad and "JobCurrentStartDate" not in ad:
                 return _engine_sentence(name, ad)
             where = f" on {slot}" if slot else f" elsewhere ({job.reason})" if job.reason else ""
+            begin, most = ad.get("JobCurrentStartDate"), ad.get("AllowedExecuteDuration")
+            if isinstance(begin, int) and isinstance(most, int):
+                where += f", until {shown_time(begin + most)} at the latest"
             if "EngineReason" in ad:
                 where += f", as far as known: {ad['EngineReason']}"
             return f"job {name} does not wait: it runs{where}."
