@@ -59,19 +59,19 @@ class AdTable(Rows[Ad]):
             self.parts.append(Part(names, rows, columns))
             self._size += len(rows)
 
-    def split(self, apart: Collection[int]) -> tuple[AdTable, dict[int, Ad]]:
-        """Return the ads but for the rows *apart*, and the ads of these by row."""
-        if not apart:
+    def split(self, separate: Collection[int]) -> tuple[AdTable, dict[int, Ad]]:
+        """Return the ads without the *separate* rows, and the ads of these rows by row."""
+        if not separate:
             return self, {}
         others, ads = AdTable(), dict[int, Ad]()
         for part in self.parts:
-            kept = [number for number, row in enumerate(part.rows) if row not in apart]
-            columns = [part.column_at(column, kept) for column in range(len(part.names))]
-            others.put_columns(part.names, [part.rows[number] for number in kept], columns)
-            if len(kept) < len(part.rows):
-                for number, row in enumerate(part.rows):
-                    if row in apart:
-                        ads[row] = dict(zip(part.names, (column[number] for column in part.columns), strict=True))
+            positions = [position for position, row in enumerate(part.rows) if row not in separate]
+            columns = [part.column_at(column, positions) for column in range(len(part.names))]
+            others.put_columns(part.names, [part.rows[position] for position in positions], columns)
+            if len(positions) < len(part.rows):
+                for position, row in enumerate(part.rows):
+                    if row in separate:
+                        ads[row] = dict(zip(part.names, (column[position] for column in part.columns), strict=True))
         return others, dict(sorted(ads.items()))
 
     def __len__(self) -> int:

@@ -20,13 +20,16 @@ CHANGES = st.lists(st.tuples(SLOTS, TERMS | st.none()))
 
 
 def both(claims):
-    """The charges of claims, by slot, some of which are not charged."""
-    alike = list(dict.fromkeys(claims.values()))
+    """Return the charges of *claims* in both forms; *claims* has by slot a charge, and whether it is charged."""
+    distinct = list(dict.fromkeys(claims.values()))
     slots = sorted(claims)
-    shared = [Claim(0, one.submitter, one.start_time, one.slot_weight, charged=charged) for one, charged in alike]
-    nothing = [None] * len(slots)
-    places = np.array([alike.index(claims[slot]) for slot in slots], np.intp)
-    table = ClaimTable(np.array(slots, np.int64), places, shared, nothing, nothing, nothing)
+    templates = [
+        Claim(0, charge.submitter, charge.start_time, charge.slot_weight, charged=charged)
+        for charge, charged in distinct
+    ]
+    no_jobs = [None] * len(slots)
+    codes = np.array([distinct.index(claims[slot]) for slot in slots], np.intp)
+    table = ClaimTable(np.array(slots, np.int64), codes, templates, no_jobs, no_jobs, no_jobs)
     return charges_in(table), charges_of(table.values())
 
 

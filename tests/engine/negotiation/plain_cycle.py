@@ -1,7 +1,7 @@
-"""A negotiation cycle written out as the rules read, one slot and one expression at a time.
+"""A negotiation cycle that follows the rules literally, one slot and one expression at a time.
 
-Slow and without any of the engine's shortcuts (columns, shared lists, buckets): what the engine is held against.
-It spins as today's negotiator, without groups; `plain_documented_cycle` has the cycle of the manuals.
+It is slow and has none of the engine's shortcuts (columns, shared lists, classes); tests compare the engine with it.
+It spins as today's negotiator does, without groups; `plain_documented_cycle` has the cycle of the manuals.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NONE, RANK, PRIO = 2, 1, 0
 
 
 class PlainCycle:
-    """One cycle; *queues* are each submitter's (cluster, ad, count), *records* give priority, ceiling and floor."""
+    """One cycle; *queues* are each submitter's (cluster, count, ad), *records* have priority, ceiling and floor."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class PlainCycle:
         self.queues = {name: [[c, n, ad] for c, n, ad in queue] for name, queue in queues.items()}
         self.idle = {name: sum(n for _, n, _ in queue) for name, queue in queues.items()}
         self.records = records
-        self.gate = parse(preemption_requirements)
+        self.requirements = parse(preemption_requirements)
         self.delta = delta
         self.preempting = consider_preemption
         self.weight = [float(slot.get("SlotWeight", slot["Cpus"])) for slot in pool]
@@ -73,32 +73,34 @@ class PlainCycle:
             worst = max(map(self.priority, names))
             normal = sum(worst / self.priority(name) for name in names)
 
-            left = sum(self._limit(name, worst, normal) for name in names)
-            if not self.preempting and left <= 0:
+            pie_left = sum(self._limit(name, worst, normal) for name in names)
+            if not self.preempting and pie_left <= 0:
                 return
             spin += 1
             if first:
                 starved = {n: self._starvation(self.held.get(n, 0.0), self._limit(n, worst, normal)) for n in names}
                 names.sort(key=lambda n: (self.priority(n), starved[n], n))
-            before, count, staying = left, len(names), []
+            before, count, staying = pie_left, len(names), []
             for name in names:
                 used = self.held.get(name, 0.0)
                 unclaimed = self._limit(name, worst, normal)
-                own = min(self._floor(name) - used, unclaimed) if floors else unclaimed
-                own = min(own, left)
+                own_limit = min(self._floor(name) - used, unclaimed) if floors else unclaimed
+                own_limit = min(own_limit, pie_left)
                 record = self.records.get(name)
                 ceiling = -1 if record is None else record.ceiling
-                room = 1e300 if ceiling < 0 else max(0.0, float(ceiling - int(used)))
-                if spin > 1 and (own < smallest or left < smallest):
+                ceiling_left = 1e300 if ceiling < 0 else max(0.0, float(ceiling - int(used)))
+                if spin > 1 and (own_limit < smallest or pie_left < smallest):
                     staying.append(name)
                     continue
-                if room == 0 or room < smallest:
+                if ceiling_left == 0 or ceiling_left < smallest:
                     continue
-                done, left = self._turn(name, own, unclaimed, room, left, first and self.preempting)
+                done, pie_left = self._turn(
+                    name, own_limit, unclaimed, ceiling_left, pie_left, first and self.preempting
+                )
                 if not done:
                     staying.append(name)
             names = staying
-            if floors or not names or not any(self.free) or not (left < before or len(names) < count):
+            if floors or not names or not any(self.free) or not (pie_left < before or len(names) < count):
                 return
 
     def _limit(self, name: str, worst: float, normal: float) -> float:
@@ -110,7 +112,7 @@ class PlainCycle:
         return used / (used + limit) if used + limit > 0 else 1e300
 
     def _turn(
-        self, name: str, limit: float, unclaimed: float, room: float, left: float, beyond: bool
+        self, name: str, limit: float, unclaimed: float, ceiling_left: float, pie_left: float, rank_beyond_limit: bool
     ) -> tuple[bool, float]:
         used = used_unclaimed = 0.0
         limited = False
@@ -128,31 +130,31 @@ class PlainCycle:
             if any(request[2] == ad for ad in refused):
                 continue
             while request[1]:
-                if used >= limit and not beyond:
-                    return False, left
-                if used >= room:
-                    return False, left
+                if used >= limit and not rank_beyond_limit:
+                    return False, pie_left
+                if used >= ceiling_left:
+                    return False, pie_left
                 only_rank = used >= limit
 
                 key = (id(request[2]), only_rank)
-                fresh = listed != key
-                if fresh:
+                is_new_list = listed != key
+                if is_new_list:
                     listed = key
-                    entries, over = self._list(name, request[2], only_rank, permits, permits_unclaimed)
-                    search_limited = over
-                found = None
+                    entries, is_limited = self._list(name, request[2], only_rank, permits, permits_unclaimed)
+                    search_limited = is_limited
+                choice = None
                 while entries:
                     slot, state = entries.pop(0)
                     cost = self.weight[slot]
-                    if fresh or permits_unclaimed(cost) or (state != NONE and permits(cost)):
-                        found = slot, state
+                    if is_new_list or permits_unclaimed(cost) or (state != NONE and permits(cost)):
+                        choice = slot, state
                         break
                     search_limited = True
-                if found is None:
+                if choice is None:
                     limited = limited or search_limited
                     refused.append(request[2])
                     break
-                slot, state = found
+                slot, state = choice
                 cost = self.weight[slot]
                 victim = self.holder[slot] if state != NONE else None
                 if victim is not None:
@@ -160,23 +162,23 @@ class PlainCycle:
                 self.held[name] = self.held.get(name, 0.0) + cost
                 used += cost
                 used_unclaimed += cost if state == NONE else 0.0
-                left -= cost
+                pie_left -= cost
                 self.free[slot] = False
                 request[1] -= 1
                 self.matches.append((name, request[0], self.pool[slot]["Name"], victim))
-        return not (used >= limit or used >= room or limited), left
+        return not (used >= limit or used >= ceiling_left or limited), pie_left
 
     def _list(
         self, name: str, job: Ad, only_rank: bool, permits: Any, permits_unclaimed: Any
     ) -> tuple[list[tuple[int, int]], bool]:
         entries = []
-        over = False
+        is_limited = False
         job = {**job, "Owner": name.partition("@")[0], "SubmitterUserPrio": self.priority(name)}
         for slot, ad in enumerate(self.pool):
-            if not self.free[slot] or not self._suit(job, ad):
+            if not self.free[slot] or not self._match_each_other(job, ad):
                 continue
             holder = self.holder[slot]
-            seen = ad if holder is None else {**ad, "RemoteUserPrio": self.priority(holder)}
+            slot_ad = ad if holder is None else {**ad, "RemoteUserPrio": self.priority(holder)}
             rank, current = self._number(ad["Rank"], ad, job, 0.0), self._number(ad["CurrentRank"], ad, job, 0.0)
             if only_rank and (holder is None or rank <= current):
                 continue
@@ -186,28 +188,32 @@ class PlainCycle:
                     state = RANK
                 elif holder != name:
                     better = self.delta is None or self._is_better(name, holder)
-                    if evaluate_scalar(self.gate, seen, job, NOW) is not True or not better or rank < current:
+                    if (
+                        evaluate_scalar(self.requirements, slot_ad, job, NOW) is not True
+                        or not better
+                        or rank < current
+                    ):
                         continue
                     state = PRIO
                 else:
                     continue
             cost = self.weight[slot]
             if state != RANK and not (permits_unclaimed(cost) if state == NONE else permits(cost)):
-                over = True
+                is_limited = True
                 continue
-            before = self._number(f"/Expr({PRE_JOB_RANK})/", seen, job, -1e300)
-            wish = self._number(job["Rank"], job, seen, 0.0)
-            worst_first = self.priority(holder) if holder is not None else 0.0
+            pre_job_rank = self._number(f"/Expr({PRE_JOB_RANK})/", slot_ad, job, -1e300)
+            job_rank = self._number(job["Rank"], job, slot_ad, 0.0)
+            preemption_rank = self.priority(holder) if holder is not None else 0.0
             number = int(str(ad["Name"]).rpartition("m")[2])
-            entries.append(((-before, -wish, -state, -worst_first, number), slot, state))
-        return [(slot, state) for _, slot, state in sorted(entries)], over
+            entries.append(((-pre_job_rank, -job_rank, -state, -preemption_rank, number), slot, state))
+        return [(slot, state) for _, slot, state in sorted(entries)], is_limited
 
     def _is_better(self, name: str, holder: str) -> bool:
         mine, theirs = self.priority(name), self.priority(holder)
         return theirs > mine and theirs - mine >= (self.delta or 0.0)
 
     @staticmethod
-    def _suit(job: Ad, slot: Ad) -> bool:
+    def _match_each_other(job: Ad, slot: Ad) -> bool:
         return all(
             evaluate_scalar(expression_of(my["Requirements"]), my, other, NOW) is True
             for my, other in ((job, slot), (slot, job))

@@ -1,4 +1,4 @@
-"""The cycle of the manuals written out as the rules read, with accounting groups."""
+"""The cycle of the manuals, following the rules literally, with accounting groups."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fairq.engine.quotas.tree import QuotaGroup
 
 
 class Turn(NamedTuple):
-    """Whose pie is divided: a *group*, within its *limit*, under *caps* (quota, groups that count); None: all."""
+    """The pie of a *group* (None: of all submitters), within its *limit*, under *caps* (quota, groups that count)."""
 
     group: str | None = None
     limit: float | None = None
@@ -26,7 +26,7 @@ class Turn(NamedTuple):
 
 
 class PlainDocumentedCycle(PlainCycle):
-    """Slices are cut from what is free and what users in want have; what they leave over is dealt one by one.
+    """Slices are cut from the free weight and the use of wanting users; what they leave is dealt one by one.
 
     With *quotas*, every group has a pie of its own. Quotas, allocations and the order of groups are the engine's.
     """
@@ -36,7 +36,7 @@ class PlainDocumentedCycle(PlainCycle):
         self.size = sum(self.weight)
         self.quotas = quotas
         self.turn = Turn()
-        self.kept_from_others: set[str] = set()
+        self.limited_to_busy_slots: set[str] = set()
         least = min(self.weight)
         self.demand = {
             name: self.held.get(name, 0.0)
@@ -67,9 +67,9 @@ class PlainDocumentedCycle(PlainCycle):
             if isinstance(event, GroupPie):
                 group = event.group
                 limit = event.limit if event.charged else None
-                left = self._group_pie(group.name, Turn(group.name, limit, self._caps(group), event.again))
+                members_left = self._group_pie(group.name, Turn(group.name, limit, self._caps(group), event.again))
                 if flat and group.autoregroup and not group.is_root:
-                    self.members["<none>"] += left
+                    self.members["<none>"] += members_left
             elif isinstance(event, Rounding):
                 caps = {
                     pie.group.name: [(pie.limit, [pie.group.name])]
@@ -90,7 +90,9 @@ class PlainDocumentedCycle(PlainCycle):
         return path or "<none>"
 
     def _accepting(self, parent: QuotaGroup) -> list[QuotaGroup]:
-        return [each for c in parent.children if c.accept_surplus for each in (c, *self._accepting(c))]
+        return [
+            group for child in parent.children if child.accept_surplus for group in (child, *self._accepting(child))
+        ]
 
     def _below(self, group: QuotaGroup) -> list[str]:
         return [group.name, *(name for child in group.children for name in self._below(child))]
@@ -123,14 +125,14 @@ class PlainDocumentedCycle(PlainCycle):
         return self.members[group]
 
     def _deal_to_groups(self, caps: Mapping[str, Sequence[tuple[float, Sequence[str]]]]) -> None:
-        """One match at a time to the group that uses the smallest part of its quota."""
+        """Give one match at a time to the group that uses the smallest part of its quota."""
         open_ = {name: list(self.members[name]) for name in caps if self.members[name]}
         while open_:
             name = min(open_, key=self._part_used)
             group = self.tree.find(name) or self.tree.root
             self.turn = Turn(name, None, [*self._caps(group), *caps[name]], True)
             parties = open_[name]
-            party = min(parties, key=lambda n: self._place(n, False), default=None)
+            party = min(parties, key=lambda n: self._deal_order(n, False), default=None)
             if party is None:
                 del open_[name]
             elif not self._deal_one(party, 1e300):
@@ -149,17 +151,17 @@ class PlainDocumentedCycle(PlainCycle):
                 return False
         return True
 
-    def _room_of_group(self) -> float:
+    def _quota_left(self) -> float:
         turn = self.turn
         return 1e300 if turn.limit is None or turn.group is None else turn.limit - self.used_by([turn.group])
 
     def _entitled(self) -> dict[str, float]:
-        """By trial: the level at which the parts of all, each at most its demand, make up the pie."""
-        mine = [name for name in self.demand if self._shares_pie(name)]
+        """Return the entitlements, found by trial: parts rise, each up to its demand, until they fill the pie."""
+        sharing = [name for name in self.demand if self._shares_pie(name)]
         pie = self.turn.limit
         if pie is None:
-            pie = self.size - sum(used for name, used in self.held.items() if name not in mine)
-        return {name: self._part(name, mine, max(0.0, pie)) for name in mine}
+            pie = self.size - sum(used for name, used in self.held.items() if name not in sharing)
+        return {name: self._part(name, sharing, max(0.0, pie)) for name in sharing}
 
     def _shares_pie(self, name: str) -> bool:
         if self.turn.group is None:
@@ -172,12 +174,12 @@ class PlainDocumentedCycle(PlainCycle):
         satisfied: set[str] = set()
         while True:
             wanting = [name for name in names if name == me or name not in satisfied]
-            left = pie - sum(self.demand[name] for name in satisfied if name != me)
-            share = left / sum(1 / self.priority(name) for name in wanting)
-            more = {n for n in wanting if n != me and self.demand[n] < share / self.priority(n)}
-            if not more:
+            pie_left = pie - sum(self.demand[name] for name in satisfied if name != me)
+            share = pie_left / sum(1 / self.priority(name) for name in wanting)
+            satisfied_now = {n for n in wanting if n != me and self.demand[n] < share / self.priority(n)}
+            if not satisfied_now:
                 return max(0.0, share / self.priority(me))
-            satisfied |= more
+            satisfied |= satisfied_now
 
     # one pie
 
@@ -185,7 +187,7 @@ class PlainDocumentedCycle(PlainCycle):
         smallest = min(self.weight)
         first = True
         line: list[str] = []
-        self.kept_from_others = set()
+        self.limited_to_busy_slots = set()
         entitled = {} if self.turn.again or not self.preempting else self._entitled()
 
         def misses(name: str) -> float:
@@ -195,87 +197,96 @@ class PlainDocumentedCycle(PlainCycle):
 
         while names:
             ignores_limit = first and self.preempting
-            if not ignores_limit and self._room_of_group() <= 0:
+            if not ignores_limit and self._quota_left() <= 0:
                 break
             slices = self._slices(names)
             if first:
-                starved = {n: self._starvation(self.held.get(n, 0.0), self._of(n, slices, floors)) for n in names}
+                starved = {
+                    n: self._starvation(self.held.get(n, 0.0), self._own_slice(n, slices, floors)) for n in names
+                }
                 names.sort(key=lambda n: (self.priority(n), starved[n], n))
                 line = list(names)
             moved, staying = False, []
-            for place, name in enumerate(names):
-                if not ignores_limit and self._room_of_group() <= 0:
-                    staying += names[place:]
+            for index, name in enumerate(names):
+                if not ignores_limit and self._quota_left() <= 0:
+                    staying += names[index:]
                     break
                 missing = misses(name) if first else 0.0
-                own = self._of(name, slices, floors)
-                limit = max(own, missing) if ignores_limit else own
-                room = self._room(name)
+                own_slice = self._own_slice(name, slices, floors)
+                limit = max(own_slice, missing) if ignores_limit else own_slice
+                ceiling_left = self._ceiling_left(name)
                 if not first and limit < smallest:
                     staying.append(name)
-                elif room > 0 and room >= smallest:
+                elif ceiling_left > 0 and ceiling_left >= smallest:
                     before = len(self.matches)
-                    if not self._documented_turn(name, limit, own, missing, room, first):
+                    if not self._documented_turn(name, limit, own_slice, missing, ceiling_left, first):
                         staying.append(name)
                     moved |= len(self.matches) > before
             moved |= len(staying) < len(names)
             names, first = staying, False
             if floors or not moved or not self._free_weight():
                 break
-        may_preempt = self.preempting and str(self.gate) != "false" and not self.turn.again
+        may_preempt = self.preempting and str(self.requirements) != "false" and not self.turn.again
         if may_preempt:
-            # A match brings nearer to what is missing if it is less than twice that.
+            # A match of less than twice the missing weight brings the use nearer to the entitlement.
             self._deal_one_by_one(names, floors, lambda name: 2 * misses(name), by_priority=True)
         self._deal_one_by_one(names, floors, lambda name: 1e300)
         if may_preempt:
-            # Who was kept from slots of others alone may have waited for a free one that is gone.
+            # A submitter that the limit refused only busy slots may have waited for a free one that is now taken.
             for name in line:
-                if name not in names and name not in self.kept_from_others:
+                if name not in names and name not in self.limited_to_busy_slots:
                     continue
-                room, missing = self._room(name), misses(name)
-                if missing > 0 and not (room == 0 or room < smallest):
-                    self._documented_turn(name, missing, 0.0, missing, room, first=False, free_first=False)
+                ceiling_left, missing = self._ceiling_left(name), misses(name)
+                if missing > 0 and not (ceiling_left == 0 or ceiling_left < smallest):
+                    self._documented_turn(name, missing, 0.0, missing, ceiling_left, first=False, free_first=False)
         return [name for name in names if any(request[1] for request in self.queues[name])]
 
     def _free_weight(self) -> float:
         return sum(w for w, free, who in zip(self.weight, self.free, self.holder, strict=True) if free and who is None)
 
     def _slices(self, names: list[str]) -> dict[str, float]:
-        """Leave out whoever has more than its part, one at a time, until nobody has."""
+        """Return the slices: leave out users with more than their part, one at a time, until none is left."""
         wanting = [name for name in names if any(request[1] for request in self.queues[name])]
-        free = min(self._free_weight(), max(0.0, self._room_of_group()))
+        free = min(self._free_weight(), max(0.0, self._quota_left()))
         while True:
             total = free + sum(self.held.get(name, 0.0) for name in wanting)
             shares = sum(1 / self.priority(name) for name in wanting)
             slices = {n: total / self.priority(n) / shares - self.held.get(n, 0.0) for n in wanting}
-            least = min(slices, key=lambda name: slices[name], default=None)
-            if least is None or slices[least] >= -1e-9:
-                return {name: round(own, 6) for name, own in slices.items()}
-            wanting.remove(least)
+            smallest = min(slices, key=lambda name: slices[name], default=None)
+            if smallest is None or slices[smallest] >= -1e-9:
+                return {name: round(own_slice, 6) for name, own_slice in slices.items()}
+            wanting.remove(smallest)
 
-    def _of(self, name: str, slices: dict[str, float], floors: bool) -> float:
-        own = slices.get(name, 0.0)
-        return max(0.0, min(own, self._floor(name) - self.held.get(name, 0.0)) if floors else own)
+    def _own_slice(self, name: str, slices: dict[str, float], floors: bool) -> float:
+        own_slice = slices.get(name, 0.0)
+        return max(0.0, min(own_slice, self._floor(name) - self.held.get(name, 0.0)) if floors else own_slice)
 
-    def _room(self, name: str) -> float:
+    def _ceiling_left(self, name: str) -> float:
         record = self.records.get(name)
         if record is None or record.ceiling < 0:
             return 1e300
         return max(0.0, float(record.ceiling - int(self.held.get(name, 0.0))))
 
     def _documented_turn(
-        self, name: str, limit: float, own: float, missing: float, room: float, first: bool, free_first: bool = True
+        self,
+        name: str,
+        limit: float,
+        own_slice: float,
+        missing: float,
+        ceiling_left: float,
+        first: bool,
+        free_first: bool = True,
     ) -> bool:
-        """Hold a turn; whether the submitter needs no other one."""
+        """Run a turn; return whether the submitter needs no other turn."""
         used = free_used = 0.0
-        kept_from_free = kept = False
+        refused_free = is_refused = False
         refused: list[Ad] = []
 
         def permits(cost: float, state: int, holder: str | None) -> bool:
             if not self._within_caps(cost, None if state == NONE else holder):
                 return False
             if state == NONE:
-                return free_used + cost <= own + self.size * 1e-9 and used + cost <= room
+                return free_used + cost <= own_slice + self.size * 1e-9 and used + cost <= ceiling_left
             return state == RANK or used + cost / 2 < missing
 
         for request in [r for r in self.queues[name] if r[1]]:
@@ -284,43 +295,45 @@ class PlainDocumentedCycle(PlainCycle):
             while request[1]:
                 if used >= limit and not (first and self.preempting):
                     return False
-                if used >= room:
+                if used >= ceiling_left:
                     return True
                 least = min(self.weight)
-                if not any(self.holder) and (own - free_used < least - 1e-9 or not self._within_caps(least, None)):
-                    # Whom no slot fits any more is not asked what else it wants.
+                if not any(self.holder) and (
+                    own_slice - free_used < least - 1e-9 or not self._within_caps(least, None)
+                ):
+                    # If no slot fits the limit, no further job is offered.
                     return False
-                found, passed_free, kept_here = None, False, False
+                choice, passed_free, is_refused_here = None, False, False
                 for slot, state in self._candidates(name, request[2], used >= limit):
-                    # Nobody is preempted by priority while a better slot is free that may still be dealt.
+                    # Priority preempts nothing while a better slot is free that may still be dealt.
                     if permits(self.weight[slot], state, self.holder[slot]) and not (
                         state == PRIO and passed_free and free_first
                     ):
-                        found = slot, state
+                        choice = slot, state
                         break
                     passed_free |= state == NONE
-                    kept_here = True
-                if found is None:
-                    kept |= kept_here
-                    kept_from_free |= passed_free
+                    is_refused_here = True
+                if choice is None:
+                    is_refused |= is_refused_here
+                    refused_free |= passed_free
                     refused.append(request[2])
                     break
-                slot, state = found
-                self._give(name, request, slot, state)
+                slot, state = choice
+                self._match(name, request, slot, state)
                 used += self.weight[slot]
                 free_used += self.weight[slot] if state == NONE else 0.0
-        if not any(request[1] for request in self.queues[name]) or room - used < min(self.weight):
+        if not any(request[1] for request in self.queues[name]) or ceiling_left - used < min(self.weight):
             return True
-        done = not (used >= limit or used >= room or kept_from_free)
-        if done and kept:
-            self.kept_from_others.add(name)
+        done = not (used >= limit or used >= ceiling_left or refused_free)
+        if done and is_refused:
+            self.limited_to_busy_slots.add(name)
         return done
 
     def _candidates(self, name: str, job: Ad, only_rank: bool) -> list[tuple[int, int]]:
         entries, _ = self._list(name, job, only_rank, lambda cost: True, lambda cost: True)
         return entries
 
-    def _give(self, name: str, request: list[Any], slot: int, state: int) -> None:
+    def _match(self, name: str, request: list[Any], slot: int, state: int) -> None:
         cost, victim = self.weight[slot], self.holder[slot] if state != NONE else None
         if victim is not None:
             self.held[victim] -= cost
@@ -329,7 +342,7 @@ class PlainDocumentedCycle(PlainCycle):
         request[1] -= 1
         self.matches.append((name, request[0], self.pool[slot]["Name"], victim))
 
-    def _place(self, name: str, by_priority: bool) -> tuple[float, float, str]:
+    def _deal_order(self, name: str, by_priority: bool) -> tuple[float, float, str]:
         priority = self.priority(name)
         ratio = round(self.held.get(name, 0.0) * priority, 6)
         return (priority, ratio, name) if by_priority else (ratio, priority, name)
@@ -339,20 +352,20 @@ class PlainDocumentedCycle(PlainCycle):
     ) -> None:
         parties = list(names)
         while parties:
-            name = min(parties, key=lambda n: self._place(n, by_priority))
+            name = min(parties, key=lambda n: self._deal_order(n, by_priority))
             below = not floors or self.held.get(name, 0.0) < self._floor(name)
             if not below or not self._deal_one(name, bound(name)):
                 parties.remove(name)
 
     def _deal_one(self, name: str, bound: float) -> bool:
-        room = min(self._room(name), bound, self._room_of_group()) + self.size * 1e-9
-        if self._room(name) < min(self.weight) or bound < min(self.weight) or room < min(self.weight):
+        most = min(self._ceiling_left(name), bound, self._quota_left()) + self.size * 1e-9
+        if self._ceiling_left(name) < min(self.weight) or bound < min(self.weight) or most < min(self.weight):
             return False
         for request in self.queues[name]:
             if request[1]:
                 for slot, state in self._candidates(name, request[2], only_rank=False):
                     cost = self.weight[slot]
-                    if state == NONE and cost <= room and self._within_caps(cost, None):
-                        self._give(name, request, slot, state)
+                    if state == NONE and cost <= most and self._within_caps(cost, None):
+                        self._match(name, request, slot, state)
                         return True
         return False

@@ -47,22 +47,22 @@ PRE_JOB_RANK = "10000000 * My.Rank + 1000000 * (RemoteOwner =?= undefined) - 100
 
 
 def slots(count: int, **attributes: Any) -> list[Ad]:
-    """*count* slots alike, named ``slot1@m1`` and so on."""
+    """Return *count* equal slots, named ``slot1@m1`` and so on."""
     return [{**SLOT, "Name": f"slot1@m{number}", **attributes} for number in range(1, count + 1)]
 
 
 def claimed(slot: Ad, user: str, **attributes: Any) -> Ad:
-    """The slot, with a job of *user* on it."""
+    """Return the slot with a job of *user* on it."""
     return {**slot, "State": "Claimed", "Activity": "Busy", "RemoteUser": user, "RemoteOwner": user, **attributes}
 
 
 def jobs(count: int, **attributes: Any) -> tuple[int, Ad]:
-    """*count* idle jobs alike."""
+    """Return *count* equal idle jobs."""
     return count, {**JOB, **attributes}
 
 
 def policy(**changes: Any) -> NegotiationPolicy:
-    """The documented rules, changed where a test wants it; expressions may be given as text."""
+    """Return the documented rules with *changes*; expressions may be texts."""
     settings: dict[str, Any] = {
         "slot_weight": "Cpus",
         "pre_job_rank": PRE_JOB_RANK,
@@ -91,9 +91,14 @@ def cycle(
     running: bool = False,
     **changes: Any,
 ) -> CycleDecision:
-    """Hold a cycle. *queues*: each submitter's jobs, a cluster per entry, at a schedd if it is
-    called ``name!schedd``, *by_column* as the state has them; *priorities*: effective ones. If *running*, the jobs on
-    slots in use are in their submitters' queues, too."""
+    """Run a cycle and return its decision.
+
+    Args:
+        queues: the idle jobs of each submitter, a cluster per entry; ``name!schedd`` names a schedd.
+        priorities: effective priorities.
+        by_column: pass the jobs by column, as the state does.
+        running: the jobs on slots in use are in their submitters' queues.
+    """
     ads: list[Ad] = []
     submitters = []
     cluster = 0
@@ -110,40 +115,42 @@ def cycle(
         submitters.append(SubmitterQueue(name, schedd, 0, columns_of(idle) if by_column else idle))
     if running:
         submitters = with_running(submitters, pool)
-    known = {record.name: record for record in records}
+    records_by_name = {record.name: record for record in records}
     for name, value in (priorities or {}).items():
-        record = known.setdefault(name, AccountingRecord(name))
+        record = records_by_name.setdefault(name, AccountingRecord(name))
         record.priority, record.priority_factor = value, 1.0
     rules = policy(**changes)
     groups = () if rules.quotas is None else tuple(group.name for group in rules.quotas.groups)
     accounting = policies.accounting(priority_halflife=1e30, group_names=groups)
-    accountant = Accountant(known.values(), accounting, last_update=NOW)
+    accountant = Accountant(records_by_name.values(), accounting, last_update=NOW)
     snapshot = PoolSlots([ad["Name"] for ad in pool], range(len(pool)), AdColumns(pool, now=NOW), frozenset(draining))
     return negotiate(snapshot, Jobs(submitters, dict(enumerate(ads))), accountant, rules, NOW, clock=clock)
 
 
 def with_running(queues: Sequence[SubmitterQueue], pool: Sequence[Ad]) -> list[SubmitterQueue]:
-    """The queues, and those of more submitters, with the jobs that run in the *pool*: each weighs its slot's cores."""
-    queue_of = {queue.name: queue for queue in queues}
+    """Return the queues with the jobs that run in the *pool*, also of further users; a job weighs its slot's cores."""
+    queue_of = {submitter_queue.name: submitter_queue for submitter_queue in queues}
     for ad in (ad for ad in pool if "RemoteUser" in ad):
-        known = queue_of.setdefault(ad["RemoteUser"], SubmitterQueue(ad["RemoteUser"], "", 0, []))
-        weight = known.running_weight + ad["Cpus"]
-        queue_of[known.name] = replace(known, running_jobs=known.running_jobs + 1, running_weight=weight)
+        submitter_queue = queue_of.setdefault(ad["RemoteUser"], SubmitterQueue(ad["RemoteUser"], "", 0, []))
+        weight = submitter_queue.running_weight + ad["Cpus"]
+        queue_of[submitter_queue.name] = replace(
+            submitter_queue, running_jobs=submitter_queue.running_jobs + 1, running_weight=weight
+        )
     return list(queue_of.values())
 
 
 def columns_of(idle: Sequence[JobRange]) -> IdleJobs:
-    """The same jobs by column, those of one submitter."""
-    places: dict[str | None, int] = {None: 0}
+    """Return the jobs of one submitter by column."""
+    codes: dict[str | None, int] = {None: 0}
     columns = {}
     for name in NUMBERS + TEXTS:
         values = [getattr(jobs, name) for jobs in idle]
         if name in TEXTS:
-            values = [places.setdefault(one, len(places)) for one in values]
-        columns[name] = np.array([NO_NUMBER if one is None else one for one in values], np.int64)
-    return IdleJobs(columns | {KIND: np.zeros(len(idle), np.int64)}, list(places))
+            values = [codes.setdefault(value, len(codes)) for value in values]
+        columns[name] = np.array([NO_NUMBER if value is None else value for value in values], np.int64)
+    return IdleJobs(columns | {KIND: np.zeros(len(idle), np.int64)}, list(codes))
 
 
 def matched(decision: CycleDecision) -> dict[str, int]:
-    """How many slots each submitter got."""
-    return {of.submitter: of.matched for of in decision.submitters}
+    """Return the number of slots that each submitter got."""
+    return {submitter.submitter: submitter.matched for submitter in decision.submitters}

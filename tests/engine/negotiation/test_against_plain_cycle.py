@@ -103,7 +103,7 @@ def test_the_engine_decides_as_the_rules_read(shapes, wants, known, gate, delta,
 
     got = [(m.submitter, m.cluster, pool[m.slot]["Name"], m.preempted) for m in decision.matches]
 
-    assert [one[:1] + one[2:] for one in got] == [one[:1] + one[2:] for one in expected]
+    assert [match[:1] + match[2:] for match in got] == [match[:1] + match[2:] for match in expected]
 
 
 MEMBERS = ["a@x", "b@x", "g.a@x", "g.b@x", "g.s.a@x", "g.s.b@x", "g.t.a@x", "h.a@x", "h.b@x"]
@@ -169,7 +169,7 @@ def test_groups_get_what_the_rules_read(shapes, wants, known, tree, gate, model,
 
     got = [(m.submitter, m.cluster, pool[m.slot]["Name"], m.preempted) for m in decision.matches]
 
-    assert [one[:1] + one[2:] for one in got] == [one[:1] + one[2:] for one in expected]
+    assert [match[:1] + match[2:] for match in got] == [match[:1] + match[2:] for match in expected]
 
 
 def _merged(queues):

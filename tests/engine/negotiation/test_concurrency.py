@@ -17,7 +17,7 @@ BY_ARCH = '/Expr(TARGET.Arch == "ARM" ? "arm_license" : undefined)/'
 
 def refusals(decision):
     """Who was refused and why, in the negotiator's words."""
-    return [(one.submitter, rejection_words(one)) for one in decision.rejections]
+    return [(rejection.submitter, rejection_words(rejection)) for rejection in decision.rejections]
 
 
 class TestNames:
@@ -205,8 +205,8 @@ def test_no_limit_is_exceeded(wants, limits, size):
     for match in decision.matches:
         for name, amount in parse_limits(match.concurrency_limits or ""):
             sums[name] = sums.get(name, 0) + amount
-    assert all(of.in_use <= of.maximum for of in decision.limits)
-    assert sums == {of.name: of.in_use for of in decision.limits if of.in_use}
+    assert all(limit.in_use <= limit.maximum for limit in decision.limits)
+    assert sums == {limit.name: limit.in_use for limit in decision.limits if limit.in_use}
 
 
 @pytest.mark.parametrize(("adds_up", "told"), [(False, "license"), (True, "db, license")])

@@ -64,21 +64,21 @@ def test_slots_taken_together_are_those_taken_one_by_one(seed, size, most, limit
         limits = Limits(limit=limit, unclaimed_limit=limit / 2, ceiling=limit, exact=exact, free_first=free_first)
         classes, taken = SlotClasses(weights, None), Taken(candidates)
         numbers = classes.in_state(state)
-        made = MatchList(iter((order,)), numbers, classes, set(numbers.tolist()), True, allowed, taken, limits)
-        return made, taken, limits
+        match_list = MatchList(iter((order,)), numbers, classes, set(numbers.tolist()), True, allowed, taken, limits)
+        return match_list, taken, limits
 
     def popped(at_once):
-        made, taken, limits = list_of_slots()
-        found: list[int] = []
+        match_list, taken, limits = list_of_slots()
+        all_slots: list[int] = []
         while limits.used < min(limit, limits.ceiling) and not limits.permits_nothing_free:
-            step = made.pop_many(at_once)
+            step = match_list.pop_many(at_once)
             if step is None:
                 break
             slots, reason = step
             assert len(slots) == 1 or (reason == NONE and len(set(weights[slots])) == 1)
             taken.take(slots)
             limits.use(weights[slots[0]], len(slots), claimed=reason != NONE)
-            found += slots
-        return found
+            all_slots += slots
+        return all_slots
 
     assert popped(most) == popped(1)

@@ -30,9 +30,9 @@ class TestSchedds:
         decision = cycle(slots(8), wants, {"a@x": 10, "b@x": 10})
 
         got: dict[str, int] = {}
-        for of in decision.submitters:
-            got[of.submitter] = got.get(of.submitter, 0) + of.matched
-            assert of.share == 0.5
+        for entry in decision.submitters:
+            got[entry.submitter] = got.get(entry.submitter, 0) + entry.matched
+            assert entry.share == 0.5
         assert got == {"a@x": 4, "b@x": 4}
 
     def test_schedds_take_turns_by_name(self):
@@ -99,14 +99,14 @@ class TestPassingOver:
         """The third cluster is like the first, so it is not offered."""
         decision = cycle(slots(9), self.WANTS)
 
-        assert [one.request for one in decision.rejections] == [(1, 0)]
+        assert [rejection.request for rejection in decision.rejections] == [(1, 0)]
 
     @pytest.mark.parametrize(("skip_by", "offered"), [("cluster", [(1, 0)]), ("nothing", [(1, 0), (3, 0)])])
     def test_other_clusters_are_tried(self, skip_by, offered):
         """Passing over nothing offers the third cluster, too; by cluster it is known to fail as the first did."""
         decision = cycle(slots(9), self.WANTS, skip_by=skip_by)
 
-        assert [one.request for one in decision.rejections] == offered
+        assert [rejection.request for rejection in decision.rejections] == offered
         assert matched(decision) == {"a@x": 1}
 
     def test_a_cluster_whose_first_job_is_known_to_fail_is_passed_over(self):
@@ -146,7 +146,7 @@ class TestPassingOver:
 
         assert [match.request for match in counted.matches] == [(1, 0), (1, 0)]
         assert [match.request for match in single.matches] == [(1, 0), (1, 1)]
-        assert [one.request for one in single.rejections] in ([], [(1, 2)])
+        assert [rejection.request for rejection in single.rejections] in ([], [(1, 2)])
 
     def test_all_matches_of_a_request_have_its_first_job_whatever_the_slots_weigh(self):
         """Slots of one weight are matched together, then those of the next. As in cycles of the real negotiator."""
@@ -206,8 +206,11 @@ def test_laws_of_the_queues(queues, size, most, skip_by):
     made = [(match.schedd, match.cluster, match.proc) for match in decision.matches]
     assert len(made) == len(set(made))
     assert len({match.slot for match in decision.matches}) == len(made)
-    assert sum(of.matched for of in decision.submitters) == len(made)
+    assert sum(submitter.matched for submitter in decision.submitters) == len(made)
     fitting = sum(count for entries in queues.values() for count, _, fits in entries if fits)
     if skip_by == "nothing":
         assert len(made) >= min(size, fitting) - len({name.partition("!")[0] for name in wants})
-    assert {one.reason for one in decision.rejections} <= {RejectReason.NO_MATCH, RejectReason.SUBMITTER_LIMIT}
+    assert {rejection.reason for rejection in decision.rejections} <= {
+        RejectReason.NO_MATCH,
+        RejectReason.SUBMITTER_LIMIT,
+    }

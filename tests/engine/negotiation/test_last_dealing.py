@@ -19,22 +19,22 @@ class TestEntitlements:
 
     def test_what_is_free_is_shared_by_priority(self):
         """EUP 5, 10 and 20 on 35 slots: 20, 10 and 5."""
-        found = slices(35, {"a": Wanting(5, 0), "b": Wanting(10, 0), "c": Wanting(20, 0)})
+        cuts = slices(35, {"a": Wanting(5, 0), "b": Wanting(10, 0), "c": Wanting(20, 0)})
 
-        assert {name: of.slice for name, of in found.items()} == {"a": 20, "b": 10, "c": 5}
+        assert {name: of.slice for name, of in cuts.items()} == {"a": 20, "b": 10, "c": 5}
 
     def test_who_has_more_than_its_part_is_left_out_with_it(self):
         """Of 2 free slots B and C have one each, whatever A holds."""
-        found = slices(2, {"a": Wanting(10, 8), "b": Wanting(10, 0), "c": Wanting(10, 0)})
+        cuts = slices(2, {"a": Wanting(10, 8), "b": Wanting(10, 0), "c": Wanting(10, 0)})
 
-        assert {name: of.slice for name, of in found.items()} == {"a": 0, "b": 1, "c": 1}
-        assert found["a"].part == pytest.approx(10 / 3)
+        assert {name: of.slice for name, of in cuts.items()} == {"a": 0, "b": 1, "c": 1}
+        assert cuts["a"].part == pytest.approx(10 / 3)
 
     def test_leaving_one_out_may_leave_out_another(self):
         """B is within its part of 14 among three, but not of the 4 that are left without A."""
-        found = slices(1, {"a": Wanting(1, 10), "b": Wanting(1, 3), "c": Wanting(1, 0)})
+        cuts = slices(1, {"a": Wanting(1, 10), "b": Wanting(1, 3), "c": Wanting(1, 0)})
 
-        assert {name: of.slice for name, of in found.items()} == {"a": 0, "b": 0, "c": 1}
+        assert {name: of.slice for name, of in cuts.items()} == {"a": 0, "b": 0, "c": 1}
 
 
 class TestFigures:
@@ -60,8 +60,8 @@ class TestFigures:
         decision = cycle(slots(35), queues, {"a@x": 5, "b@x": 10, "c@x": 20})
 
         assert matched(decision) == {"a@x": 5, "b@x": 20, "c@x": 10}
-        assert [of.slices for of in decision.submitters] == [[20], [10, 10], [5, 5]]
-        assert [of.limit for of in decision.submitters] == [20, 20, 10]
+        assert [submitter.slices for submitter in decision.submitters] == [[20], [10, 10], [5, 5]]
+        assert [submitter.limit for submitter in decision.submitters] == [20, 20, 10]
 
     def test_satisfied_users_are_not_dealt_to_again(self):
         """12 slots, four users with one job and four with five: 1 and 2 each."""
@@ -77,7 +77,7 @@ class TestFigures:
         decision = cycle(pool, wants("abc", 9), priorities, consider_preemption=considered)
 
         assert matched(decision) == {"a@x": 0, "b@x": 1, "c@x": 1}
-        assert {of.stopped for of in decision.submitters} == {stopped}
+        assert {submitter.stopped for submitter in decision.submitters} == {stopped}
 
     def test_one_user_at_two_schedds_counts_once(self):
         """A has jobs at two schedds, and no more slots for it."""
@@ -139,25 +139,25 @@ class TestGroups:
 
     def test_within_a_group(self):
         """Three equals in a group of 10 of 20 slots: 4, 3 and 3."""
-        found = hold(rules_of({"g": 10}), 20, {"g.a@x": 9, "g.b@x": 9, "g.c@x": 9})
+        decision = hold(rules_of({"g": 10}), 20, {"g.a@x": 9, "g.b@x": 9, "g.c@x": 9})
 
-        assert matched(found) == {"g.a@x": 4, "g.b@x": 3, "g.c@x": 3}
-        assert {of.stopped for of in found.submitters} == {StopReason.QUOTA}
+        assert matched(decision) == {"g.a@x": 4, "g.b@x": 3, "g.c@x": 3}
+        assert {submitter.stopped for submitter in decision.submitters} == {StopReason.QUOTA}
 
     def test_surplus_is_dealt_to_the_last_slot(self):
         """Two groups that accept surplus use the whole pool, though halves are no whole slots."""
-        found = hold(rules_of({"g": "55%", "h": "45%"}, surplus=True), 10, {"g.a@x": 20, "h.b@x": 20})
+        decision = hold(rules_of({"g": "55%", "h": "45%"}, surplus=True), 10, {"g.a@x": 20, "h.b@x": 20})
 
-        assert sum(used(found).values()) == 10
+        assert sum(used(decision).values()) == 10
 
     def test_a_group_that_takes_no_surplus_stays_at_its_quota(self):
         """Of 10 slots 6 are free in the end."""
-        found = hold(rules_of({"g": 4}), 10, {"g.a@x": 20, "g.b@x": 20})
+        decision = hold(rules_of({"g": 4}), 10, {"g.a@x": 20, "g.b@x": 20})
 
-        assert used(found)["g"] == 4
+        assert used(decision)["g"] == 4
 
     def test_the_second_chance_counts_use(self):
         """With autoregroup g's user has 4 of its quota, and in the end as much as the other one."""
-        found = hold(rules_of({"g": 4}, regroup=True), 12, {"g.a@x": 20, "u@x": 20})
+        decision = hold(rules_of({"g": 4}, regroup=True), 12, {"g.a@x": 20, "u@x": 20})
 
-        assert matched(found) == {"g.a@x": 6, "u@x": 6}
+        assert matched(decision) == {"g.a@x": 6, "u@x": 6}

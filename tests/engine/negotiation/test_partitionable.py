@@ -259,7 +259,7 @@ def test_today_a_slot_without_a_claim_is_a_candidate_until_a_job_is_to_have_it()
     rules: dict[str, Any] = {**HTCONDOR, "partitionable_slots": "whole", "tie_break": "std_sort"}
     decision = cycle(pool, wants, **rules)
 
-    reasons = [one.reason.name for one in decision.rejections if one.submitter == "a@x"]
+    reasons = [rejection.reason.name for rejection in decision.rejections if rejection.submitter == "a@x"]
     assert picks(decision) == [0]
     assert reasons[:3] == ["SUBMITTER_LIMIT", "NO_MATCH", "NO_MATCH"]
 

@@ -27,7 +27,7 @@ class TestWorkedExamples:
         decision = cycle(slots(100), wants, {"a@x": 5, "b@x": 10, "c@x": 20}, **HTCONDOR)
 
         assert matched(decision) == {"a@x": 57, "b@x": 28, "c@x": 14}
-        assert {of.stopped for of in decision.submitters} == {StopReason.LIMIT}
+        assert {submitter.stopped for submitter in decision.submitters} == {StopReason.LIMIT}
 
     def test_what_fractions_leave_goes_to_whoever_has_least_for_its_share(self):
         """By the manuals nothing is left: C has 14 at 20 (280), B 28 at 10 (280), A 57 at 5 (285); B comes first."""
@@ -157,11 +157,11 @@ def test_laws_of_the_pie(priorities, size, data):
     wants = {name: [jobs(data.draw(st.integers(1, 40), label=name))] for name in priorities}
     decision = cycle(slots(size), wants, priorities)
 
-    dealt = sum(of.matched for of in decision.submitters)
-    assert all(of.matched <= of.idle for of in decision.submitters)
-    assert dealt == min(size, sum(of.idle for of in decision.submitters))
-    waiting = [of for of in decision.submitters if of.matched < of.idle]
-    assert sum(of.share for of in waiting) <= 1 + 1e-9
+    dealt = sum(submitter.matched for submitter in decision.submitters)
+    assert all(submitter.matched <= submitter.idle for submitter in decision.submitters)
+    assert dealt == min(size, sum(submitter.idle for submitter in decision.submitters))
+    waiting = [submitter for submitter in decision.submitters if submitter.matched < submitter.idle]
+    assert sum(submitter.share for submitter in waiting) <= 1 + 1e-9
 
 
 @given(prioritized, st.integers(1, 20), st.randoms(use_true_random=False))

@@ -33,7 +33,7 @@ def groups(
     surplus: bool | Collection[str] = False,
     regroup: bool | Collection[str] = False,
 ) -> list[GroupQuota]:
-    """The groups of *quotas*; *surplus* and *regroup*: all, none, or those named."""
+    """Return the groups of *quotas*; *surplus* and *regroup* are all, none, or those named."""
     return [
         GroupQuota(
             name,
@@ -53,7 +53,7 @@ def rules_of(
     regroup: bool | Collection[str] = False,
     **changes: Any,
 ) -> QuotaPolicy:
-    """The rules of quotas, changed where a test wants it."""
+    """Return the rules of quotas with *changes*."""
     settings: dict[str, Any] = {
         "sort_expression": parse(changes.pop("sort", STARVATION)),
         "demand": DemandPolicy(True, parse("Cpus"), whole=rules == "htcondor"),
@@ -71,9 +71,9 @@ def hold(
     in_use: Mapping[str, int] | None = None,
     **changes: Any,
 ) -> CycleDecision:
-    """Hold a cycle over *size* slots alike. *wants*: idle jobs of each submitter; *in_use*: slots in use.
+    """Run a cycle over *size* equal slots. *wants*: idle jobs of each submitter; *in_use*: slots in use.
 
-    The points of the cycle are those of the quotas' rules.
+    The other rules of the cycle are those of the set that *policy* belongs to.
     """
     changes = (pools.HTCONDOR if policy.integer_limits else {}) | changes
     pool = slots(size)
@@ -87,19 +87,19 @@ def hold(
 
 
 def used(decision: CycleDecision) -> dict[str, float]:
-    """What the submitters of each group have in use after the cycle."""
+    """Return the use of each group's own submitters after the cycle."""
     return {group.group: group.used_after for group in decision.quotas}
 
 
 def order(decision: CycleDecision) -> list[str]:
-    """The groups in the order in which they negotiated, first round."""
+    """Return the groups in the order in which they negotiated in the first round."""
     return [turn.group for turn in decision.groups if turn.round == 1 and turn.step == 1]
 
 
 def assigned(
     quotas: Mapping[str, Quota], size: float, oversubscription: bool = False
 ) -> dict[str, tuple[float, float]]:
-    """Each group's own quota and that of its subtree."""
+    """Return each group's own quota and that of its subtree."""
     tree = build_tree(groups(quotas))
     assign_quotas(tree, size, oversubscription)
     return {group.name: (round(group.quota, 3), round(group.subtree_quota, 3)) for group in tree.groups}
@@ -112,7 +112,7 @@ def shared_tree(
     surplus: bool | Collection[str] = False,
     oversubscription: bool = False,
 ) -> Tree:
-    """The tree after quotas are assigned and surplus is shared."""
+    """Return the tree after quotas are assigned and surplus is shared."""
     tree = build_tree(groups(quotas, surplus))
     assign_quotas(tree, size, oversubscription)
     for group in tree.groups:
@@ -122,5 +122,5 @@ def shared_tree(
 
 
 def allocated(*arguments: Any, **keywords: Any) -> dict[str, float]:
-    """What each group is allocated, of `shared_tree`."""
+    """Return the allocation of each group in `shared_tree`."""
     return {group.name: round(group.allocated, 3) for group in shared_tree(*arguments, **keywords).groups}

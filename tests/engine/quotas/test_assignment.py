@@ -45,16 +45,16 @@ def test_with_oversubscription_nothing_is_scaled():
 
 def test_a_larger_pool_does_not_scale_quotas_up():
     """60 slots: physics is still limited to 20 and chemistry to 10; <none> has the other 30."""
-    found = assigned({"physics": 20, "chemistry": 10}, 60)
+    quotas = assigned({"physics": 20, "chemistry": 10}, 60)
 
-    assert found == {"<none>": (30, 60), "chemistry": (10, 10), "physics": (20, 20)}
+    assert quotas == {"<none>": (30, 60), "chemistry": (10, 10), "physics": (20, 20)}
 
 
 def test_static_quotas_come_before_dynamic_ones():
     """100 slots: 40 static, then half of the other 60; its children have 75% and 25% of those 30."""
-    found = assigned({"s": 40, "d": "50%", "d.k": "75%", "d.l": "25%"}, 100)
+    quotas = assigned({"s": 40, "d": "50%", "d.k": "75%", "d.l": "25%"}, 100)
 
-    assert found == {"<none>": (30, 100), "s": (40, 40), "d": (0, 30), "d.k": (22.5, 22.5), "d.l": (7.5, 7.5)}
+    assert quotas == {"<none>": (30, 100), "s": (40, 40), "d": (0, 30), "d.k": (22.5, 22.5), "d.l": (7.5, 7.5)}
 
 
 def test_fractions_above_one_are_scaled_in_either_mode():
@@ -68,16 +68,16 @@ def test_fractions_above_one_are_scaled_in_either_mode():
 
 def test_fractions_below_one_leave_the_rest_to_the_parent():
     """0.33 and 0.66 of 30 are 9.9 and 19.8; 0.3 is left for <none>."""
-    found = assigned({"chemistry": "33%", "physics": "66%"}, 30)
+    quotas = assigned({"chemistry": "33%", "physics": "66%"}, 30)
 
-    assert found == {"<none>": (0.3, 30), "chemistry": (9.9, 9.9), "physics": (19.8, 19.8)}
+    assert quotas == {"<none>": (0.3, 30), "chemistry": (9.9, 9.9), "physics": (19.8, 19.8)}
 
 
 def test_static_and_dynamic_children_of_one_parent():
     """Of a parent's 20, a static child takes 5 and a dynamic one half of the other 15."""
-    found = assigned({"p": 20, "p.s": 5, "p.d": "50%"}, 30)
+    quotas = assigned({"p": 20, "p.s": 5, "p.d": "50%"}, 30)
 
-    assert found == {"<none>": (10, 30), "p": (7.5, 20), "p.d": (7.5, 7.5), "p.s": (5, 5)}
+    assert quotas == {"<none>": (10, 30), "p": (7.5, 20), "p.d": (7.5, 7.5), "p.s": (5, 5)}
 
 
 def test_where_a_parent_has_nothing_its_children_have_nothing():

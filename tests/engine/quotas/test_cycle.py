@@ -36,7 +36,7 @@ class TestWhy:
     def test_a_quota_of_zero(self):
         """Who is in a group without quota gets no turn, and is told whose quota it is."""
         decision = hold(rules_of({"a": 0, "b": 0, "b.x": "100%"}), 5, {"a.u@d": 1, "b.x.u@d": 1, "u@d": 1})
-        stopped = {of.submitter: (of.stopped, of.quota_group) for of in decision.submitters}
+        stopped = {submitter.submitter: (submitter.stopped, submitter.quota_group) for submitter in decision.submitters}
 
         assert stopped["a.u@d"] == (StopReason.QUOTA, "a")
         assert stopped["b.x.u@d"] == (StopReason.QUOTA, "b.x")
@@ -45,11 +45,11 @@ class TestWhy:
     def test_a_share_of_the_group_s_quota(self):
         """The first of two has its half of the quota: the limit is its own, the quota that of the group."""
         decision = hold(rules_of({"a": 10}), 30, {"a.u@d": 50, "a.v@d": 50})
-        stopped = {of.submitter: of.stopped for of in decision.submitters}
+        stopped = {submitter.submitter: submitter.stopped for submitter in decision.submitters}
 
         assert stopped == {"a.u@d": StopReason.QUOTA, "a.v@d": StopReason.QUOTA}
-        assert {of.quota_group for of in decision.submitters} == {"a"}
-        assert {of.submitter: of.matched for of in decision.submitters} == {"a.u@d": 5, "a.v@d": 5}
+        assert {submitter.quota_group for submitter in decision.submitters} == {"a"}
+        assert {submitter.submitter: submitter.matched for submitter in decision.submitters} == {"a.u@d": 5, "a.v@d": 5}
 
     def test_what_is_no_matter_of_quota_names_no_group(self):
         """Jobs that fit nowhere, and the share of a pool without groups."""
@@ -58,7 +58,7 @@ class TestWhy:
 
         shared = cycle(slots(4), {"u@d": [jobs(9)], "v@d": [jobs(9)]})
         assert {r.quota_group for r in shared.rejections} == {None}
-        assert {of.quota_group for of in shared.submitters} == {None}
+        assert {submitter.quota_group for submitter in shared.submitters} == {None}
 
     def test_a_full_group_without_preemption(self):
         """Its submitters have no turn at all, and are told why."""
@@ -130,14 +130,17 @@ class TestPies:
         wants = {"a.low@d": [jobs(9)], "a.top@d": [jobs(9)]}
         decision = cycle(slots(10), wants, {"a.top@d": 1.0}, records, quotas=rules_of({"a": 6}))
 
-        assert {of.submitter: of.matched for of in decision.submitters} == {"a.low@d": 4, "a.top@d": 2}
+        assert {submitter.submitter: submitter.matched for submitter in decision.submitters} == {
+            "a.low@d": 4,
+            "a.top@d": 2,
+        }
 
     def test_ceilings_bind_inside_a_group(self):
         """What one may not have the other gets."""
         records = [AccountingRecord("a.u@d", ceiling=2)]
         decision = cycle(slots(10), {"a.u@d": [jobs(9)], "a.v@d": [jobs(9)]}, None, records, quotas=rules_of({"a": 6}))
 
-        assert {of.submitter: of.matched for of in decision.submitters} == {"a.u@d": 2, "a.v@d": 4}
+        assert {submitter.submitter: submitter.matched for submitter in decision.submitters} == {"a.u@d": 2, "a.v@d": 4}
 
     def test_heavy_slots_count_their_weight(self):
         """A quota of 12 is three slots of weight 4."""
@@ -186,7 +189,7 @@ class TestPies:
 def test_a_schedd_may_offer_only_so_many_jobs_in_a_turn(cap):
     """MAX_CONCURRENT_UPLOADS_PER_USER: at the cap the turn ends as if there were no more jobs."""
     decision = cycle(slots(60), {"u@d": [jobs(30), jobs(20)], "v@d": [jobs(50)]}, jobs_per_turn=cap)
-    got = {of.submitter: of.matched for of in decision.submitters}
+    got = {submitter.submitter: submitter.matched for submitter in decision.submitters}
 
     assert got == dict.fromkeys(got, 30 if cap is None else cap)
 

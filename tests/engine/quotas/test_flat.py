@@ -52,7 +52,7 @@ def test_who_is_in_no_group_negotiates_last_by_priority():
     priorities = {"a@d": 500, "b@d": 250, "group_physics.n@d": 9}
     decision = hold(flat({"group_physics": 20}), 51, wants, priorities=priorities)
 
-    got = {of.submitter: of.matched for of in decision.submitters}
+    got = {submitter.submitter: submitter.matched for submitter in decision.submitters}
     assert got == {"group_physics.n@d": 5, "b@d": 31, "a@d": 15}
 
 
@@ -86,12 +86,12 @@ def test_a_group_s_quota_binds_preemption_too():
     policy = flat({"g": 3})
     in_use = {"u@d": 10}
     wants = {"g.a@d": 9, "g.b@d": 9}
-    found = hold(
+    decision = hold(
         policy, 10, wants, in_use, **HTCONDOR, preemption_requirements="true",
         priorities={"g.a@d": 1, "g.b@d": 1, "u@d": 9},
     )  # fmt: skip
 
-    assert used(found)["g"] == 3
+    assert used(decision)["g"] == 3
 
 
 def test_odd_groups_are_left_out_and_told():

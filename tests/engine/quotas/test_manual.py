@@ -24,9 +24,9 @@ ALICE = "alice@example.com"
 
 def had(decision):
     """What physics, chemistry and <none> use after the cycle, subgroups included."""
-    found = used(decision)  # type: ignore[arg-type]
-    physics = sum(amount for name, amount in found.items() if name.startswith("group_physics"))
-    return physics, found["group_chemistry"], found["<none>"]
+    in_use = used(decision)  # type: ignore[arg-type]
+    physics = sum(amount for name, amount in in_use.items() if name.startswith("group_physics"))
+    return physics, in_use["group_chemistry"], in_use["<none>"]
 
 
 @both_rules
@@ -68,7 +68,7 @@ class TestStaticQuotas:
         other = "group_physics.fermi@example.com"
         decision = hold(rules_of(OWNED, rules), 30, {EINSTEIN: 50, other: 50}, priorities={EINSTEIN: 100, other: 300})
 
-        assert {of.submitter: of.matched for of in decision.submitters} == {EINSTEIN: 15, other: 5}
+        assert {submitter.submitter: submitter.matched for submitter in decision.submitters} == {EINSTEIN: 15, other: 5}
 
 
 class TestPowerFailure:
@@ -111,9 +111,9 @@ class TestDynamicQuotas:
         quotas: dict[str, Quota] = {
             "group_chemistry": 10, "group_physics": 20, "group_physics.hep": "75%", "group_physics.lep": "25%"
         }  # fmt: skip
-        found = used(hold(rules_of(quotas, rules), 30, {HIGGS: 50, LEE: 50, CURIE: 50}))
+        in_use = used(hold(rules_of(quotas, rules), 30, {HIGGS: 50, LEE: 50, CURIE: 50}))
 
-        assert (found["group_physics.hep"], found["group_physics.lep"], found["group_chemistry"]) == (15, 5, 10)
+        assert (in_use["group_physics.hep"], in_use["group_physics.lep"], in_use["group_chemistry"]) == (15, 5, 10)
 
 
 BOTH = ["group_physics.hep", "group_physics.lep"]
@@ -127,9 +127,9 @@ class TestSurplus:
     def test_when_everybody_has_jobs_everybody_has_the_quota(self, rules, surplus):
         """There is no surplus then, whoever would accept it."""
         policy = rules_of(SUBGROUPS, rules, surplus, oversubscription=False)
-        found = used(hold(policy, 30, {HIGGS: 50, LEE: 50, CURIE: 50}))
+        in_use = used(hold(policy, 30, {HIGGS: 50, LEE: 50, CURIE: 50}))
 
-        assert (found["group_physics.hep"], found["group_physics.lep"], found["group_chemistry"]) == (15, 5, 10)
+        assert (in_use["group_physics.hep"], in_use["group_physics.lep"], in_use["group_chemistry"]) == (15, 5, 10)
 
     @pytest.mark.parametrize(
         ("surplus", "hep"),
@@ -158,9 +158,9 @@ class TestSurplus:
     def test_surplus_is_shared_with_peers_before_it_goes_up(self, rules):
         """What lep leaves is hep's, although chemistry would take it, too."""
         policy = rules_of(SUBGROUPS, rules, surplus=True, oversubscription=False)
-        found = used(hold(policy, 30, {HIGGS: 60, LEE: 1, CURIE: 60}))
+        in_use = used(hold(policy, 30, {HIGGS: 60, LEE: 1, CURIE: 60}))
 
-        assert (found["group_physics.hep"], found["group_physics.lep"], found["group_chemistry"]) == (19, 1, 10)
+        assert (in_use["group_physics.hep"], in_use["group_physics.lep"], in_use["group_chemistry"]) == (19, 1, 10)
 
     def test_what_peers_do_not_want_goes_over_to_the_others(self, rules):
         """hep and lep want 6 between them: chemistry, which accepts surplus, has all the rest."""

@@ -46,31 +46,31 @@ def test_the_longest_without_comes_first():
 def test_the_larger_quota_comes_first_among_equals():
     """Of 7.5 and 2.5 the odd slot is the larger group's."""
     wants = {"small": 20, "large": 20}
-    found, _ = dealt({"small": "25%", "large": "75%"}, 10, wants, True)
+    allocations, _ = dealt({"small": "25%", "large": "75%"}, 10, wants, True)
 
-    assert found == {"<none>": 0, "small": 2, "large": 8}
+    assert allocations == {"<none>": 0, "small": 2, "large": 8}
 
 
 def test_the_larger_demand_comes_first_among_equal_quotas():
     """Both have 2.5 of 5; the one that wants more has the odd slot."""
-    found, _ = dealt({"a": "50%", "b": "50%"}, 5, {"a": 5, "b": 9}, True)
+    allocations, _ = dealt({"a": "50%", "b": "50%"}, 5, {"a": 5, "b": 9}, True)
 
-    assert found == {"<none>": 0, "a": 2, "b": 3}
+    assert allocations == {"<none>": 0, "a": 2, "b": 3}
 
 
 def test_remainders_stay_below_a_parent_as_long_as_somebody_there_wants_them():
     """p has 5 of 10, its two children 2.5 each: one of them gets the odd slot, not the group beside p."""
     quotas: dict[str, Quota] = {"p": "50%", "p.x": "50%", "p.y": "50%", "q": "50%"}
-    found, _ = dealt(quotas, 10, {"p.x": 9, "p.y": 9, "q": 9}, True)
+    allocations, _ = dealt(quotas, 10, {"p.x": 9, "p.y": 9, "q": 9}, True)
 
-    assert found == {"<none>": 0, "p": 0, "p.x": 3, "p.y": 2, "q": 5}
+    assert allocations == {"<none>": 0, "p": 0, "p.x": 3, "p.y": 2, "q": 5}
 
 
 def test_everything_is_whole_and_no_more_than_wanted():
     """A demand that a rounded allocation meets gets nothing of the rest."""
-    found, left = dealt(THIRDS, 10, {"a": 3, "b": 3, "c": 3}, True)
+    allocations, left = dealt(THIRDS, 10, {"a": 3, "b": 3, "c": 3}, True)
 
-    assert (found, left) == ({"<none>": 0, "a": 3, "b": 3, "c": 3}, 0)
+    assert (allocations, left) == ({"<none>": 0, "a": 3, "b": 3, "c": 3}, 0)
 
 
 def test_the_odd_slot_rotates_between_cycles():

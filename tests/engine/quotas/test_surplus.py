@@ -8,31 +8,31 @@ PHYSICS = {"p": 20, "p.hep": 15, "p.lep": 5, "c": 10}
 
 def test_nobody_gets_more_than_asked_for_or_than_the_quota():
     """Without surplus: what a group leaves, nobody else gets."""
-    found = allocated({"a": 10, "b": 10}, 30, {"a": 4, "b": 50, "<none>": 3})
+    allocations = allocated({"a": 10, "b": 10}, 30, {"a": 4, "b": 50, "<none>": 3})
 
-    assert found == {"a": 4, "b": 10, "<none>": 3}
+    assert allocations == {"a": 4, "b": 10, "<none>": 3}
 
 
 def test_a_group_of_quota_zero_gets_what_quotas_leave():
     """100 slots, p=10 wants 20, q=30 wants 20, z=0 wants 100: z has the 60 that nobody with a quota wants."""
-    found = allocated({"p": 10, "q": 30, "z": 0}, 100, {"p": 20, "q": 20, "z": 100}, surplus=True)
+    allocations = allocated({"p": 10, "q": 30, "z": 0}, 100, {"p": 20, "q": 20, "z": 100}, surplus=True)
 
-    assert found == {"p": 20, "q": 20, "z": 60, "<none>": 0}
+    assert allocations == {"p": 20, "q": 20, "z": 60, "<none>": 0}
 
 
 def test_surplus_is_split_by_quota_among_those_who_want_more():
     """s=40 and d=30 want 100 each and d.l leaves 2.5: 57.143 and 37.857, d.l 5."""
     quotas = {"s": 40, "d": "50%", "d.k": "75%", "d.l": "25%"}
-    found = allocated(quotas, 100, {"s": 100, "d.k": 100, "d.l": 5}, surplus=True)
+    allocations = allocated(quotas, 100, {"s": 100, "d.k": 100, "d.l": 5}, surplus=True)
 
-    assert found == {"<none>": 0, "s": 57.143, "d": 0, "d.k": 37.857, "d.l": 5}
+    assert allocations == {"<none>": 0, "s": 57.143, "d": 0, "d.k": 37.857, "d.l": 5}
 
 
 def test_surplus_goes_to_the_sibling_first():
     """What lep leaves is hep's before it is chemistry's."""
-    found = allocated(PHYSICS, 30, {"p.hep": 18, "p.lep": 2, "c": 30}, surplus=True)
+    allocations = allocated(PHYSICS, 30, {"p.hep": 18, "p.lep": 2, "c": 30}, surplus=True)
 
-    assert (found["p.hep"], found["p.lep"], found["c"]) == (18, 2, 10)
+    assert (allocations["p.hep"], allocations["p.lep"], allocations["c"]) == (18, 2, 10)
 
 
 @pytest.mark.parametrize(
@@ -55,23 +55,23 @@ def test_every_combination_of_surplus_for_hep_and_lep(surplus, hep, lep, chem):
     Where hep alone accepts, it gets what lep leaves, and physics as a whole stays at 20; where physics accepts
     too, hep gets what chemistry leaves.
     """
-    found = allocated(PHYSICS, 30, {"p.hep": 60, "p.lep": 3, "c": 3}, surplus=surplus)
+    allocations = allocated(PHYSICS, 30, {"p.hep": 60, "p.lep": 3, "c": 3}, surplus=surplus)
 
-    assert (found["p.hep"], found["p.lep"], found["c"]) == (hep, lep, chem)
+    assert (allocations["p.hep"], allocations["p.lep"], allocations["c"]) == (hep, lep, chem)
 
 
 def test_a_parent_that_takes_no_surplus_keeps_it_from_all_below():
     """The manual: the sum of hep and lep cannot exceed 20, for that is their parent's quota."""
-    found = allocated(PHYSICS, 30, {"p.hep": 60, "p.lep": 60, "c": 0}, surplus=["p.hep", "p.lep"])
+    allocations = allocated(PHYSICS, 30, {"p.hep": 60, "p.lep": 60, "c": 0}, surplus=["p.hep", "p.lep"])
 
-    assert (found["p.hep"], found["p.lep"]) == (15, 5)
+    assert (allocations["p.hep"], allocations["p.lep"]) == (15, 5)
 
 
 def test_none_takes_part_with_what_quotas_leave_it():
     """20 slots, a=10 wants 12 and accepts, b=5 wants nothing: <none> has 5 of its own and shares b's with a."""
-    found = allocated({"a": 10, "b": 5}, 20, {"a": 20, "<none>": 20}, surplus=["a"])
+    allocations = allocated({"a": 10, "b": 5}, 20, {"a": 20, "<none>": 20}, surplus=["a"])
 
-    assert found == {"a": 13.333, "b": 0, "<none>": 6.667}
+    assert allocations == {"a": 13.333, "b": 0, "<none>": 6.667}
 
 
 def test_oversubscribed_parents_count_their_quota_twice():

@@ -31,10 +31,10 @@ def trace(*jobs, cpus=1):
     return Trace([TraceJob(START + at, run, user, cpus=cpus) for at, run, user in sorted(jobs)], START)
 
 
-def simulated(of, slots, every=300, factors=None, one_identity=False, **settings):
+def simulated(jobs, slots, every=300, factors=None, one_identity=False, **settings):
     rules = load(None, None, {f"FAIRQ_{name.upper()}": value for name, value in settings.items()})
     policy = Policy("test", rules, one_identity, factors or {})
-    return replay(of, policy, slot_ads(read_machines(slots), of.start), every, HOUR)
+    return replay(jobs, policy, slot_ads(read_machines(slots), jobs.start), every, HOUR)
 
 
 def endless(user, hours, run, width):
@@ -44,11 +44,11 @@ def endless(user, hours, run, width):
 
 def test_two_users_with_endless_jobs_at_factors_1_to_4_settle_at_2_to_1():
     jobs = trace(*endless("alice", 20, 1200, 30), *endless("bob", 20, 1200, 30))
-    of = simulated(jobs, "30", every=1200, factors={"alice": 1.0, "bob": 4.0}, accounting_priority_halflife="3600")
-    late = list(of.meter.windows())[8:18]
+    result = simulated(jobs, "30", every=1200, factors={"alice": 1.0, "bob": 4.0}, accounting_priority_halflife="3600")
+    late = list(result.meter.windows())[8:18]
     alice, bob = np.sum([window.delivered for window in late], axis=0)
     assert alice / bob == pytest.approx(2.0, rel=0.03)
-    first = of.journal.first_start == START
+    first = result.journal.first_start == START
     assert (first[: len(first) // 2].sum(), first.sum()) == (24, 30)  # the first cycle alone shows 4:1
 
 
@@ -107,22 +107,22 @@ def test_in_steady_state_each_real_priority_is_the_use():
 
 def test_equal_users_get_equal_parts_and_jains_index_is_one():
     jobs = trace(*endless("alice", 6, 600, 10), *endless("bob", 6, 600, 10))
-    of = simulated(jobs, "10", every=600)
-    index, parties = jain_index(*of.meter.totals())
+    result = simulated(jobs, "10", every=600)
+    index, parties = jain_index(*result.meter.totals())
     assert (index, parties) == (pytest.approx(1.0, abs=1e-3), 2)
 
 
 @pytest.mark.parametrize(("every", "wait"), [(100, 150.0), (0, 150.0), (80, 240.0)])
 def test_equal_jobs_run_in_waves(every, wait):
     """Four waves of 100 s: mean wait (4 - 1) · 100 / 2; with a cycle each 80 s, waves are 160 s apart."""
-    of = simulated(trace(*[(0, 100, "u")] * 20), "5", every=every)
-    assert of.journal.waits().mean() == wait
-    assert of.end - START == (400 if every != 80 else 580)
+    result = simulated(trace(*[(0, 100, "u")] * 20), "5", every=every)
+    assert result.journal.waits().mean() == wait
+    assert result.end - START == (400 if every != 80 else 580)
 
 
 def test_a_job_waits_for_the_next_cycle():
-    of = simulated(trace((1, 10, "u"), (299, 10, "u"), (300, 10, "u"), (301, 10, "u")), "9", every=300)
-    assert (of.journal.first_start - START).tolist() == [300, 300, 300, 600]
+    result = simulated(trace((1, 10, "u"), (299, 10, "u"), (300, 10, "u"), (301, 10, "u")), "9", every=300)
+    assert (result.journal.first_start - START).tolist() == [300, 300, 300, 600]
 
 
 @pytest.mark.parametrize("one_identity", [True, False])
@@ -130,11 +130,11 @@ def test_no_job_and_no_second_of_work_is_lost(one_identity):
     rng = np.random.default_rng(7)
     jobs = [(int(at), int(run), f"u{user}") for at, run, user in zip(
         rng.integers(0, 20_000, 200), rng.integers(0, 4000, 200), rng.integers(0, 9, 200), strict=True)]  # fmt: skip
-    of = simulated(trace(*jobs), "7", every=300, one_identity=one_identity)
-    journal = of.journal
+    result = simulated(trace(*jobs), "7", every=300, one_identity=one_identity)
+    journal = result.journal
     assert (journal.end >= 0).all() and (journal.end - journal.first_start == journal.run).all()
-    assert journal.busy(START, of.end) == sum(run for _, run, _ in jobs)
-    overlap = [((journal.first_start <= at) & (journal.end > at)).sum() for at in range(START, of.end, 500)]
+    assert journal.busy(START, result.end) == sum(run for _, run, _ in jobs)
+    overlap = [((journal.first_start <= at) & (journal.end > at)).sum() for at in range(START, result.end, 500)]
     assert max(overlap) <= 7
 
 
@@ -147,9 +147,9 @@ def test_one_identity_is_first_come_first_served():
 def test_a_machine_is_divided_and_merged_again():
     """Eight cores: 4 + 4 run at once, the job of 8 cores after them."""
     jobs = Trace([TraceJob(START, 500, "a", cpus=n, memory=1024 * n) for n in (4, 4, 8, 1)], START)
-    of = simulated(jobs, "1x8c16g", every=100)
-    assert sorted((of.journal.first_start - START).tolist()) in ([0, 0, 500, 1000], [0, 0, 500, 500])
-    assert of.journal.weight.tolist() == [4.0, 4.0, 8.0, 1.0]
+    result = simulated(jobs, "1x8c16g", every=100)
+    assert sorted((result.journal.first_start - START).tolist()) in ([0, 0, 500, 1000], [0, 0, 500, 500])
+    assert result.journal.weight.tolist() == [4.0, 4.0, 8.0, 1.0]
 
 
 def test_a_part_of_a_machine_that_prefers_another_job_goes_to_it_as_it_is():
@@ -158,19 +158,21 @@ def test_a_part_of_a_machine_that_prefers_another_job_goes_to_it_as_it_is():
         [TraceJob(START, 5000, "a", cpus=2), TraceJob(START, 5000, "a", cpus=2), TraceJob(START + 50, 500, "b"),
          TraceJob(START + 60, 100, "a", cpus=2)], START)  # fmt: skip
     ads = [{**ad, "Rank": '/Expr(TARGET.Owner == "b")/'} for ad in slot_ads(read_machines("1x4c8g"), START)]
-    of = replay(jobs, Policy("test", load(None, None, {}), False, {}), ads, 100, HOUR)
-    assert (of.journal.first_start - START).tolist() == [0, 0, 100, 5000]
-    assert of.journal.weight[2] == 2.0
-    assert of.journal.preemptions.sum() == 1
-    assert (of.journal.end >= 0).all()
+    result = replay(jobs, Policy("test", load(None, None, {}), False, {}), ads, 100, HOUR)
+    assert (result.journal.first_start - START).tolist() == [0, 0, 100, 5000]
+    assert result.journal.weight[2] == 2.0
+    assert result.journal.preemptions.sum() == 1
+    assert (result.journal.end >= 0).all()
 
 
 def test_preempted_work_is_done_again_and_counted_as_lost():
     jobs = trace(*[(0, 100_000, "hog")] * 4, *[(50_000, 1000, "late")] * 4)
-    of = simulated(jobs, "4", every=1000, negotiator_preemption_requirements="RemoteUserPrio > SubmitterUserPrio * 1.2")
-    assert of.journal.preemptions.sum() > 0
-    assert of.journal.lost.sum() == of.journal.preemptions.sum() * 50_000
-    assert (of.journal.end >= 0).all()
+    result = simulated(
+        jobs, "4", every=1000, negotiator_preemption_requirements="RemoteUserPrio > SubmitterUserPrio * 1.2"
+    )
+    assert result.journal.preemptions.sum() > 0
+    assert result.journal.lost.sum() == result.journal.preemptions.sum() * 50_000
+    assert (result.journal.end >= 0).all()
 
 
 @pytest.mark.parametrize(
@@ -184,9 +186,9 @@ def test_preempted_work_is_done_again_and_counted_as_lost():
 )
 def test_a_constraint_on_jobs_is_evaluated_again_where_the_time_matters(constraint, starts):
     jobs = Trace([TraceJob(START, 500, "a", cpus=n) for n in (2, 2, 1, 1)], START)
-    of = simulated(jobs, "1x2c4g", every=100, negotiator_negotiator_job_constraint=constraint)
+    result = simulated(jobs, "1x2c4g", every=100, negotiator_negotiator_job_constraint=constraint)
     expected = [-1 if start is None else START + start for start in starts]
-    assert of.journal.first_start.tolist() == expected
+    assert result.journal.first_start.tolist() == expected
 
 
 def test_the_same_trace_gives_the_same_starts_again():

@@ -127,7 +127,7 @@ class Accountant:
             for record in self.records.values():
                 record.uncharged_time = record.weighted_uncharged_time = 0.0
             if exact and self.last_update:
-                self._give_back(now)
+                self._refund_later_time(now)
             self.last_update = now
         else:
             if exact:
@@ -294,7 +294,7 @@ class Accountant:
         if self.policy.exact_usage and 0 < self.last_update < now:
             self.update(now)
 
-    def _give_back(self, now: int) -> None:
+    def _refund_later_time(self, now: int) -> None:
         """Refund what was charged for the slots held for the time after *now*."""
         for held in self.charges.each():
             chain = self._chains.get(held.submitter) or self._chain(held.submitter)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fairq.engine.classad import evaluate_in_ad, expression_of, parse
 from fairq.engine.negotiation.dynamic_slots import rolled_up
-from fairq.engine.negotiation.evaluation import RequestContext, agreed
+from fairq.engine.negotiation.evaluation import RequestContext, requirements_met
 from fairq.engine.negotiation.kind_slots import Kinds
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.pool import (
@@ -103,7 +103,7 @@ class Standing:
         self._rows = np.arange(len(kinds.pool.ads))
         self._suitable = kinds.evaluation(self._find_suitable, ["requirements"], [parse("Requirements")])
         self._claims = kinds.evaluation(lambda context: preemption.claims(context.ad()), [], RANKS)
-        self._places = kinds.evaluation_of_order(self._find_place, holds=preemption.any_held)
+        self._places = kinds.evaluation_of_order(self._find_place, lists_held=preemption.any_held)
 
     def tests(self, context: RequestContext) -> SlotTests:
         """Return the relation of every slot to the job."""
@@ -132,10 +132,10 @@ class Standing:
         return self._places.get(context.autocluster, lambda _: context)
 
     def _find_suitable(self, context: RequestContext) -> NDArray[np.bool_]:
-        return agreed(context.ad(), self._kinds.pool.ads, self._rows)
+        return requirements_met(context.ad(), self._kinds.pool.ads, self._rows)
 
     def _find_place(self, context: RequestContext) -> NDArray[np.int64]:
-        order = self._kinds.order_of(context, self._rows, holds=self._kinds.preemption.any_held)
+        order = self._kinds.order_of(context, self._rows, lists_held=self._kinds.preemption.any_held)
         place = np.empty(len(self._rows), np.int64)
         place[order.rows] = np.arange(len(self._rows))
         return place

@@ -1,7 +1,7 @@
 """Time budgets of a cycle and its turns.
 
 docs/htcondor.md 3.13; matchmaker.cpp, negotiateWithGroup: a budget that is used up before a turn takes the submitter
-out of the pie, one that runs out within a turn ends that turn. The engine has no clock of its own.
+out of the pie; one that runs out within a turn ends that turn. The engine has no clock of its own.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Literal
 from msgspec import Struct
 
 Clock = Callable[[], float]
-"""Returns the time in seconds from any start; it never goes back."""
+"""Returns the time in seconds since some fixed moment; it never goes back."""
 
 Budget = Literal["cycle", "submitter", "schedd", "spin"]
 
 
 class TimeBudgets(Struct, frozen=True):
-    """The maximum time in seconds: for the cycle, and in all its turns for a submitter (*submitter*) and for all
-    submitters of a schedd (*schedd*); *spin* is for one turn, one submitter in one spin of a pie."""
+    """Maximum times in seconds: for the cycle, for all turns of a submitter (*submitter*), and for all turns of the
+    submitters of a schedd (*schedd*); *spin* is for one turn, which is one submitter in one spin of a pie."""
 
     cycle: float
     submitter: float
@@ -48,23 +48,23 @@ class Stopwatch:
         """Begin the turn of a submitter at a schedd."""
         now = self._clock()
         budgets = self._budgets
-        left: list[tuple[float, Budget]] = [
+        remaining: list[tuple[float, Budget]] = [
             (budgets.cycle - (now - self._start), "cycle"),
             (budgets.submitter - self._submitters.get((submitter, schedd), 0.0), "submitter"),
             (budgets.schedd - self._schedds.get(schedd, 0.0), "schedd"),
         ]
-        least = min(left)
-        if least[0] <= 0:
-            self.used_up.add(least[1])
-            return TurnClock(self._clock, now, now, least[1], over=True)
-        seconds, budget = min(least, (budgets.spin, "spin"))
+        shortest = min(remaining)
+        if shortest[0] <= 0:
+            self.used_up.add(shortest[1])
+            return TurnClock(self._clock, now, now, shortest[1], over=True)
+        seconds, budget = min(shortest, (budgets.spin, "spin"))
         return TurnClock(self._clock, now, now + seconds, budget)
 
     def end(self, turn: TurnClock, submitter: str, schedd: str) -> None:
         """End the turn that *turn* measured."""
-        taken = self._clock() - turn.start
-        self._submitters[submitter, schedd] = self._submitters.get((submitter, schedd), 0.0) + taken
-        self._schedds[schedd] = self._schedds.get(schedd, 0.0) + taken
+        elapsed = self._clock() - turn.start
+        self._submitters[submitter, schedd] = self._submitters.get((submitter, schedd), 0.0) + elapsed
+        self._schedds[schedd] = self._schedds.get(schedd, 0.0) + elapsed
         if turn.over:
             self.used_up.add(turn.budget)
 
@@ -82,6 +82,6 @@ class TurnClock:
         self.over = over
 
     def runs_out(self) -> bool:
-        """Whether the time is over by now."""
+        """Return whether the time is up now."""
         self.over = self.over or self._clock() >= self._deadline
         return self.over

@@ -22,9 +22,9 @@ from fairq.engine.negotiation.preemption import PreemptState
 if TYPE_CHECKING:
     from fairq.engine.negotiation.rooms import Room
 
-_JOBS = "concurrencylimits"
+_ATTRIBUTE = "concurrencylimits"
 
-_OF_SLOTS = ("ConcurrencyLimits", "PreemptingConcurrencyLimits")
+_SLOT_ATTRIBUTES = ("ConcurrencyLimits", "PreemptingConcurrencyLimits")
 
 _NAME = r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?"
 
@@ -34,10 +34,10 @@ _NUMBER = r"(?a)\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?"
 @lru_cache(maxsize=10_000)
 def parse_limits(text: str) -> tuple[tuple[str, float], ...]:
     """Return the limits in *text*, as (lower-case name, amount); the amounts of a repeated name add up."""
-    found: dict[str, float] = {}
+    limits: dict[str, float] = {}
     for name, amount in parse_words(text):
-        found[name] = found.get(name, 0.0) + amount
-    return tuple(found.items())
+        limits[name] = limits.get(name, 0.0) + amount
+    return tuple(limits.items())
 
 
 @lru_cache(maxsize=10_000)
@@ -47,12 +47,12 @@ def parse_words(text: str) -> tuple[tuple[str, float], ...]:
     They are ``name`` or ``name:amount``, separated by commas or spaces. An amount that is not a number above 0 counts
     as 1. Invalid names (a name may have one dot) are ignored.
     """
-    found: list[tuple[str, float]] = []
+    limits: list[tuple[str, float]] = []
     for word in re.split(r"[,\s]+", text.lower()):
         name, _, amount = word.partition(":")
         if re.fullmatch(_NAME, name):
-            found.append((name, _amount(amount)))
-    return tuple(found)
+            limits.append((name, _amount(amount)))
+    return tuple(limits)
 
 
 def _amount(text: str) -> float:
@@ -69,9 +69,9 @@ class ConcurrencyLimits:
             limits called ``<prefix>.something`` without an entry, ``default`` for all others.
         slots: the slots' ads; the limits of the jobs on them are counted.
         kinds: an ad of each autocluster.
-        seen: the slots to count; None: all.
-        as_today: test the amounts of a repeated name one by one; they count together. Tell of no limit that kept a job
-            from slots which it permitted when the list of candidates was made.
+        counted_slots: the slots to count; None: all.
+        as_today: test the amounts of a repeated name one by one, although they count together. Do not report a limit
+            that permitted a slot when the list of candidates was built.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class ConcurrencyLimits:
         maxima: Mapping[str, float],
         slots: AdColumns,
         kinds: Sequence[Ad],
-        seen: NDArray[np.bool_] | None = None,
+        counted_slots: NDArray[np.bool_] | None = None,
         *,
         as_today: bool = False,
     ) -> None:
@@ -88,22 +88,22 @@ class ConcurrencyLimits:
         self._parsed = parse_words if as_today else parse_limits
         self._slots = slots
         self._in_use: dict[str, float] = {}
-        self._of_slots: list[str | None] = []
-        for attribute in _OF_SLOTS:
+        self._texts_of_slots: list[str | None] = []
+        for attribute in _SLOT_ATTRIBUTES:
             if attribute.lower() in slots.names():
                 texts = evaluate_in_columns(attribute, slots, {}).texts()
                 for row, text in enumerate(texts):
-                    if text is not None and (seen is None or seen[row]):
+                    if text is not None and (counted_slots is None or counted_slots[row]):
                         self.use(text)
-                self._of_slots = self._of_slots or (list(texts) if attribute == _OF_SLOTS[0] else [])
-        self._before = dict(self._in_use)
-        self._by_slot = Evaluation(self._evaluate, kinds, slots, [_JOBS], [], None)
+                self._texts_of_slots = self._texts_of_slots or (list(texts) if attribute == _SLOT_ATTRIBUTES[0] else [])
+        self._in_use_before = dict(self._in_use)
+        self._by_slot = Evaluation(self._evaluate, kinds, slots, [_ATTRIBUTE], [], None)
 
     def of(self, context: RequestContext) -> JobLimits | None:
-        """The limits of an autocluster, None if it has none."""
-        if _JOBS not in context.job:
+        """Return the limits of the request's autocluster, None if it has none."""
+        if _ATTRIBUTE not in context.job:
             return None
-        value = context.job[_JOBS]
+        value = context.job[_ATTRIBUTE]
         if is_expression(value):
             from fairq.engine.classad import evaluate_scalar
 
@@ -118,14 +118,14 @@ class ConcurrencyLimits:
         return JobLimits(self, text=value) if isinstance(value, str) else None
 
     def refusing(self, text: str) -> str | None:
-        """The first limit in *text* that would be exceeded, None if none would be."""
+        """Return the first limit in *text* that a further job would exceed, None if there is none."""
         for name, amount in self._parsed(text):
             if self._exceeds(name, amount, self._in_use.setdefault(name, 0.0)):
                 return name
         return None
 
     def refuses(self, text: str) -> bool:
-        """Whether any limit in *text* would be exceeded; nobody requests them."""
+        """Return whether a further job would exceed any limit in *text*, without recording a request."""
         return any(self._exceeds(name, amount, self._in_use.get(name, 0.0)) for name, amount in self._parsed(text))
 
     def _exceeds(self, name: str, amount: float, in_use: float) -> bool:
@@ -136,37 +136,37 @@ class ConcurrencyLimits:
         for name, amount in parse_limits(text):
             self._in_use[name] = self._in_use.get(name, 0.0) + amount
 
-    def use_as_before(self, slot: int) -> None:
-        """Count the limits in the slot's ad once more, as for a job without limits in today's negotiator."""
-        if self._of_slots and (text := self._of_slots[slot]):
+    def use_limits_of_slot(self, slot: int) -> None:
+        """Count the limits in the slot's ad again, as today's negotiator does for a job without limits."""
+        if self._texts_of_slots and (text := self._texts_of_slots[slot]):
             self.use(text)
 
     def maximum(self, name: str) -> float:
-        """How much of the limit may be in use at once."""
-        known = self._maxima.get(name)
-        if known is None and "." in name:
-            known = self._maxima.get(f"default_{name.partition('.')[0]}")
-        return self._maxima.get("default", math.inf) if known is None else known
+        """Return how much of a limit may be in use at once."""
+        maximum = self._maxima.get(name)
+        if maximum is None and "." in name:
+            maximum = self._maxima.get(f"default_{name.partition('.')[0]}")
+        return self._maxima.get("default", math.inf) if maximum is None else maximum
 
     def figures(self) -> list[LimitFigures]:
-        """The use of every limit in use or requested, by name."""
+        """Return the use of every limit in use or requested, by name."""
         return [
-            LimitFigures(name, self._before.get(name, 0.0), in_use, self.maximum(name))
+            LimitFigures(name, self._in_use_before.get(name, 0.0), in_use, self.maximum(name))
             for name, in_use in sorted(self._in_use.items())
         ]
 
     def _evaluate(self, context: RequestContext) -> list[str | None]:
-        """The limits of a job whose limits depend on the slot, for each slot."""
+        """Return the limits of a job whose limits depend on the slot, for each slot."""
         ad = context.ad()
-        return evaluate_in_ad(expression_of(ad[_JOBS]), ad, self._slots).texts()
+        return evaluate_in_ad(expression_of(ad[_ATTRIBUTE]), ad, self._slots).texts()
 
 
 class JobLimits:
     """The limits of one autocluster: *text* for all slots, or one text *by_slot*.
 
-    With *text*, what is *counted* may be another text for each slot: today's negotiator tests what an expression gives
-    without a slot, if that is a text, and counts what it gives with the slot. For a slot with a room, the job's *ad*
-    has the expression.
+    With *text*, the *counted* limits may be another text for each slot: today's negotiator tests the value of an
+    expression without a slot, if it is a text, and counts its value with the slot. For a slot with a room, the
+    expression in the job's *ad* is evaluated.
     """
 
     def __init__(
@@ -184,41 +184,41 @@ class JobLimits:
         self._counted = by_slot if counted is None else counted
 
     def refusing(self) -> str | None:
-        """The limit that excludes every slot for the job, None if there is none."""
+        """Return the limit that excludes every slot for the job, None if there is none."""
         return self._limits.refusing(self._text) if self._text else None
 
     def narrow(self, matches: Candidates, rooms: Mapping[int, Room] | None = None) -> Candidates:
-        """The list of candidates, without slots on which the job would exceed a limit; some have *rooms*."""
+        """Return the list of candidates without slots on which the job would exceed a limit; *rooms* are by slot."""
         by_slot = self._by_slot
         if by_slot is None:
             return matches
         if rooms:
             by_slot = list(by_slot)
             for slot, room in rooms.items():
-                by_slot[slot] = self._with(room)
+                by_slot[slot] = self._text_in_room(room)
         return LimitedList(matches, self._limits, by_slot)
 
     def take(self, slot: int, room: Room | None = None) -> str | None:
-        """Count the job as running on *slot*, perhaps with a *room*; return its limits there."""
+        """Count the job as running on *slot*, with its *room* if it has one; return its limits there."""
         text: str | None = self._text
         if self._counted is not None:
-            text = self._counted[slot] if room is None else self._with(room)
+            text = self._counted[slot] if room is None else self._text_in_room(room)
         if text:
             self._limits.use(text)
         return text or None
 
-    def _with(self, room: Room) -> str | None:
-        """The limits on a slot with the resources that its dynamic slots return."""
+    def _text_in_room(self, room: Room) -> str | None:
+        """Return the job's limits on a slot with the resources that its dynamic slots return."""
         assert self._ad is not None
         row = np.array([room.ad], np.intp)
-        return evaluate_in_ad(expression_of(self._ad[_JOBS]), self._ad, room.ads, row).texts()[0]
+        return evaluate_in_ad(expression_of(self._ad[_ATTRIBUTE]), self._ad, room.ads, row).texts()[0]
 
 
 class LimitedList:
     """A list of candidates without slots on which a job would exceed a limit.
 
-    *used_up* are the limits that have excluded a slot, and are told. Today's negotiator has the counts of the search
-    that made the list: what is refused only as slots are taken off the list is not among them.
+    *used_up* are the limits to report, which have excluded a slot. Today's negotiator reports those of the search that
+    built the list: limits that refuse a slot only when it is popped are not among them.
     """
 
     def __init__(self, matches: Candidates, limits: ConcurrencyLimits, by_slot: Sequence[str | None]) -> None:
@@ -226,39 +226,41 @@ class LimitedList:
         self._limits = limits
         self._by_slot = by_slot
         self.used_up: set[str] = set()
-        self._told = {text for text in set(by_slot) if text and limits.refuses(text)} if limits.as_today else None
+        self._reported_texts = (
+            {text for text in set(by_slot) if text and limits.refuses(text)} if limits.as_today else None
+        )
 
     @property
     def refused_by_limit(self) -> bool:
-        """Whether the submitter's limits have kept any slot from the request."""
+        """Whether the submitter's limits have refused any slot."""
         return self._matches.refused_by_limit
 
     @property
     def refused_at_first(self) -> bool:
-        """Whether they have kept one off the list when it was built."""
+        """Whether the submitter's limits refused a slot when the list was built."""
         return self._matches.refused_at_first
 
     @property
     def refused_free(self) -> bool:
-        """Whether they have kept one from it that nobody would have to leave."""
+        """Whether the submitter's limits have refused a slot that needs no preemption."""
         return self._matches.refused_free
 
     def pop(self) -> tuple[int, PreemptState] | None:
         """Take the best candidate that the limits permit."""
-        while (found := self._matches.pop()) is not None:
-            text = self._by_slot[found[0]]
+        while (best := self._matches.pop()) is not None:
+            text = self._by_slot[best[0]]
             name = self._limits.refusing(text) if text else None
             if name is None:
-                return found
-            if self._told is None or text in self._told:
+                return best
+            if self._reported_texts is None or text in self._reported_texts:
                 self.used_up.add(name)
-            self._matches.pass_over(found[0])
+            self._matches.pass_over(best[0])
         return None
 
     def pass_over(self, slot: int) -> None:
-        """Leave out a slot that was popped and not taken."""
+        """Skip a slot that was popped and not taken."""
         self._matches.pass_over(slot)
 
     def next(self) -> tuple[int, PreemptState] | None:
-        """The best candidate that is still on the list, whatever the limits say by now; it stays there."""
+        """Return the best candidate on the list, even if the limits now refuse it; it remains there."""
         return self._matches.next()

@@ -262,7 +262,7 @@ class NegotiationCycle:
         chosen = self._policy.significant.chosen
         if not chosen:
             return one.cluster == other.cluster
-        values = self._autoclusters.alike_in(chosen | self._policy.significant.added)
+        values = self._autoclusters.values_of(chosen | self._policy.significant.added)
         first, second = (next(self.autoclusters_of(job))[0] for job in (one, other))
         return values(first) == values(second)
 
@@ -325,7 +325,9 @@ class NegotiationCycle:
             preempted = None
             if gets_back:
                 preempted = PslotPreemption(partitions, pool.carved, pool.ads, preemption, taken)
-            kinds.divide(Parts(partitions, policy, kinds.ties, kinds.holds, found.kinds, kinds.evaluation, preempted))
+            kinds.divide(
+                Parts(partitions, policy, kinds.ties, kinds.lists_held, found.kinds, kinds.evaluation, preempted)
+            )
         return kinds
 
     def _find_partitions(self, candidates: NDArray[np.bool_], holders: Holders) -> Partitions | None:

@@ -1,4 +1,4 @@
-"""The dynamic slots that are preempted to make room on their partitionable slot."""
+"""Dynamic slots that are preempted to make room on their partitionable slot."""
 
 from __future__ import annotations
 
@@ -41,32 +41,32 @@ class Child(Struct, frozen=True):
 
 
 def rolled_up(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[np.bool_] | None:
-    """The dynamic slots that are preempted through their partitionable slots, never by themselves.
+    """Return per slot whether it is a dynamic slot that is preempted only through its partitionable slot.
 
-    None: there are none, as under ``carve``.
+    None if there are none, as under ``carve``.
     """
     if not policy.allow_pslot_preemption or policy.partitionable_slots == "carve":
         return None
     if "pslotrollupinformation" not in slots.names():
         return None
-    found = evaluate_in_columns(_ROLLED_UP, slots, {}).is_true()
-    return found if found.any() else None
+    is_rolled_up = evaluate_in_columns(_ROLLED_UP, slots, {}).is_true()
+    return is_rolled_up if is_rolled_up.any() else None
 
 
 def children(pool: PoolSlots, preemptable: NDArray[np.bool_]) -> dict[int, list[Child]]:
-    """Per partitionable slot, its *preemptable* dynamic slots in the order of its lists.
+    """Return by partitionable slot its *preemptable* dynamic slots, in the order of its lists.
 
-    One that is being preempted, or whose job has retirement time left, is left out. Those that fairq made itself are in
-    no list: their own ads have the same.
+    A slot that is being preempted, or whose job has retirement time left, is left out. Slots that fairq made itself
+    are in no list: their own ads have the same attributes.
     """
     ads = pool.ads
     partitionable = np.flatnonzero(evaluate_in_columns("PartitionableSlot", ads, {}).is_true()).tolist()
     rows = {pool.names[row]: row for row in np.flatnonzero(preemptable).tolist()}
-    own: dict[int, list[int]] = {}
-    for row, made in sorted(pool.carved.items()):
+    rows_by_parent: dict[int, list[int]] = {}
+    for row, carved in sorted(pool.carved.items()):
         if preemptable[row]:
-            own.setdefault(made.parent, []).append(row)
-    found: dict[int, list[Child]] = {}
+            rows_by_parent.setdefault(carved.parent, []).append(row)
+    children_by_parent: dict[int, list[Child]] = {}
     for parent in partitionable:
         names = _listed(ads, parent, "name")
         resources = resources_of(ads, parent)
@@ -76,32 +76,34 @@ def children(pool: PoolSlots, preemptable: NDArray[np.bool_]) -> dict[int, list[
                 for name in ("state", "currentrank", "retirementtimeremaining", *resources)
             }
             listed = [
-                _child(rows[name], {key: values[place] for key, values in lists.items() if place < len(values)})
-                for place, name in enumerate(names)
+                _child(rows[name], {key: values[index] for key, values in lists.items() if index < len(values)})
+                for index, name in enumerate(names)
                 if name in rows
             ]
         elif not ads.has("ChildName")[parent]:
             keys = ("state", "currentrank", "retirementtimeremaining", *resources)
-            listed = [_child(row, {key: ads.value(row, key) for key in keys}) for row in own.get(parent, ())]
+            listed = [_child(row, {key: ads.value(row, key) for key in keys}) for row in rows_by_parent.get(parent, ())]
         else:
             continue
-        if some := [child for child in listed if child is not None]:
-            found[parent] = some
-    return found
+        if eligible := [child for child in listed if child is not None]:
+            children_by_parent[parent] = eligible
+    return children_by_parent
 
 
 def resources_of(ads: AdColumns, row: int) -> tuple[str, ...]:
-    """The lower-case names of the resources that a partitionable slot shares among its dynamic slots."""
+    """Return the lower-case names of the resources that a partitionable slot shares among its dynamic slots."""
     listed = ads.value(row, "MachineResources")
     return tuple(listed.lower().split()) if isinstance(listed, str) else _RESOURCES
 
 
-def _child(row: int, told: Mapping[str, Any]) -> Child | None:
-    if told.get("state") == "Preempting" or int(_number(told.get("retirementtimeremaining"))) > 0:
+def _child(row: int, attributes: Mapping[str, Any]) -> Child | None:
+    if attributes.get("state") == "Preempting" or int(_number(attributes.get("retirementtimeremaining"))) > 0:
         return None
-    of_job = {"state", "currentrank", "retirementtimeremaining"}
-    amounts = {name: value for name, value in told.items() if name not in of_job and type(value) in (int, float)}
-    return Child(row, _number(told.get("currentrank")), amounts)
+    job_attributes = {"state", "currentrank", "retirementtimeremaining"}
+    amounts = {
+        name: value for name, value in attributes.items() if name not in job_attributes and type(value) in (int, float)
+    }
+    return Child(row, _number(attributes.get("currentrank")), amounts)
 
 
 def _number(value: object) -> float:
@@ -114,7 +116,7 @@ def _listed(ads: AdColumns, row: int, name: str) -> Sequence[Any]:
 
 
 Permits = Callable[[float, PreemptState, Sequence[int]], bool]
-"""Whether the limits permit a match of a weight that preempts these slots."""
+"""Returns whether the limits permit a match of a weight, with a preempt state, that preempts these slots."""
 
 
 class PslotPreemption:
@@ -133,42 +135,44 @@ class PslotPreemption:
         taken: Taken,
     ) -> None:
         self._partitions, self._slots, self._preemption, self._marks = partitions, slots, preemption, taken.marks
-        known = [(row, one) for row, one in carved.items() if one.parent in partitions.parts]
-        self._rows = np.array([row for row, _ in known], np.intp)
-        self._part = np.array([partitions.parts[one.parent] for _, one in known], np.intp)
+        carved_slots = [
+            (row, dynamic_slot) for row, dynamic_slot in carved.items() if dynamic_slot.parent in partitions.parts
+        ]
+        self._rows = np.array([row for row, _ in carved_slots], np.intp)
+        self._part = np.array([partitions.parts[dynamic_slot.parent] for _, dynamic_slot in carved_slots], np.intp)
         names = [name.lower() for name in partitions.resources]
-        self._taken = np.zeros((len(names), len(known)))
-        for number, (_, one) in enumerate(known):
-            for name, amount in one.taken.items():
+        self._amounts = np.zeros((len(names), len(carved_slots)))
+        for number, (_, dynamic_slot) in enumerate(carved_slots):
+            for name, amount in dynamic_slot.taken.items():
                 if name.lower() in names:
-                    self._taken[names.index(name.lower()), number] = amount
+                    self._amounts[names.index(name.lower()), number] = amount
 
     def propose(self, context: RequestContext, offers: Offers, permits: Permits) -> tuple[int, PreemptState] | None:
-        """Propose a match that preempts; return the partitionable slot and the preempt state, None if none will do."""
+        """Propose a match that preempts; return the partitionable slot and the preempt state, None if there is none."""
         rows, partitions, preemption, job = self._rows, self._partitions, self._preemption, context.ad()
-        rank, current = (evaluate_in_columns(of, self._slots, job, rows).as_rank(0.0) for of in RANKS)
+        rank, current = (evaluate_in_columns(expression, self._slots, job, rows).as_rank(0.0) for expression in RANKS)
         kind, ask = context.autocluster, lambda _: context
-        may_go = (preemption.preemptable(kind, ask) & ~preemption.own(context.submitter))[rows]
+        by_priority = (preemption.preemptable(kind, ask) & ~preemption.own(context.submitter))[rows]
         preemption_rank = preemption.ranks(kind, ask)[rows]
         better = rank > current
-        goes = preemption.held[rows] & ~self._marks[rows] & (better | ((rank == current) & may_go))
-        most = partitions.left.copy()
-        np.add.at(most.T, self._part[goes], self._taken[:, goes].T)
-        wanted = offers.asked
-        for part in np.flatnonzero(((wanted <= most) & (wanted >= 0)).all(axis=0)).tolist():
-            mine = np.flatnonzero(goes & (self._part == part))
-            order = np.lexsort([rows[mine], -preemption_rank[mine], current[mine]])
-            left = partitions.left[:, part].copy()
-            for count, child in enumerate(mine[order].tolist(), 1):
-                left += self._taken[:, child]
-                cost = offers.cost_with(part, left) if (wanted[:, part] <= left).all() else None
+        usable = preemption.held[rows] & ~self._marks[rows] & (better | ((rank == current) & by_priority))
+        reachable = partitions.remaining.copy()
+        np.add.at(reachable.T, self._part[usable], self._amounts[:, usable].T)
+        requested = offers.requested
+        for part in np.flatnonzero(((requested <= reachable) & (requested >= 0)).all(axis=0)).tolist():
+            own_children = np.flatnonzero(usable & (self._part == part))
+            order = np.lexsort([rows[own_children], -preemption_rank[own_children], current[own_children]])
+            remaining = partitions.remaining[:, part].copy()
+            for count, child in enumerate(own_children[order].tolist(), 1):
+                remaining += self._amounts[:, child]
+                cost = offers.cost_with(part, remaining) if (requested[:, part] <= remaining).all() else None
                 if cost is None:
                     continue
-                victims = mine[order[:count]]
+                victims = own_children[order[:count]]
                 state = RANK if better[victims].all() else PRIO
                 preempted = tuple(rows[victims].tolist())
                 if permits(cost, state, preempted):
-                    offers.propose(part, cost, preempted, self._taken[:, victims].sum(axis=1))
+                    offers.propose(part, cost, preempted, self._amounts[:, victims].sum(axis=1))
                     return int(partitions.rows[part]), state
                 break
         return None

@@ -52,7 +52,7 @@ class RequestContext(Struct, frozen=True):
     ephemeral: Ad = field(default_factory=dict)
 
     def ad(self) -> Ad:
-        """The job's ad as the expressions see it."""
+        """Return the job's ad with the attributes that the cycle adds."""
         return {**self.job, **self.ephemeral}
 
 
@@ -68,14 +68,14 @@ ADDED = frozenset(
 Result = TypeVar("Result")
 
 Ask = Callable[[int], RequestContext]
-"""Returns the request of an autocluster with the attributes of this moment."""
+"""Returns the request of an autocluster with the current attributes."""
 
-_MOST_KEPT = 256
-"""Number of results that depend on the moment, kept at once."""
+_MAX_TEMPORARY = 256
+"""Maximum number of stored results that depend on attributes that change."""
 
 
 class LiveAttributes(Protocol):
-    """Attributes of the slots that follow the matches made; *version* changes with them."""
+    """Attributes of the slots that change with the matches made; *version* changes with them."""
 
     live: frozenset[str]
     version: int
@@ -85,49 +85,57 @@ class LiveAttributes(Protocol):
 
 
 class _Reads(Struct, frozen=True):
-    """What decides the result of an autocluster.
+    """The inputs of an autocluster's result.
 
     Args:
-        values: those of the job's attributes read.
-        of_moment: the names of the attributes read that a cycle adds to jobs.
-        follows: whether attributes of slots are read that follow the matches.
+        values: the values of the job's attributes that are read.
+        added: the names of the attributes read that a cycle adds to jobs.
+        follows_matches: whether it reads attributes of slots that change with the matches.
     """
 
     values: Hashable
-    of_moment: tuple[str, ...]
-    follows: bool
+    added: tuple[str, ...]
+    follows_matches: bool
 
 
 class Evaluation(Generic[Result]):
-    """The results of *make*, shared by all autoclusters that agree in what it reads.
+    """The results of a function, shared by all autoclusters that agree in what it reads.
 
     Args:
-        make: computes a result.
+        compute: computes the result of a request.
         kinds: an ad of each autocluster.
         slots: the slots' ads.
-        of_job: names of the job's attributes that are evaluated.
-        of_slots: expressions that are evaluated with MY = slot.
+        job_attributes: names of the job's attributes that are evaluated.
+        slot_expressions: expressions that are evaluated with MY = slot.
         live: attributes of slots that change.
     """
 
     def __init__(
         self,
-        make: Callable[[RequestContext], Result],
+        compute: Callable[[RequestContext], Result],
         kinds: Sequence[Ad],
         slots: AdColumns,
-        of_job: Sequence[str],
-        of_slots: Sequence[Expression],
+        job_attributes: Sequence[str],
+        slot_expressions: Sequence[Expression],
         live: LiveAttributes | None,
     ) -> None:
-        self._make, self._kinds, self._slots, self._of_job, self._live = make, kinds, slots, of_job, live
-        self._by_slots = attributes_read(of_slots, "target", slots)
+        self._compute, self._kinds, self._slots, self._job_attributes, self._live = (
+            compute,
+            kinds,
+            slots,
+            job_attributes,
+            live,
+        )
+        self._by_slots = attributes_read(slot_expressions, "target", slots)
         self._changing = frozenset() if live is None else live.live | {EVERY_ATTRIBUTE}
-        self._follows = bool(self._changing) and bool(columns_read(of_slots, "target", slots) & self._changing)
+        self._slots_follow_matches = bool(self._changing) and bool(
+            columns_read(slot_expressions, "target", slots) & self._changing
+        )
         self._read_by: dict[str, tuple[frozenset[str], bool]] = {}
         self._reads: dict[int, _Reads] = {}
-        self._settled: dict[int, Result] = {}
+        self._final: dict[int, Result] = {}
         self._results: dict[Hashable, Result] = {}
-        self._of_moment: dict[Hashable, Result] = {}
+        self._temporary: dict[Hashable, Result] = {}
 
     @property
     def reads_jobs(self) -> bool:
@@ -136,76 +144,76 @@ class Evaluation(Generic[Result]):
 
     def get(self, kind: int, ask: Ask) -> Result:
         """Return the result for an autocluster."""
-        found = self._settled.get(kind)
-        if found is not None:
-            return found
+        result = self._final.get(kind)
+        if result is not None:
+            return result
         reads = self.reads(kind)
-        if not reads.of_moment and not reads.follows:
-            found = self._settled[kind] = self._known(self._results, reads.values, kind, ask)
-            return found
+        if not reads.added and not reads.follows_matches:
+            result = self._final[kind] = self._get_or_compute(self._results, reads.values, kind, ask)
+            return result
         added = ask(kind).ephemeral
-        key: list[Hashable] = [reads.values, *(added.get(name) for name in reads.of_moment)]
-        if reads.follows:
+        key: list[Hashable] = [reads.values, *(added.get(name) for name in reads.added)]
+        if reads.follows_matches:
             assert self._live is not None
             self._live.refresh()
             key.append(self._live.version)
-        if len(self._of_moment) > _MOST_KEPT:
-            self._of_moment.clear()
-        return self._known(self._of_moment, tuple(key), kind, ask)
+        if len(self._temporary) > _MAX_TEMPORARY:
+            self._temporary.clear()
+        return self._get_or_compute(self._temporary, tuple(key), kind, ask)
 
     def reads(self, kind: int) -> _Reads:
-        """Find what decides the result of an autocluster."""
-        found = self._reads.get(kind)
-        if found is None:
-            found = self._reads[kind] = self._find(self._kinds[kind])
-        return found
+        """Return the inputs of an autocluster's result."""
+        reads = self._reads.get(kind)
+        if reads is None:
+            reads = self._reads[kind] = self._find(self._kinds[kind])
+        return reads
 
     def forget(self) -> None:
         """Drop all results; they are computed again when needed."""
-        self._settled.clear()
+        self._final.clear()
         self._results.clear()
-        self._of_moment.clear()
+        self._temporary.clear()
 
-    def is_settled(self, kind: int) -> bool:
-        """Whether the result is the same for everybody to the end of the cycle."""
+    def is_constant(self, kind: int) -> bool:
+        """Return whether the result is the same for everybody to the end of the cycle."""
         reads = self.reads(kind)
-        return not reads.of_moment and not reads.follows
+        return not reads.added and not reads.follows_matches
 
-    def _known(self, results: dict[Hashable, Result], key: Hashable, kind: int, ask: Ask) -> Result:
-        found = results.get(key)
-        if found is None:
-            found = results.get((kind, key))
-        if found is None:
+    def _get_or_compute(self, results: dict[Hashable, Result], key: Hashable, kind: int, ask: Ask) -> Result:
+        result = results.get(key)
+        if result is None:
+            result = results.get((kind, key))
+        if result is None:
             budget = self._slots.budget
             before = 0 if budget is None else budget.cut_short
-            found = self._make(ask(kind))
-            # What a budget has cut short is the result of this autocluster alone.
+            result = self._compute(ask(kind))
+            # A result cut short by a budget is not shared with other autoclusters.
             is_cut_short = budget is not None and budget.cut_short > before
-            results[(kind, key) if is_cut_short else key] = found
-        return found
+            results[(kind, key) if is_cut_short else key] = result
+        return result
 
     def _find(self, job: Ad) -> _Reads:
-        names, follows = set(self._by_slots) | set(self._of_job), self._follows
-        todo = list(names)
-        while todo:
-            value = job.get(todo.pop())
+        names, follows_matches = set(self._by_slots) | set(self._job_attributes), self._slots_follow_matches
+        pending = list(names)
+        while pending:
+            value = job.get(pending.pop())
             if is_expression(value):
-                read, changes = self._of_text(value)
-                follows |= changes
-                todo += read - names
+                read, changes = self._read_by_text(value)
+                follows_matches |= changes
+                pending += read - names
                 names |= read
         if EVERY_ATTRIBUTE in names:
             names |= job.keys() | ADDED
         values = tuple([f"{name}={job[name]!r}" for name in sorted(names) if name in job])
-        return _Reads(values, tuple(sorted(names & ADDED)), follows)
+        return _Reads(values, tuple(sorted(names & ADDED)), follows_matches)
 
-    def _of_text(self, text: str) -> tuple[frozenset[str], bool]:
-        found = self._read_by.get(text)
-        if found is None:
+    def _read_by_text(self, text: str) -> tuple[frozenset[str], bool]:
+        cached = self._read_by.get(text)
+        if cached is None:
             own = [expression_of(text)]
             changes = bool(self._changing) and bool(columns_read(own, "my", self._slots) & self._changing)
-            found = self._read_by[text] = attributes_read(own, "my", self._slots), changes
-        return found
+            cached = self._read_by[text] = attributes_read(own, "my", self._slots), changes
+        return cached
 
 
 LOWEST = -np.inf
@@ -220,54 +228,54 @@ def negotiator_rank(
 
 
 def as_stored(ranks: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Ranks as the negotiator stores them, rounded to 32-bit floats (EvalNegotiatorMatchRank)."""
+    """Return ranks as the negotiator stores them, rounded to 32-bit floats (EvalNegotiatorMatchRank)."""
     with np.errstate(over="ignore"):
         return ranks.astype(np.float32)
 
 
 def suitable(job: Ad, slots: AdColumns, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return which of *rows* suit a *job*: the Requirements of both sides are true (docs/htcondor.md 3.7)."""
-    return rows[agreed(job, slots, rows)]
+    """Return those of *rows* that suit a *job*: the Requirements of both sides are true (docs/htcondor.md 3.7)."""
+    return rows[requirements_met(job, slots, rows)]
 
 
-def agreed(job: Ad, slots: AdColumns, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Return where, among *rows* of *slots*, the Requirements of both sides are true; missing ones are not.
+def requirements_met(job: Ad, slots: AdColumns, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Return for each of *rows* of *slots* whether the Requirements of both sides are true; missing ones are not.
 
     *job* has its names in lower case.
     """
-    agreed = np.zeros(len(rows), np.bool_)
+    met = np.zeros(len(rows), np.bool_)
     if "requirements" in job:
-        wanted = np.flatnonzero(evaluate_in_ad(expression_of(job["requirements"]), job, slots, rows).is_true())
-        agreed[wanted] = evaluate_in_columns("Requirements", slots, job, rows[wanted]).is_true()
-    return agreed
+        accepted = np.flatnonzero(evaluate_in_ad(expression_of(job["requirements"]), job, slots, rows).is_true())
+        met[accepted] = evaluate_in_columns("Requirements", slots, job, rows[accepted]).is_true()
+    return met
 
 
 _ROWS_PER_EXPRESSION = 16
-"""With fewer rows, expressions are put together by their shape."""
+"""With fewer rows for each expression, expressions of one shape are evaluated together."""
 
 
 class ShapedExpressions:
-    """Slots whose *attributes* have the shapes of their expressions in place of the texts, until they are restored.
+    """Slots whose *attributes* have the shapes of their expressions instead of the expressions, until restored.
 
-    A column is for many rows of one expression. Machines that prefer their owners have a Rank text each: a few shapes,
-    with a name or number of their own. In its place, ``MY._Rank3`` stands for the third constant of the text.
+    Evaluation by column is fast if many rows have one expression. Machines that prefer their owners have different
+    Rank texts: a few shapes with different constants. In a shape, ``MY._Rank3`` stands for constant number 3.
     """
 
     def __init__(self, slots: AdColumns, attributes: Sequence[str]) -> None:
         self._slots = slots
         self._before = {name: slots.column(name.lower()) for name in attributes}
         for name in attributes:
-            self._put_together(name)
+            self._share_shapes(name)
 
     def restore(self) -> None:
-        """Give the slots their own expressions again."""
+        """Restore the slots' own expressions."""
         for name, column in self._before.items():
             if self._slots.column(name.lower()) is not column:
                 self._slots.give(name, column)
 
-    def _put_together(self, attribute: str) -> None:
-        slots, many = self._slots, len(self._before[attribute].expressions)
-        if many < 2 or many * _ROWS_PER_EXPRESSION < len(slots):
+    def _share_shapes(self, attribute: str) -> None:
+        slots, count = self._slots, len(self._before[attribute].expressions)
+        if count < 2 or count * _ROWS_PER_EXPRESSION < len(slots):
             return
         values = [slots.json_value(row, attribute.lower()) for row in range(len(slots))]
         shaped: dict[str, tuple[str, list[Any]]] = {}
@@ -278,22 +286,22 @@ class ShapedExpressions:
             shaped[text] = (text, []) if shape is None else (as_expression(unparse(shape)), constants)
         if len({shape for shape, _ in shaped.values()}) * 2 > len(shaped):
             return
-        most = max(len(constants) for _, constants in shaped.values())
-        columns: list[list[Any]] = [[None] * len(values) for _ in range(most)]
+        width = max(len(constants) for _, constants in shaped.values())
+        columns: list[list[Any]] = [[None] * len(values) for _ in range(width)]
         for row, value in enumerate(values):
             if is_expression(value):
                 values[row], constants = shaped[value]
-                for place, constant in enumerate(constants):
-                    columns[place][row] = constant
-        for place, of_place in enumerate(columns):
-            slots.with_column(f"_{attribute}{place}", of_place)
+                for index, constant in enumerate(constants):
+                    columns[index][row] = constant
+        for index, column_values in enumerate(columns):
+            slots.with_column(f"_{attribute}{index}", column_values)
         slots.with_column(attribute, [None if value is ABSENT else value for value in values])
 
 
 def _without_constants(node: Node, attribute: str, constants: list[Any]) -> Node | None:
-    """Return the tree with a reference for every constant, which is added to *constants*; None for other trees."""
+    """Return the tree with references for constants, which it adds to *constants*; None if impossible."""
 
-    def of(part: Node) -> Node:
+    def with_references(part: Node) -> Node:
         match part:
             case Literal(value):
                 if isinstance(value, Absent) or (isinstance(value, str) and is_expression(value)):
@@ -301,22 +309,22 @@ def _without_constants(node: Node, attribute: str, constants: list[Any]) -> Node
                 constants.append(value)
                 return Reference(Reference(None, "MY"), f"_{attribute}{len(constants) - 1}")
             case Unary(operator, operand):
-                return Unary(operator, of(operand))
+                return Unary(operator, with_references(operand))
             case Binary(operator, left, right) if operator != "[]":
-                return Binary(operator, of(left), of(right))
+                return Binary(operator, with_references(left), with_references(right))
             case Conditional(condition, positive, negative):
-                return Conditional(of(condition), of(positive), of(negative))
+                return Conditional(with_references(condition), with_references(positive), with_references(negative))
             case Reference():
                 return part
             case _:
-                # Functions may treat constants in their own way.
+                # Functions may treat constants differently.
                 raise _OtherShape
 
     try:
-        return of(node)
+        return with_references(node)
     except _OtherShape:
         return None
 
 
-class _OtherShape(Exception):  # noqa: N818 - no error: the text stays as it is
-    """A part of an expression is none whose constants can be columns."""
+class _OtherShape(Exception):  # noqa: N818 - no error: the expression is kept
+    """The constants of a part of an expression cannot become columns."""

@@ -48,7 +48,7 @@ def quota_tree(policy: QuotaPolicy, total: float) -> Tree:
 
 
 def pool_size(slots: AdColumns, weights: NDArray[np.float64], policy: NegotiationPolicy) -> float:
-    """The slot weight of the pool for quotas: of all slots, or of those that the policy counts.
+    """Return the slot weight of the pool for quotas: of all slots, or of those that the policy counts.
 
     Without slot weights a partitionable slot counts as many slots as it has Cpus.
     """
@@ -62,16 +62,16 @@ def pool_size(slots: AdColumns, weights: NDArray[np.float64], policy: Negotiatio
 class Groups:
     """The groups of one cycle.
 
-    The list of a group's submitters is kept for all its turns: satisfied submitters take no further part.
+    A group keeps its list of submitters for all its turns: satisfied submitters take no further part.
     With autoregroup the submitters of such groups are on the list of ``<none>`` as well. `tree` has the quotas
     of this cycle.
 
     Args:
-        slots: all slots of the pool. *weights*: theirs.
+        slots: all slots of the pool. *weights*: their weights.
         accountant: has the use of all submitters.
         policy: the cycle's rules, with quotas.
         now: seconds since 1970.
-        round_robin_times: time of each group's last remainder, in an earlier cycle.
+        round_robin_times: when each group last got a remainder, in an earlier cycle.
     """
 
     def __init__(
@@ -100,15 +100,15 @@ class Groups:
         self.tree = quota_tree(policy.quotas, self.terms.total)
         self._number = {group.name: number for number, group in enumerate(self.tree.groups)}
         self._caps: dict[str, Cap] = {}
-        """Each is the same in all turns: no quota but the root's changes within a cycle."""
-        self._of: dict[str, QuotaGroup] = {"": self.tree.root}
+        """The caps by group; they do not change in a cycle, since only the root's quota changes."""
+        self._group_by_path: dict[str, QuotaGroup] = {"": self.tree.root}
         self.members: dict[str, list[Submitter]] = {group.name: [] for group in self.tree.groups}
         self.size: dict[str, int] = {}
         for group in self.tree.groups:
             group.round_robin_time = round_robin_times.get(group.name, 0)
 
     def enrol(self, members: Sequence[Submitter], jobs: Jobs) -> None:
-        """Put each submitter on the list of its group, and compute the demand of each group."""
+        """Add each submitter to the list of its group, and compute the demand of each group."""
         demand = IdleDemand(self.policy.demand, jobs.ads, self.terms.budget)
         weighted = self.policy.demand.weighted
         ads: Counter[tuple[str, str]] = Counter()
@@ -132,7 +132,7 @@ class Groups:
                     self.members[ROOT_GROUP] += self.members[group.name]
 
     def attributes(self, submitter: str, negotiating: str) -> Ad:
-        """The attributes a submitter's job has while the group *negotiating* has its turn (docs/htcondor.md 3.11)."""
+        """Return the attributes of a submitter's jobs in the turn of group *negotiating* (docs/htcondor.md 3.11)."""
         group = self.group_of(submitter)
         return {
             "submittergroup": group.name,
@@ -142,46 +142,46 @@ class Groups:
         }
 
     def regroups(self, negotiating: str) -> bool:
-        """Whether the turn of the group *negotiating* is the second chance for other groups' submitters."""
+        """Return whether the turn of the group *negotiating* is the second chance for submitters of other groups."""
         return self.tree.regroups and negotiating == ROOT_GROUP
 
     def group_of(self, submitter: str) -> QuotaGroup:
-        """The group of a submitter, the root if it is in none that is configured."""
+        """Return the group of a submitter, the root if it has no configured group."""
         path = submitter.rpartition("@")[0].rpartition(".")[0]
-        group = self._of.get(path)
+        group = self._group_by_path.get(path)
         if group is None:
             group = self.tree.find(self._accountant.group_of(submitter)) or self.tree.root
-            self._of[path] = group
+            self._group_by_path[path] = group
         return group
 
     def used(self, group: QuotaGroup) -> float:
-        """Slot weight that the group's own submitters use now."""
+        """Return the slot weight that the group's own submitters use now."""
         return self._accountant.weighted_used(group.name)
 
     def subtree_used(self, group: QuotaGroup) -> float:
-        """The same of the group and all below it."""
+        """Return the slot weight that the group and all groups below it use now."""
         if group.is_root:
-            return sum(self.used(each) for each in self.tree.groups)
+            return sum(self.used(member) for member in self.tree.groups)
         record = self._accountant.records.get(group.name)
         return 0.0 if record is None else record.hier_weighted_resources_used
 
     def caps(self, group: QuotaGroup, further: Sequence[Cap] = ()) -> Caps | None:
-        """The caps on the matches of a group's turn: the hard ones, and *further* ones; None: there are none."""
+        """Return the caps on the matches of a group's turn, hard ones and *further* ones; None if there are none."""
         capped = hard_caps(group, strict=self.policy.strict) if self.policy.hard_caps else []
         caps = [*map(self.cap, capped), *further]
         return Caps(caps, tolerance(self.terms.total)) if caps else None
 
     def cap(self, group: QuotaGroup) -> Cap:
-        """The cap on a group and all below it, by the quota of its subtree."""
-        known = self._caps.get(group.name)
-        if known is None:
-            holders = frozenset(number for number, each in enumerate(self.tree.groups) if group in each.up())
-            known = Cap(group.name, group.subtree_quota, partial(self.subtree_used, group), holders)
-            self._caps[group.name] = known
-        return known
+        """Return the cap on a group and all below it, by the quota of its subtree."""
+        cap = self._caps.get(group.name)
+        if cap is None:
+            holders = frozenset(number for number, other in enumerate(self.tree.groups) if group in other.up())
+            cap = Cap(group.name, group.subtree_quota, partial(self.subtree_used, group), holders)
+            self._caps[group.name] = cap
+        return cap
 
     def numbers_of(self, names: SlotNames) -> NDArray[np.int32] | None:
-        """Per slot, the place in the tree of its holder's group; None: no cap reads it."""
+        """Return for each slot the index of its holder's group in the tree, None if no cap depends on it."""
         if not self.policy.hard_caps or all(group.accept_surplus for group in self.tree.groups):
             return None
         return np.array([*(self._number[self.group_of(name).name] for name in names.distinct), -1], np.int32)[
@@ -189,7 +189,7 @@ class Groups:
         ]
 
     def has_submitters(self, group: QuotaGroup) -> bool:
-        """Whether any submitter of the group still takes part."""
+        """Return whether any submitter of the group still takes part."""
         return bool(self.members[group.name])
 
 
@@ -230,13 +230,15 @@ def deal_group_pies(ledger: Ledger, groups: Groups) -> None:
 
 def _deal_group_pie(ledger: Ledger, groups: Groups, pie: GroupPie) -> None:
     group = pie.group
-    left = groups.members[group.name] = deal_pie(ledger, groups.members[group.name], _quota(groups, pie, pie.charged))
+    remaining = groups.members[group.name] = deal_pie(
+        ledger, groups.members[group.name], _quota(groups, pie, pie.charged)
+    )
     if groups.is_flat and group.autoregroup and not group.is_root:
-        groups.members[groups.tree.root.name] += left
+        groups.members[groups.tree.root.name] += remaining
 
 
 def _quota(groups: Groups, pie: GroupPie, charged: bool, caps: Sequence[Cap] = ()) -> PieQuota:
-    """Return what binds a group's pie; *caps* besides the hard ones."""
+    """Return the quota of a group's pie; *caps* are added to the hard ones."""
     group = pie.group
     return PieQuota(
         limit=pie.limit,
@@ -250,7 +252,7 @@ def _quota(groups: Groups, pie: GroupPie, charged: bool, caps: Sequence[Cap] = (
 
 
 def _round_fractions(ledger: Ledger, groups: Groups, pies: Sequence[GroupPie]) -> None:
-    """Deal single matches that bring groups nearer to their limits, which are fractions of a slot above their use."""
+    """Deal single matches to groups whose limits are a fraction of a slot above their use."""
     if not ledger.policy.last_dealing or ledger.free_weight.total <= 0:
         return
     lines = {}
@@ -269,7 +271,7 @@ def _round_fractions(ledger: Ledger, groups: Groups, pies: Sequence[GroupPie]) -
 
 
 def _deal_lines(groups: Groups, lines: Mapping[str, Line]) -> None:
-    """Give each match to the group that uses the smallest part of its quota; who has no jobs left drops out."""
+    """Give each match to the group that uses the smallest part of its quota; drop submitters without jobs left."""
     tree = groups.tree
 
     def percent_used(name: str) -> float:
@@ -278,11 +280,11 @@ def _deal_lines(groups: Groups, lines: Mapping[str, Line]) -> None:
 
     deal_among_groups(lines, percent_used)
     for name in lines:
-        groups.members[name] = [of for of in groups.members[name] if of.queue.jobs_left]
+        groups.members[name] = [member for member in groups.members[name] if member.queue.jobs_left]
 
 
 def deal_leftovers_of_groups(ledger: Ledger, groups: Groups) -> None:
-    """Deal what is still free: unused quota is for those who accept it, within the same parent before others.
+    """Deal the slots that are still free: groups that accept surplus get unused quota, of the same parent first.
 
     Each match goes to the group that uses the smallest part of its quota. A group that accepts no surplus stays within
     its quota, together with its subtree.
@@ -309,7 +311,7 @@ def deal_leftovers_of_groups(ledger: Ledger, groups: Groups) -> None:
 
 
 def _accepting(parent: QuotaGroup) -> Iterator[QuotaGroup]:
-    """Yield the groups below *parent* that get what it leaves: those that accept surplus, below such groups alone."""
+    """Yield the groups below *parent* that can get its surplus: all groups down to them accept surplus."""
     for child in parent.children:
         if child.accept_surplus:
             yield child

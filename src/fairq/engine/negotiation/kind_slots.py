@@ -1,7 +1,7 @@
-"""All that a cycle knows of the slots for one kind of job: which suit, in which order, who has them.
+"""The slots for each kind of job in a cycle: which suit, in which order, who uses them.
 
-A kind is an autocluster; autoclusters that agree in all that is read share one `KindSlots`. Whether any slot is left
-for a kind is told in one place, `Kinds.status`.
+A kind is an autocluster; autoclusters that agree in all attributes read share one `KindSlots`. `Kinds.status` alone
+says whether any slot is left for a kind.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from fairq.engine.negotiation.rejections import LIMIT, NO_MATCH, POLICY
 from fairq.engine.negotiation.remote_attributes import Holders
 
 OPEN, GONE = 0, 1
-"""States of a kind: a slot may be left for it; none is, whoever asks, to the end of the cycle."""
+"""States of a kind: a slot may be left for it; none is left for anybody to the end of the cycle."""
 
 _NOBODY, _SEVERAL = -1, -2
-"""In the place of a submitter's number: nobody's slots suit a kind, or those of more than one."""
+"""Instead of a submitter's number: nobody, or more than one submitter, uses slots that suit a kind."""
 
-_FIRST = 256
-"""Number of slots in use that are tested at first; then four times as many, and so on."""
+_FIRST_IN_USE = 256
+"""Number of slots in use tested first; each further block is four times as large."""
 
 _REQUIREMENTS, _OWN_RANK = parse("Requirements"), parse("MY.Rank")
 
@@ -40,70 +40,71 @@ _REQUIREMENTS, _OWN_RANK = parse("Requirements"), parse("MY.Rank")
 class Suitable(Struct):
     """The slots that suit a kind of job.
 
-    *rows* are those that the cycle may hand out, ascending. *others* yields further ones, some at a time; those it has
-    yielded are in *found*.
+    *rows* are those that the cycle may match, ascending; they have a *number* of their own. *blocks_in_use* yields the
+    suitable slots in use that it cannot match, block by block; *found_in_use* are the blocks yielded so far.
     """
 
     rows: NDArray[np.int32]
     number: int
-    others: Iterator[NDArray[np.intp]]
-    found: list[NDArray[np.intp]]
+    blocks_in_use: Iterator[NDArray[np.intp]]
+    found_in_use: list[NDArray[np.intp]]
 
     def in_use(self) -> Iterator[NDArray[np.intp]]:
-        """Yield the suitable slots in use that the cycle cannot hand out, some at a time."""
-        yield from list(self.found)
-        for rows in self.others:
-            self.found.append(rows)
+        """Yield the suitable slots in use that the cycle cannot match, block by block."""
+        yield from list(self.found_in_use)
+        for rows in self.blocks_in_use:
+            self.found_in_use.append(rows)
             yield rows
 
 
-class Look(Struct, frozen=True):
-    """What a list was built from.
+class ListBasis(Struct, frozen=True):
+    """The data that a list was built from.
 
     Args:
         context: the request.
-        suits: the slots that suit its kind.
+        suitable: the slots that suit its kind.
         state: per slot its preempt state; None: no listed slot has a user.
-        preemptable: the slots that the policy lets go by priority; None: whatever it says when somebody asks.
+        preemptable: the slots that priority could preempt then; None: look it up when needed.
     """
 
     context: RequestContext
-    suits: Suitable
+    suitable: Suitable
     state: NDArray[np.int8] | None
     preemptable: NDArray[np.bool_] | None
 
 
 class KindSlots:
-    """The suitable slots of a kind of job in their order; all *sure* ones before *head* are taken.
+    """The suitable slots of a kind of job in order of preference.
 
-    *rows* are all of them, *sure* those that nobody uses or that prefer the job.
+    *rows* are all of them, *available* those that are free or prefer the job. Before *head*, all available ones are
+    taken.
     """
 
     def __init__(self, suits: Suitable, order: Order, classes: SlotClasses, taken: Taken) -> None:
-        self.suits, self.order = suits, order
+        self.suitable, self.order = suits, order
         self.head = 0
         self._classes = classes
         self._listed: dict[tuple[PreemptState, ...], tuple[set[int], bool]] = {}
         rows = suits.rows
         if (order.classes[rows] == classes.divided).any():
             rows = rows[order.classes[rows] != classes.divided]
-        self._suitable, self.sure = rows, rows
+        self._undivided, self.available = rows, rows
         if order.state is not None:
-            self.sure = rows[(order.state[rows] > PRIO) & ~taken.marks[rows]]
-        if len(self.sure):
-            self.sure = self._in_order(self.sure)
+            self.available = rows[(order.state[rows] > PRIO) & ~taken.marks[rows]]
+        if len(self.available):
+            self.available = self._in_order(self.available)
         self._rows: NDArray[np.int32] | None = None
 
     @property
     def rows(self) -> NDArray[np.int32]:
-        """The slots in their order, as far as they do not prefer the job that they run."""
+        """The slots in order of preference, without those that prefer their running job."""
         if self._rows is None:
-            state, rows = self.order.state, self._suitable
+            state, rows = self.order.state, self._undivided
             self._rows = self._in_order(rows if state is None else rows[state[rows] >= 0])
         return self._rows
 
     def _in_order(self, rows: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Put slots into the order of preference."""
+        """Sort slots by preference."""
         if len(rows) == len(self.order.rows):
             return self.order.rows
         mask = np.zeros(len(self.order.classes), np.bool_)
@@ -111,25 +112,25 @@ class KindSlots:
         return self.order.rows[mask[self.order.rows]]
 
     def listed(self, states: tuple[PreemptState, ...]) -> tuple[set[int], bool]:
-        """Return the classes of slots in these *states*, and whether the list has no others."""
+        """Return the classes of the slots in these *states*, and whether the list has no other classes."""
         if states not in self._listed:
-            rows = self.rows if PRIO in states else self.sure
+            rows = self.rows if PRIO in states else self.available
             numbers = self.order.classes[rows]
-            found, every = (self._classes.among(numbers, of) for of in (states, PREEMPT_STATES))
-            self._listed[states] = found, len(found) == len(every)
+            listed, present = (self._classes.among(numbers, accepted) for accepted in (states, PREEMPT_STATES))
+            self._listed[states] = listed, len(listed) == len(present)
         return self._listed[states]
 
-    def none_sure(self, taken: Taken) -> bool:
-        """Whether all slots that nobody uses or that prefer the job are taken: they stay so."""
-        self.head = taken.first_free(self.sure, self.head)
-        return self.head == len(self.sure)
+    def none_available(self, taken: Taken) -> bool:
+        """Return whether all available slots are taken; they remain taken."""
+        self.head = taken.first_free(self.available, self.head)
+        return self.head == len(self.available)
 
 
 class Kinds:
-    """The kinds of jobs of a cycle, and what is left for them.
+    """The kinds of jobs of a cycle, and whether slots are left for them.
 
-    `status` has by autocluster whether any slot is left: the only place that knows. Beside it are a slot that was left
-    at the last look, and the number of the submitter whose slots suit it.
+    `status` alone says for each autocluster whether any slot is left. Stored with it are one free slot seen at the
+    last lookup, and the number of the submitter that uses suitable slots.
 
     Args:
         pool: all slots.
@@ -140,8 +141,7 @@ class Kinds:
         taken: the slots that are gone.
         static: the ranks of all slots if they are the same for all jobs.
         limited: the autoclusters of jobs with concurrency limits.
-        slots_change: slots may get back what is taken of them, or have no parts that numbers alone tell of: who asks
-            again may find one.
+        slots_change: a slot without enough resources now may have enough later, so that no kind is ever `GONE`.
         rolled_up: the dynamic slots that are matched through their partitionable ones; None: there are none.
     """
 
@@ -166,220 +166,224 @@ class Kinds:
         self.preemption = Preemption(pool.ads, holders, policy, self.evaluation)
         self.slots_stay = static is None and not slots_change and self.preemption.slots_stay()
         """Whether no slot can be taken from its user in this cycle."""
-        self.holds = not self.slots_stay and self.preemption.any_held
-        """Whether slots with users are on lists."""
+        self.lists_held = not self.slots_stay and self.preemption.any_held
+        """Whether lists contain slots with users."""
         self.parts: Parts | None = None
-        """The partitionable slots that are divided."""
+        """The partitionable slots that are divided; None: there are none."""
         self.keeps_keys = False
-        """Whether other slots are put among those of an order by their keys."""
+        """Whether orders keep their sort keys, so that other slots can be inserted."""
         listed = ~taken.marks
         if self.slots_stay:
             listed &= ~holders.held
         in_use = ~taken.marks & ~listed
-        elsewhere = taken.marks.copy()
-        elsewhere[list(pool.draining)] = False
+        others = taken.marks.copy()
+        others[list(pool.draining)] = False
         if rolled_up is not None:
-            listed, in_use, elsewhere = listed & ~rolled_up, in_use & ~rolled_up, elsewhere & ~rolled_up
-        self._is_listed, self._listed = listed, np.flatnonzero(listed)
-        self._in_use, self._elsewhere = np.flatnonzero(in_use), np.flatnonzero(elsewhere)
-        # The first slots in use are tested together with those that may be had: mostly one of them is answer enough.
-        self._tested = np.concatenate([self._listed, self._in_use[:_FIRST]])
-        self._by_content: dict[bytes, tuple[NDArray[np.int32], int]] = {}
-        self._suitable = self.evaluation(self._find_suitable, ["requirements"], [_REQUIREMENTS])
-        self._suits_elsewhere = self.evaluation(self._find_elsewhere, ["requirements"], [_REQUIREMENTS])
-        self._orders = self.evaluation_of_order(self._find_order, holds=self.holds)
+            listed, in_use, others = listed & ~rolled_up, in_use & ~rolled_up, others & ~rolled_up
+        self._may_be_listed, self._listed = listed, np.flatnonzero(listed)
+        self._in_use, self._other_rows = np.flatnonzero(in_use), np.flatnonzero(others)
+        # The first slots in use are tested with the listed ones: usually they are enough to explain a rejection.
+        self._tested_first = np.concatenate([self._listed, self._in_use[:_FIRST_IN_USE]])
+        self._numbers_by_rows: dict[bytes, tuple[NDArray[np.int32], int]] = {}
+        self._suitable_of = self.evaluation(self._find_suitable, ["requirements"], [_REQUIREMENTS])
+        self._matches_others = self.evaluation(self._find_match_among_others, ["requirements"], [_REQUIREMENTS])
+        self._orders = self.evaluation_of_order(self._find_order, lists_held=self.lists_held)
         self._number = 0
         self._machine_ranks = self.evaluation(self._find_ranks, [], [RANKS[0]])
         self.ranks_of_all: list[float] | None = None
-        """The Rank of every slot for any job; None if Ranks read the job."""
+        """The Rank of every slot for any job; None if a Rank reads the job."""
         if not self._machine_ranks.reads_jobs:
             self.ranks_of_all = evaluate_in_columns(_OWN_RANK, self._slots, {}).as_rank(0.0).tolist()
-        self._known: dict[tuple[int, int], KindSlots] = {}
+        self._kind_slots: dict[tuple[int, int], KindSlots] = {}
         self.scanned: NDArray[np.bool_] | None = None
-        """The slots at which the last search looked; None: all."""
+        """The slots examined by the last search; None: all."""
         self.status = np.zeros(len(kinds), np.uint8)
-        self._users = np.full(len(kinds), _NOBODY)
-        self._left = np.full(len(kinds), -1, np.int32)
+        self._user_codes = np.full(len(kinds), _NOBODY)
+        self._seen_free = np.full(len(kinds), -1, np.int32)
         self.limited = np.zeros(len(kinds), np.bool_)
         self.limited[list(limited)] = True
 
     def divide(self, parts: Parts) -> None:
-        """Let *parts* be matched of the slots that are divided."""
+        """Set the *parts* of the slots that are divided."""
         self.parts, self.keeps_keys = parts, True
         self.classes.free[parts.rows] = self.classes.divided
 
     def of(self, kind: int, ask: Ask) -> KindSlots:
         """Return the slots of a kind; autoclusters with equal results share them."""
-        suits, order = self._suitable.get(kind, ask), self._orders.get(kind, ask)
-        # Of what follows the matches, only the last is kept.
-        is_settled = self._suitable.is_settled(kind) and self._orders.is_settled(kind)
-        key = (suits.number, order.number) if is_settled else (-1, kind)
-        found = self._known.get(key)
-        if found is None or found.suits.number != suits.number or found.order is not order:
-            found = self._known[key] = KindSlots(suits, order, self.classes, self.taken)
-        return found
+        slots, order = self._suitable_of.get(kind, ask), self._orders.get(kind, ask)
+        # Of results that change with the matches, only the last is stored.
+        is_constant = self._suitable_of.is_constant(kind) and self._orders.is_constant(kind)
+        key = (slots.number, order.number) if is_constant else (-1, kind)
+        kind_slots = self._kind_slots.get(key)
+        if kind_slots is None or kind_slots.suitable.number != slots.number or kind_slots.order is not order:
+            kind_slots = self._kind_slots[key] = KindSlots(slots, order, self.classes, self.taken)
+        return kind_slots
 
-    def note(self, kind: int, ask: Ask) -> None:
-        """Note whether a slot is left for a kind, if that is the same for everybody, and who uses suitable ones."""
-        if not (self.slots_stay and not self.limited[kind] and self._suitable.is_settled(kind)):
+    def record_availability(self, kind: int, ask: Ask) -> None:
+        """Record whether a slot is left for a kind, if that is the same for everybody, and who uses suitable slots."""
+        if not (self.slots_stay and not self.limited[kind] and self._suitable_of.is_constant(kind)):
             return
         slots = self.of(kind, ask)
-        if slots.none_sure(self.taken):
+        if slots.none_available(self.taken):
             if self.parts is not None and not self.parts.none_has_enough(kind):
                 return
             self.status[kind] = GONE
         else:
-            # The worst one is not taken soon.
-            worst = slots.sure[-1]
-            self._left[kind] = slots.sure[slots.head] if self.taken.marks[worst] else worst
-        self._users[kind] = self._users_of(self._suitable.get(kind, ask))
+            # The worst slot is taken last.
+            worst = slots.available[-1]
+            self._seen_free[kind] = slots.available[slots.head] if self.taken.marks[worst] else worst
+        self._user_codes[kind] = self._user_of_suitable(self._suitable_of.get(kind, ask))
 
     def is_hopeless(self, kind: int, ask: Ask) -> bool:
-        """Return whether no slot is left for a kind, whoever asks, to the end of the cycle.
+        """Return whether no slot is left for a kind, for any submitter, to the end of the cycle.
 
-        Nobody asks for a kind that no queue has: its submitter takes no part.
+        It is also true for a kind that is in no queue: its submitter takes no part.
         """
         if kind >= len(self.status):
             return True
-        if self.slots_stay and self.of(kind, ask).none_sure(self.taken):
-            self.note(kind, ask)
+        if self.slots_stay and self.of(kind, ask).none_available(self.taken):
+            self.record_availability(kind, ask)
         return self.status.item(kind) == GONE
 
     def is_known(self, kind: int) -> bool:
-        """Return whether it is known that no slot is left for a kind, or one that was."""
-        return self.status.item(kind) == GONE or self._left.item(kind) >= 0
+        """Return whether a lookup for this kind was recorded: no slot is left, or one was seen."""
+        return self.status.item(kind) == GONE or self._seen_free.item(kind) >= 0
 
     def is_refused(self, kind: int, *, permits_free: bool) -> bool:
         """Return whether one kind is `refused`."""
         if self.status.item(kind) == GONE or permits_free:
             return self.status.item(kind) == GONE
-        left = self._left.item(kind)
-        return left >= 0 and not self.taken.flags[left]
+        seen_free = self._seen_free.item(kind)
+        return seen_free >= 0 and not self.taken.flags[seen_free]
 
     def refused(self, kinds: NDArray[np.int64], *, permits_free: bool) -> NDArray[np.bool_]:
-        """Return for which of *kinds* no slot is left, or a slot is known to be left and the limits permit none."""
+        """Return for which of *kinds* no slot is left, or one is known to be left that the limits do not permit."""
         gone: NDArray[np.bool_] = self.status[kinds] == GONE
         if permits_free:
             return gone
-        left = self._left[kinds]
-        return gone | ((left >= 0) & ~self.taken.marks[left])
+        seen_free = self._seen_free[kinds]
+        return gone | ((seen_free >= 0) & ~self.taken.marks[seen_free])
 
     def reasons(self, kinds: NDArray[np.int64], submitter: str) -> NDArray[np.uint8]:
-        """Return why jobs of kinds are refused that are `refused`.
+        """Return the reason for each of *kinds* that is `refused`, as an index in `OF_MANY`.
 
-        The preemption policy is the reason if a slot in use by another submitter suits the job.
+        The preemption policy is the reason if another submitter uses a slot that suits the job.
         """
-        users = self._users[kinds]
-        kept_out = (users == _SEVERAL) | ((users != _NOBODY) & (users != self.preemption.code_of(submitter)))
-        return np.select([kept_out, self.status[kinds] == GONE], [POLICY, NO_MATCH], LIMIT).astype(np.uint8)
+        users = self._user_codes[kinds]
+        excluded = (users == _SEVERAL) | ((users != _NOBODY) & (users != self.preemption.code_of(submitter)))
+        return np.select([excluded, self.status[kinds] == GONE], [POLICY, NO_MATCH], LIMIT).astype(np.uint8)
 
-    def look(self, kind: int, ask: Ask, *, only_free: bool) -> Look:
-        """Return what tells, later, why a list that is built at this moment came to nothing."""
+    def basis(self, kind: int, ask: Ask, *, only_free: bool) -> ListBasis:
+        """Return the data from which `policy_excludes` later explains why a list built now found no slot."""
         preemptable = None if only_free else self.preemption.preemptable(kind, ask)
-        return Look(ask(kind), self._suitable.get(kind, ask), self._orders.get(kind, ask).state, preemptable)
+        return ListBasis(ask(kind), self._suitable_of.get(kind, ask), self._orders.get(kind, ask).state, preemptable)
 
-    def keeps_out(self, look: Look) -> bool:
-        """Whether the preemption policy excludes a slot that the job could use otherwise."""
+    def policy_excludes(self, basis: ListBasis) -> bool:
+        """Return whether the preemption policy excludes a slot that the job could use without it."""
         if not self.preemption.any_held:
             return False
-        context, suits, state, preemptable = look.context, look.suits, look.state, look.preemptable
+        context, slots, state, preemptable = basis.context, basis.suitable, basis.state, basis.preemptable
         own, codes = self.preemption.code_of(context.submitter), self.preemption.codes
         if self.slots_stay:
-            return any((codes[rows] != own).any() for rows in suits.in_use())
+            return any((codes[rows] != own).any() for rows in slots.in_use())
         if preemptable is None:
             preemptable = self.preemption.preemptable(context.autocluster, lambda _: context)
         assert state is not None
-        rows = suits.rows
-        found = self.preemption.held[rows] & (state[rows] != RANK) & (codes[rows] != own)
-        found &= ~preemptable[rows] & ~self.taken.marks[rows]
-        return bool((found if self.scanned is None else found & self.scanned[rows]).any())
+        rows = slots.rows
+        excluded = self.preemption.held[rows] & (state[rows] != RANK) & (codes[rows] != own)
+        excluded &= ~preemptable[rows] & ~self.taken.marks[rows]
+        return bool((excluded if self.scanned is None else excluded & self.scanned[rows]).any())
 
-    def finds_victim(self, kind: int, ask: Ask) -> bool:
-        """Whether the job could preempt a slot by priority without its limit."""
-        if not self.holds:
+    def could_preempt(self, kind: int, ask: Ask) -> bool:
+        """Return whether the job could preempt a slot by priority if the submitter had no limit."""
+        if not self.lists_held:
             return False
-        rows, state = self._suitable.get(kind, ask).rows, self._orders.get(kind, ask).state
+        rows, state = self._suitable_of.get(kind, ask).rows, self._orders.get(kind, ask).state
         assert state is not None
-        mine = self.preemption.codes[rows] == self.preemption.code_of(ask(kind).submitter)
-        found = self.preemption.preemptable(kind, ask)[rows] & (state[rows] >= 0) & ~mine
-        return bool((found & ~self.taken.marks[rows]).any())
+        is_own = self.preemption.codes[rows] == self.preemption.code_of(ask(kind).submitter)
+        preemptable = self.preemption.preemptable(kind, ask)[rows] & (state[rows] >= 0) & ~is_own
+        return bool((preemptable & ~self.taken.marks[rows]).any())
 
-    def suits_any(self, kind: int, ask: Ask) -> bool:
-        """Whether the job matches any slot that is not draining, whoever uses it; only tells why a turn ended."""
-        suits = self._suitable.get(kind, ask)
-        return bool(len(suits.rows)) or any(map(len, suits.in_use())) or self._suits_elsewhere.get(kind, ask)
+    def matches_any(self, kind: int, ask: Ask) -> bool:
+        """Return whether the job matches any slot, used or not, that is not draining; only explains a turn's end."""
+        slots = self._suitable_of.get(kind, ask)
+        return bool(len(slots.rows)) or any(map(len, slots.in_use())) or self._matches_others.get(kind, ask)
 
     def machine_rank(self, slot: int, kind: int, ask: Ask) -> float:
-        """The Rank of a slot for a job."""
+        """Return the Rank of a slot for a job."""
         return float(self.machine_ranks(kind, ask)[slot])
 
     def machine_ranks(self, kind: int, ask: Ask) -> Sequence[float] | NDArray[np.float64]:
-        """The Rank of every slot for a job."""
+        """Return the Rank of every slot for a job."""
         return self._machine_ranks.get(kind, ask) if self.ranks_of_all is None else self.ranks_of_all
 
     def evaluation(
         self,
-        make: Callable[[RequestContext], Result],
-        of_job: Sequence[str],
-        of_slots: Sequence[Expression],
+        compute: Callable[[RequestContext], Result],
+        job_attributes: Sequence[str],
+        slot_expressions: Sequence[Expression],
         slots: Any = None,
     ) -> Evaluation[Result]:
-        """Return the results of *make* for the kinds of jobs; *slots* are those of the pool unless others are given."""
+        """Return the results of *compute* for all kinds of jobs; without *slots*, those of the pool."""
         ads = self._slots if slots is None else slots
-        return Evaluation(make, self._kinds, ads, of_job, of_slots, self._live)
+        return Evaluation(compute, self._kinds, ads, job_attributes, slot_expressions, self._live)
 
-    def evaluation_of_order(self, make: Callable[[RequestContext], Result], *, holds: bool) -> Evaluation[Result]:
-        """Return the results of *make*, which reads what `order_of` reads."""
+    def evaluation_of_order(
+        self, compute: Callable[[RequestContext], Result], *, lists_held: bool
+    ) -> Evaluation[Result]:
+        """Return the results of *compute*, which reads what `order_of` reads."""
         policy, is_static = self.policy, self.static is not None
         ranks = [] if is_static else [policy.pre_job_rank, policy.post_job_rank]
-        if holds:
+        if lists_held:
             ranks += [*([] if is_static else [policy.preemption_rank]), *RANKS]
-        return self.evaluation(make, [] if policy.ignore_job_ranks else ["rank"], ranks)
+        return self.evaluation(compute, [] if policy.ignore_job_ranks else ["rank"], ranks)
 
-    def _users_of(self, suits: Suitable) -> int:
-        known = _NOBODY
-        for rows in suits.in_use():
+    def _user_of_suitable(self, slots: Suitable) -> int:
+        user_code = _NOBODY
+        for rows in slots.in_use():
             codes = self.preemption.codes[rows]
             if len(codes):
-                known = int(codes[0]) if known == _NOBODY else known
-                if (codes != known).any():
+                user_code = int(codes[0]) if user_code == _NOBODY else user_code
+                if (codes != user_code).any():
                     return _SEVERAL
-        return known
+        return user_code
 
     def _find_suitable(self, context: RequestContext) -> Suitable:
         job = context.ad()
-        rows = suitable(job, self._slots, self._tested)
-        inside = self._is_listed[rows]
-        first = rows[~inside]
-        listed = (rows[inside] if len(first) else rows).astype(np.int32)
-        # Jobs that suit the same slots share their lists.
-        listed, number = self._by_content.setdefault(listed.tobytes(), (listed, len(self._by_content)))
-        return Suitable(listed, number, self._blocks(job, self._in_use[_FIRST:]), [first] if len(first) else [])
+        rows = suitable(job, self._slots, self._tested_first)
+        is_listed = self._may_be_listed[rows]
+        in_use = rows[~is_listed]
+        listed = (rows[is_listed] if len(in_use) else rows).astype(np.int32)
+        # Kinds of jobs that suit the same slots share their lists.
+        listed, number = self._numbers_by_rows.setdefault(listed.tobytes(), (listed, len(self._numbers_by_rows)))
+        return Suitable(
+            listed, number, self._blocks(job, self._in_use[_FIRST_IN_USE:]), [in_use] if len(in_use) else []
+        )
 
     def _blocks(self, job: Ad, rows: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
-        start, size = 0, 4 * _FIRST
+        start, size = 0, 4 * _FIRST_IN_USE
         while start < len(rows):
-            found = suitable(job, self._slots, rows[start : start + size])
-            if len(found):
-                yield found
+            suitable_rows = suitable(job, self._slots, rows[start : start + size])
+            if len(suitable_rows):
+                yield suitable_rows
             start, size = start + size, size * 4
 
-    def _find_elsewhere(self, context: RequestContext) -> bool:
-        return next(self._blocks(context.ad(), self._elsewhere), None) is not None
+    def _find_match_among_others(self, context: RequestContext) -> bool:
+        return next(self._blocks(context.ad(), self._other_rows), None) is not None
 
     def _find_ranks(self, context: RequestContext) -> NDArray[np.float64]:
         return evaluate_in_columns(_OWN_RANK, self._slots, context.ad()).as_rank(0.0)
 
     def _find_order(self, context: RequestContext) -> Order:
-        return self.order_of(context, self._listed, holds=self.holds)
+        return self.order_of(context, self._listed, lists_held=self.lists_held)
 
-    def order_of(self, context: RequestContext, rows: NDArray[np.intp], *, holds: bool) -> Order:
-        """Order these slots for a request; if *holds*, those of users at the place that a preemption gives them."""
+    def order_of(self, context: RequestContext, rows: NDArray[np.intp], *, lists_held: bool) -> Order:
+        """Order slots for a request; with *lists_held*, slots in use are ordered by how they would be preempted."""
         job, slots = context.ad(), self._slots
         self._number += 1
         keys = sort_keys(job, slots, rows, self.policy, self.static)
         state, classes = None, self.classes.free
-        if holds:
+        if lists_held:
             state = self.preemption.claims(job)
             keys.append(state[rows])
             if self.static is None:

@@ -169,9 +169,9 @@ class Ledger(Struct, frozen=True):
         if self.policy.partitionable_slots != "whole":
             return 1
         parts, rooms = self.kinds.parts, self.lists.rooms
-        if parts is not None and parts.of[slot] >= 0:
+        if parts is not None and parts.number_of[slot] >= 0:
             parts.partitions.show()
-            return jobs_in_slot(parts.partitions.ads, int(parts.of[slot]), job)
+            return jobs_in_slot(parts.partitions.ads, int(parts.number_of[slot]), job)
         room = None if rooms is None else rooms.on(slot)
         return jobs_in_slot(self.slots, slot, job) if room is None else jobs_in_slot(room.ads, room.ad, job)
 

@@ -16,7 +16,7 @@ from fairq.engine.sums import added, is_exact
 from fairq.engine.weights import tolerance
 
 UNLIMITED = sys.float_info.max
-"""More than any slot weight."""
+"""A limit above any slot weight."""
 
 
 def headroom(ceiling: int, used: float) -> float:
@@ -31,10 +31,10 @@ class PieQuota(Struct, frozen=True):
         limit: the maximum of the pie, in slot weight; None: no maximum.
         group: the group that negotiates.
         charged: whether the group's use counts against the limit.
-        caps_preemption: the rest of the limit also bounds preempting matches, and is computed again at every turn (the
-            flat scheme).
+        caps_preemption: the unused part of the limit also bounds preempting matches, and is computed again at every
+            turn (the flat scheme).
         limiting_group: the group whose quota it is: the one that negotiates, or one above it.
-        leftovers: whether it is divided again, because others left a rest.
+        leftovers: whether this pie is what was left by others.
         caps: the caps on every match of the group; None: there are none.
     """
 
@@ -48,14 +48,14 @@ class PieQuota(Struct, frozen=True):
 
 
 class PieRules(Struct, frozen=True):
-    """What binds a pie, besides the submitters' own limits.
+    """The rules of a pie, besides the submitters' own limits.
 
     Args:
         total: the weight of all slots of the pool, busy slots included.
         min_slot_weight: the smallest weight of any slot.
         consider_preemption, ignore_user_priorities: as in the policy.
         quota: how a group's quota bounds it.
-        floor_round: hand out no more than the submitters' floors.
+        floor_round: deal no more than the submitters' floors.
         floor_counts_usage: whether the use of a submitter counts towards its floor.
         preempt_only_to_share, pie_slices, last_dealing: as in the policy.
     """
@@ -78,7 +78,7 @@ class PieRules(Struct, frozen=True):
 
     @property
     def tolerance(self) -> float:
-        """The weight that counts as nothing."""
+        """The slot weight that counts as nothing."""
         return tolerance(self.total)
 
     @property
@@ -104,15 +104,14 @@ class Limits(Struct, kw_only=True):
         limit: of all matches; *used*: the used part of it.
         unclaimed_limit: of matches without preemption (within the group's quota); *used_unclaimed*: its used part.
         ceiling: the maximum of all matches.
-        pie_left: the rest of the pie for all submitters.
+        pie_left: what is left of the pie for all submitters.
         exact: no match without preemption exceeds its limit or the ceiling. Otherwise the first match may exceed the
             limit, and a match that begins below the ceiling may exceed it.
         least: the smallest possible weight of a match.
         tolerance: the weight above an exact limit that counts as nothing.
-        share: set if preemption by priority only brings the submitter nearer to its entitlement, and preemption by
-            machine rank is not limited (`preempt_only_to_share`): the weight missing to the entitlement, 0 while the
-            rest of others is handed out.
-        free_first: no preemption by priority for a job that matches a better slot which is free but beyond the limit:
+        share: with `preempt_only_to_share`, the weight that the submitter lacks to its entitlement, 0 while leftovers
+            are dealt: preemption by priority must bring it nearer, preemption by machine rank is not limited.
+        free_first: no preemption by priority for a job that matches a better slot that is free but beyond the limit:
             the job may still get that slot.
         caps: the hard caps on all matches of the group's turn; None: there are none.
         may_preempt: returns whether one more job may be preempted; None: there is no maximum.
@@ -146,13 +145,13 @@ class Limits(Struct, kw_only=True):
 
     @property
     def permits_nothing_free(self) -> bool:
-        """Whether the rest of an exact limit is less than the weight of any free slot."""
+        """Whether what is left of an exact limit is less than the weight of any free slot."""
         if not self._caps_permit(self.least):
             return True
         return self.exact and self._is_spent(self.used_unclaimed)
 
     def use(self, cost: float, slots: int, *, claimed: bool) -> None:
-        """Count so many matches of that cost; *claimed*: they preempt a job."""
+        """Count matches with *slots* slots of *cost* each; *claimed*: they preempt a job."""
         self.used = added(self.used, cost, slots)
         if not claimed:
             self.used_unclaimed = added(self.used_unclaimed, cost, slots)
@@ -161,16 +160,16 @@ class Limits(Struct, kw_only=True):
     def permit_on_list(
         self, cost: float, state: PreemptState, freed: Freed, used: float, used_unclaimed: float
     ) -> bool:
-        """The test when a list is built, of which so much was *used* then.
+        """Return whether a slot may be on a list that was built when *used* and *used_unclaimed* were in use.
 
-        *freed* is what the match preempts. Preemption by machine rank is limited there by caps alone.
+        *freed* is what the match preempts. Only caps limit preemption by machine rank here.
         """
         if state == NONE:
             return self._permit_free(cost, used, used_unclaimed)
         return self._preemption_permits(cost, freed) and (state == RANK or self._permit_by_priority(cost, used))
 
     def permit_popped(self, cost: float, state: PreemptState, freed: Freed) -> bool:
-        """The test when a slot is taken off the list; for a preempting match, either limit is sufficient."""
+        """Return whether a slot may be popped from a list; for a preempting match, either limit is sufficient."""
         if state == NONE:
             return self._permit_free(cost, self.used, self.used_unclaimed)
         if not self._preemption_permits(cost, freed):
@@ -180,9 +179,9 @@ class Limits(Struct, kw_only=True):
         return self._permit_by_priority(cost, self.used) or self._permit_free(cost, self.used, self.used_unclaimed)
 
     def in_a_row(self, cost: float, most: int, *, first_is_tested: bool) -> int:
-        """How many slots of that cost may be taken without preemption until a turn ends at a limit, at most *most*.
+        """Return how many slots of that cost may be taken without preemption until a limit ends the turn.
 
-        There is at least one; *first_is_tested*: it need not be permitted.
+        It is between 1 and *most*; with *first_is_tested*, the first need not be permitted.
         """
         bound = min(self.limit, self.ceiling)
 
@@ -196,7 +195,7 @@ class Limits(Struct, kw_only=True):
             def ends_after(number: int) -> bool:
                 return ends(number, self.used + cost * number, self.used_unclaimed + cost * number)
 
-            # Once it ends, it ends with more slots, too.
+            # The predicate is monotonic: more slots only use more.
             return max(1, bisect_left(range(most), True, key=ends_after))
         used, unclaimed = self.used, self.used_unclaimed
         for number in range(most):
@@ -212,13 +211,13 @@ class Limits(Struct, kw_only=True):
         return (self.may_preempt is None or self.may_preempt()) and self._caps_permit(cost, freed=freed)
 
     def _permit_by_priority(self, cost: float, used: float) -> bool:
-        """Whether a slot of that cost may be preempted by priority; the first one may round an inexact limit up."""
+        """Return whether a slot of that cost may be preempted by priority; the first may exceed an inexact limit."""
         if self.share is not None:
             return used + cost / 2 < self.share
         return used + cost <= self.limit or used <= 0 < self.limit
 
     def _permit_free(self, cost: float, used: float, used_unclaimed: float) -> bool:
-        """Whether a slot of that cost may be taken without preemption (matchmaker.cpp, SubmitterLimitPermits)."""
+        """Return whether a slot of that cost may be taken if free (matchmaker.cpp, SubmitterLimitPermits)."""
         limit = self.unclaimed_limit
         if not self._caps_permit(cost, used - self.used):
             return False
@@ -226,10 +225,10 @@ class Limits(Struct, kw_only=True):
             return used_unclaimed + cost <= limit + self.tolerance and used + cost <= self.ceiling + self.tolerance
         return used_unclaimed + cost <= limit or used_unclaimed <= 0 < limit
 
-    def _caps_permit(self, cost: float, more: float = 0.0, freed: Freed = ()) -> bool:
-        """Whether the caps permit a match, after *more* was matched without preemption; it notes which one does not."""
+    def _caps_permit(self, cost: float, matched: float = 0.0, freed: Freed = ()) -> bool:
+        """Return whether the caps permit a match after *matched* was matched without preemption; set `stopped_by`."""
         if self.caps is None:
             return True
-        stopping = self.caps.refusing_group(cost, more, freed)
-        self.stopped_by = stopping or self.stopped_by
-        return stopping is None
+        refusing_group = self.caps.refusing_group(cost, matched, freed)
+        self.stopped_by = refusing_group or self.stopped_by
+        return refusing_group is None

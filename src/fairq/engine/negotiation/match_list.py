@@ -1,9 +1,9 @@
 """The candidate slots for one kind of request, best first, as far as the limits of a turn permit them.
 
 The list is built once per kind of request in a turn; then slots are popped. A slot that the limits refuse when it is
-popped is lost for this list (matchmaker.cpp, MatchListType; docs/htcondor.md 3.8). Limits read only the weight, the
-preempt state and the holder's group of a slot: its class. Their use only grows: if they refuse one slot, they refuse
-its class. The first slot of a list was tested when the list was built, and is not tested again: a slot that prefers a
+popped is lost for this list (matchmaker.cpp, MatchListType; docs/htcondor.md 3.8). Limits depend only on the class of
+a slot: its weight, its preempt state and its holder's group. Use only grows: if the limits refuse one slot, they refuse
+its class. The first slot of a list was tested when the list was built and is not tested again: a slot that prefers a
 job may be taken once even if the limit is used up.
 """
 
@@ -21,7 +21,7 @@ from fairq.engine.negotiation.parts import PartsOnList
 from fairq.engine.negotiation.preemption import NONE, PRIO, PreemptState
 
 InTime = Callable[[int], int]
-"""Returns how many of so many matches in a row are made before the time of a turn is over."""
+"""Returns how many of a number of matches in a row are made before the time of a turn is over."""
 
 
 class Candidates(Protocol):
@@ -29,45 +29,45 @@ class Candidates(Protocol):
 
     @property
     def refused_by_limit(self) -> bool:
-        """Whether the limits have kept any slot from the request."""
+        """Whether the limits have refused any slot."""
 
     @property
     def refused_at_first(self) -> bool:
-        """Whether they have kept one off the list when it was built."""
+        """Whether the limits refused a slot when the list was built."""
 
     @property
     def refused_free(self) -> bool:
-        """Whether they have kept one from it that nobody would have to leave."""
+        """Whether the limits have refused a slot that needs no preemption."""
 
     def pop(self) -> tuple[int, PreemptState] | None:
         """Take the best candidate that the limits permit: the slot and its preempt state; None at the end."""
 
     def pass_over(self, slot: int) -> None:
-        """Leave out a slot that was popped and not taken."""
+        """Skip a slot that was popped and not taken."""
 
     def next(self) -> tuple[int, PreemptState] | None:
-        """Return the best candidate that is still on the list, whatever the limits say by now; it stays there."""
+        """Return the best candidate on the list, even if the limits now refuse it; it remains there."""
 
 
 class MatchList:
     """Candidates for one kind of request.
 
     Args:
-        pieces: the slots in their order, piece by piece.
-        numbers: the class of every slot of the pool; *classes* tells of each.
-        listed: the classes that are looked at.
-        all_listed: whether there are no others on the pieces.
-        allowed: per slot, whether it may be taken if somebody uses it; None: only slots of nobody are looked at.
-        taken: the slots that are gone.
-        limits: as they stand now they decide what is on the list; they are followed as they are used up.
-        refused: whether they have kept any slot off the pieces; None: the pieces have those slots, too. (Of a list that
-            is sorted as a whole, it is not known which slots these are.)
-        parts: those of divided slots on the list; None: there are none.
+        pieces: the slots in order of preference, piece by piece.
+        numbers: the class of every slot of the pool, described by *classes*.
+        listed: the classes of slots that may be candidates.
+        all_listed: whether the pieces contain no other classes.
+        allowed: per slot, whether it may be taken if it is in use; None: no slot in use is a candidate.
+        taken: the slots that are taken.
+        limits: their present use decides what is on the list; later use decides what may be popped.
+        refused: whether the limits have removed any slot from the pieces; None: the pieces still contain them. (Of a
+            list that is sorted as a whole, it is not known which slots these are.)
+        parts: the divided slots on the list; None: there are none.
     """
 
     __slots__ = (
-        *("_all_open", "_allowed", "_at", "_classes", "_is_sorted", "_left", "_limits", "_new", "_numbers", "_on_list"),
-        *("_open", "_parts", "_pieces", "_refused_at_first", "_rows", "_size", "_start", "_taken"),
+        *("_all_open", "_allowed", "_classes", "_is_first", "_is_sorted", "_limits", "_numbers", "_on_list", "_open"),
+        *("_open_numbers", "_parts", "_pieces", "_position", "_refused_at_first", "_rows", "_size", "_start", "_taken"),
         *("refused_by_limit", "refused_free"),
     )
 
@@ -85,81 +85,81 @@ class MatchList:
         parts: PartsOnList | None = None,
     ) -> None:
         self._pieces, self._numbers, self._classes = pieces, numbers, classes
-        self._left, self._all_open, self._allowed = set(listed), all_listed, allowed
+        self._open_numbers, self._all_open, self._allowed = set(listed), all_listed, allowed
         self._open: NDArray[np.bool_] | None = None
         self._taken, self._limits = taken, limits
         self._start = limits.used, limits.used_unclaimed
         self._is_sorted = refused is not None
         self._on_list = set(listed) if self._is_sorted else None
         if limits.caps is not None and not self._is_sorted:
-            # What caps permit does not follow from what this turn has used.
+            # What the caps permit depends on more than the use of this turn.
             self._on_list = {number for number in sorted(listed) if self._permits_on_list(number)}
         self._rows = np.empty(0, np.int32)
-        self._size = self._at = 0
-        self._new = True
+        self._size = self._position = 0
+        self._is_first = True
         self._parts = parts
         if parts is not None:
-            self._left.add(classes.divided)
+            self._open_numbers.add(classes.divided)
         self._refused_at_first = self.refused_by_limit = self.refused_free = bool(refused)
 
     @property
     def refused_at_first(self) -> bool:
-        """Whether the limits kept any slot off the list when it was built; of parts: by now."""
+        """Whether the limits refused a slot when the list was built; with parts, until now."""
         return self._refused_at_first or (self._parts is not None and self.refused_by_limit)
 
-    def keeps_off_at_first(self) -> None:
-        """Note that the limits kept a slot off the list when it was built."""
+    def record_refusal_at_first(self) -> None:
+        """Record that the limits refused a slot when the list was built."""
         self._refused_at_first = True
 
     def pop(self) -> tuple[int, PreemptState] | None:
         """Take the best candidate that the limits permit: the slot and its preempt state; None at the end."""
-        found = self.pop_many(1)
-        return None if found is None else (found[0][0], found[1])
+        popped = self.pop_many(1)
+        return None if popped is None else (popped[0][0], popped[1])
 
     def pop_many(self, most: int, in_time: InTime = int) -> tuple[list[int], PreemptState] | None:
-        """Take the best candidates of one class in a row, at most so many; more than one only if nobody uses them."""
+        """Take up to *most* of the best candidates in a row, of one class; more than one only if they are free."""
         limits, parts = self._limits, self._parts
-        if parts is not None and (row := self._propose_further(parts)) is not None:
+        if parts is not None and (row := self._propose_next_part(parts)) is not None:
             return [row], NONE
         while self._seek():
-            row = self._rows.item(self._at)
+            row = self._rows.item(self._position)
             number = self._numbers.item(row)
             if parts is not None and number == self._classes.divided:
-                self._at += 1
+                self._position += 1
                 if self._permits_price(parts.price(row)):
-                    self._new = False
+                    self._is_first = False
                     parts.propose(row)
                     return [row], NONE
                 continue
             state, cost, freed = self._classes.of(number)
             free_first = limits.free_first and not self._is_sorted and self.refused_free
             is_listed = self._is_on_list(number) and not (state == PRIO and free_first)
-            if is_listed and (self._new or limits.permit_popped(cost, state, freed)):
+            if is_listed and (self._is_first or limits.permit_popped(cost, state, freed)):
                 count = 1
                 if most > 1 and state == NONE:
-                    count = in_time(limits.in_a_row(cost, most, first_is_tested=self._new))
-                self._new = False
+                    count = in_time(limits.in_a_row(cost, most, first_is_tested=self._is_first))
+                self._is_first = False
                 if count > 1:
-                    return self._run(number, count), state
-                self._at += 1
+                    return self._take_run(number, count), state
+                self._position += 1
                 return [row], state
             self.refused_by_limit = True
             self.refused_free |= state == NONE or self._is_sorted
             self._close(number)
         if parts is None or (self.refused_free and limits.free_first):
             return None
-        made = parts.make_room(self._permits_room)
-        return None if made is None else ([made[0]], made[1])
+        room = parts.make_room(self._permits_preemption)
+        return None if room is None else ([room[0]], room[1])
 
     def pass_over(self, slot: int) -> None:
-        """Leave out a slot that was popped and not taken: popping did that already."""
+        """Skip a slot that was popped and not taken; only parts need it, since popping removed the slot."""
         if self._parts is not None:
             self._parts.pass_over(slot)
 
     def next(self) -> tuple[int, PreemptState] | None:
-        """Return the best candidate that is still on the list, whatever the limits say by now; it stays there."""
+        """Return the best candidate on the list, even if the limits now refuse it; it remains there."""
         while self._seek():
-            row = self._rows.item(self._at)
+            row = self._rows.item(self._position)
             number = self._numbers.item(row)
             if number == self._classes.divided:
                 return row, NONE
@@ -168,8 +168,8 @@ class MatchList:
             self._close(number)
         return None
 
-    def _propose_further(self, parts: PartsOnList) -> int | None:
-        """Propose the next part of the slot that is filled before others, if the limits permit its price."""
+    def _propose_next_part(self, parts: PartsOnList) -> int | None:
+        """Propose the next part of the slot that is being filled, if the limits permit its price."""
         row = parts.filling()
         if row is None:
             return None
@@ -180,15 +180,15 @@ class MatchList:
         return None
 
     def _permits_price(self, price: float) -> bool:
-        """Whether the limits permit a match of a part, now and when the list was built."""
+        """Return whether the limits permit a match of a part, now and when the list was built."""
         limits = self._limits
         if limits.permit_on_list(price, NONE, (), *self._start) and limits.permit_popped(price, NONE, ()):
             return True
         self.refused_by_limit = self.refused_free = True
         return False
 
-    def _permits_room(self, cost: float, state: PreemptState, victims: Collection[int]) -> bool:
-        """The same of a match for which the slots *victims* make room."""
+    def _permits_preemption(self, cost: float, state: PreemptState, victims: Collection[int]) -> bool:
+        """Return whether the limits permit a match that preempts *victims*, now and when the list was built."""
         freed = self._classes.freed(self._numbers, victims)
         limits = self._limits
         permits = limits.permit_popped(cost, state, freed) and limits.permit_on_list(cost, state, freed, *self._start)
@@ -197,40 +197,40 @@ class MatchList:
         return permits
 
     def _is_on_list(self, number: int) -> bool:
-        """Whether the limits let a class onto the list, as they stood when it was built."""
+        """Return whether the limits permitted a class when the list was built."""
         return self._permits_on_list(number) if self._on_list is None else number in self._on_list
 
     def _permits_on_list(self, number: int) -> bool:
         return self._classes.is_permitted(number, self._limits, self._start)
 
     def _close(self, number: int) -> None:
-        """Leave out all slots of a class."""
+        """Remove all slots of a class from the list."""
         self._open_classes()[number] = self._all_open = False
-        self._left.discard(number)
+        self._open_numbers.discard(number)
 
     def _open_classes(self) -> NDArray[np.bool_]:
         if self._open is None:
             self._open = np.zeros(len(self._classes), np.bool_)
-            self._open[list(self._left)] = True
+            self._open[list(self._open_numbers)] = True
         return self._open
 
-    def _run(self, number: int, most: int) -> list[int]:
-        """Take slots from the next one on, at most so many, up to the first open one of another class."""
-        found: list[int] = []
-        while len(found) < most and self._on_piece():
-            rows = self._rows[self._at : self._at + most + 8]
-            places = np.flatnonzero(self._is_open(rows))
-            stop = len(places)
-            if len(self._left) > 1:
-                others = np.flatnonzero(self._numbers[rows[places]] != number)
-                stop = int(others[0]) if len(others) else stop
-            stop = min(stop, most - len(found))
-            found += rows[places[:stop]].tolist()
-            if stop < len(places):
-                self._at += int(places[stop])
+    def _take_run(self, number: int, most: int) -> list[int]:
+        """Take up to *most* slots from the next one on, stopping before an open slot of another class."""
+        slots: list[int] = []
+        while len(slots) < most and self._on_piece():
+            rows = self._rows[self._position : self._position + most + 8]
+            open_indices = np.flatnonzero(self._is_open(rows))
+            stop = len(open_indices)
+            if len(self._open_numbers) > 1:
+                other_class = np.flatnonzero(self._numbers[rows[open_indices]] != number)
+                stop = int(other_class[0]) if len(other_class) else stop
+            stop = min(stop, most - len(slots))
+            slots += rows[open_indices[:stop]].tolist()
+            if stop < len(open_indices):
+                self._position += int(open_indices[stop])
                 break
-            self._at += len(rows)
-        return found
+            self._position += len(rows)
+        return slots
 
     def _is_open(self, rows: NDArray[np.int32]) -> NDArray[np.bool_]:
         is_open: NDArray[np.bool_] = ~self._taken.marks[rows]
@@ -241,29 +241,29 @@ class MatchList:
         return is_open
 
     def _on_piece(self) -> bool:
-        """Whether a piece has further slots."""
-        while self._at >= self._size:
+        """Return whether slots are left, after loading the next piece if needed."""
+        while self._position >= self._size:
             piece = next(self._pieces, None)
             if piece is None:
                 return False
-            self._rows, self._size, self._at = piece, len(piece), 0
+            self._rows, self._size, self._position = piece, len(piece), 0
         return True
 
     def _seek(self) -> bool:
-        """Go on to the next open slot; whether there is one."""
-        if not self._left:
+        """Move to the next open slot; return whether there is one."""
+        if not self._open_numbers:
             return False
         flags, chunk = self._taken.flags, 32
         while self._on_piece():
-            row = self._rows.item(self._at)
-            may_be = self._all_open or self._numbers.item(row) in self._left
-            if may_be and not flags[row] and (self._allowed is None or self._allowed.item(row)):
+            row = self._rows.item(self._position)
+            may_be_open = self._all_open or self._numbers.item(row) in self._open_numbers
+            if may_be_open and not flags[row] and (self._allowed is None or self._allowed.item(row)):
                 return True
-            is_open = self._is_open(self._rows[self._at : self._at + chunk])
-            place = int(is_open.argmax())
-            if is_open.item(place):
-                self._at += place
+            is_open = self._is_open(self._rows[self._position : self._position + chunk])
+            index = int(is_open.argmax())
+            if is_open.item(index):
+                self._position += index
                 return True
-            self._at += chunk
+            self._position += chunk
             chunk *= 8
         return False

@@ -27,13 +27,13 @@ class Order(Struct, frozen=True):
     """Slots in their order for a kind of job.
 
     Args:
-        rows: best first.
-        dense: per slot of the pool its place in that order, equal for slots that rank equally.
+        rows: the slots, best first.
+        dense: per slot of the pool its rank in that order, equal for slots that rank equally.
         ties: whether any slots rank equally.
         state: per slot its preempt state, -1 if it prefers its running job; None: no listed slot has a user.
         classes: per slot its class (`SlotClasses`).
-        number: of this order among those of the cycle.
-        keys, place: the keys of slots, and where they are by slot, if others are to be put among them.
+        number: the number of this order in the cycle.
+        keys, place: the sort keys, and per slot its index in them, if other slots are to be inserted.
     """
 
     rows: NDArray[np.int32]
@@ -46,7 +46,7 @@ class Order(Struct, frozen=True):
     place: NDArray[np.int32] | None = None
 
     def key_of(self, key: Key, rows: NDArray[np.int32]) -> Key:
-        """Return one of the keys of these slots; of one that has none, that of any other."""
+        """Return *key* for these slots; a slot without keys gets that of another slot."""
         assert self.place is not None
         return key[self.place[rows]]
 
@@ -56,8 +56,8 @@ class StaticRanks(Struct, frozen=True):
 
     Args:
         keys: NEGOTIATOR_PRE_JOB_RANK and NEGOTIATOR_POST_JOB_RANK per slot, as of a job without attributes.
-        place: per slot its place in their order, ties as listed.
-        weight: per slot its weight, as if slot weights were on: it ends the search of today's negotiator.
+        place: per slot its position in their order, ties as listed.
+        weight: per slot its weight, even if slot weights are off: it ends the search of today's negotiator.
     """
 
     keys: tuple[NDArray[np.float32], NDArray[np.float32]]
@@ -66,20 +66,20 @@ class StaticRanks(Struct, frozen=True):
 
 
 def static_ranks(slots: AdColumns, policy: NegotiationPolicy) -> StaticRanks | None:
-    """Rank the slots once for all jobs, if the policy says so; before their ads have attributes of holders."""
+    """Rank the slots once for all jobs if the policy says so; call it before holders' attributes are added."""
     if not policy.static_ranks:
         return None
     rows = np.arange(len(slots))
     pre, post = (negotiator_rank(rank, slots, {}, rows) for rank in (policy.pre_job_rank, policy.post_job_rank))
-    place = np.empty(len(slots), np.int64)
-    place[np.lexsort([-post, -pre])] = np.arange(len(slots))
-    return StaticRanks((pre, post), place, slot_weights(slots, replace(policy, use_slot_weights=True)))
+    positions = np.empty(len(slots), np.int64)
+    positions[np.lexsort([-post, -pre])] = np.arange(len(slots))
+    return StaticRanks((pre, post), positions, slot_weights(slots, replace(policy, use_slot_weights=True)))
 
 
 def sort_keys(
     job: Ad, slots: AdColumns, rows: NDArray[np.intp], policy: NegotiationPolicy, static: StaticRanks | None
 ) -> list[Key]:
-    """Return the keys of *rows* that have nothing to do with their users."""
+    """Return the sort keys of *rows* that do not depend on their users."""
     if static is not None:
         return [key[rows] for key in static.keys]
     keys: list[Key] = [negotiator_rank(policy.pre_job_rank, slots, job, rows)]
@@ -99,22 +99,22 @@ def order_slots(
     keeps_keys: bool,
 ) -> Order:
     """Order *rows* by *keys*, more is better, the most significant first."""
-    place = None
+    index = None
     if keeps_keys:
-        place = np.zeros(len(tie_order), np.int32)
-        place[rows] = np.arange(len(rows))
-    kept = keys if keeps_keys else ()
+        index = np.zeros(len(tie_order), np.int32)
+        index[rows] = np.arange(len(rows))
+    kept_keys = keys if keeps_keys else ()
     ties = tie_order[rows]
     differing = [-key for key in keys if len(key) and (key != key[0]).any()]
-    places = np.lexsort([ties, *reversed(differing)])
+    order = np.lexsort([ties, *reversed(differing)])
     changes = np.zeros(len(rows), np.bool_)
     for key in differing:
-        in_order = key[places]
-        changes[1:] |= in_order[1:] != in_order[:-1]
-    dense = np.zeros(len(tie_order), np.int32)
-    dense[rows[places]] = np.cumsum(changes)
-    best_first = rows[places].astype(np.int32)
-    return Order(best_first, dense, not changes[1:].all(), state, classes, number, kept, place)
+        sorted_key = key[order]
+        changes[1:] |= sorted_key[1:] != sorted_key[:-1]
+    ranks = np.zeros(len(tie_order), np.int32)
+    ranks[rows[order]] = np.cumsum(changes)
+    best_first = rows[order].astype(np.int32)
+    return Order(best_first, ranks, not changes[1:].all(), state, classes, number, kept_keys, index)
 
 
 def std_sorted_rows(rows: NDArray[np.int32], dense: NDArray[np.int32]) -> Iterator[NDArray[np.int32]]:

@@ -1,4 +1,4 @@
-"""Pieces of partitionable slots: what a match takes, what a dynamic slot has taken; their GPUs by name."""
+"""Pieces of partitionable slots: what a match takes, what a dynamic slot has, and their GPUs by name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Carving(Struct, frozen=True):
     """The part of a partitionable slot that a match takes: its weight, and the amount of each resource.
 
     *victims* are the dynamic slots that are preempted to make room, indices in the pool. *gpus* are the names of its
-    GPUs; empty if the slot does not name as many.
+    GPUs, empty if the slot does not name enough.
     """
 
     cost: float
@@ -40,58 +40,58 @@ _DESCRIBED = "GPUs_"
 def available_gpus(ad: Ad) -> list[str]:
     """Return the names of the free GPUs of a slot; none if it does not name its GPUs."""
     available = attribute(ad, "availablegpus")
-    return assigned_gpus(ad) if available is None else [_device(ad, one) for one in _names(available)]
+    return assigned_gpus(ad) if available is None else [_device(ad, gpu) for gpu in _names(available)]
 
 
 def assigned_gpus(ad: Ad) -> list[str]:
-    """Return the names of the GPUs that a slot has, as AssignedGPUs tells them."""
+    """Return the names of the GPUs of a slot from AssignedGPUs."""
     return _names(attribute(ad, "assignedgpus"))
 
 
 def description(ad: Mapping[str, Any], gpu: str) -> Mapping[str, Any]:
     """Return the properties of a *gpu* of a slot; empty if the slot does not describe it."""
-    found = attribute(ad, described_by(gpu).lower())
-    return found if isinstance(found, dict) else {}
+    properties = attribute(ad, described_by(gpu).lower())
+    return properties if isinstance(properties, dict) else {}
 
 
 def suitable_gpus(ad: Ad, gpus: Sequence[str], job: Ad, now: int) -> list[str]:
-    """Return those of the *gpus* of a slot that satisfy RequireGPUs of *job*, as its requirements count them."""
+    """Return those of a slot's *gpus* that satisfy RequireGPUs of *job*, as its requirements count them."""
     if attribute(job, "requiregpus") is None:
         return list(gpus)
     from fairq.engine.classad import evaluate_scalar, parse
 
     matches = parse("countMatches(MY.RequireGPUs, TARGET.AvailableGPUs)")
-    return [one for one in gpus if evaluate_scalar(matches, job, _with_available(ad, [described_by(one)]), now) == 1]
+    return [gpu for gpu in gpus if evaluate_scalar(matches, job, _with_available(ad, [described_by(gpu)]), now) == 1]
 
 
-def with_gpus(ad: Ad, given_back: Iterable[str]) -> Ad:
-    """Return the *ad* of a partitionable slot, *given_back* added to AvailableGPUs; unchanged if it names no GPUs."""
-    back = list(given_back)
+def with_gpus(ad: Ad, returned: Iterable[str]) -> Ad:
+    """Return the *ad* of a partitionable slot, *returned* added to AvailableGPUs; unchanged if it names no GPUs."""
+    returned_names = list(returned)
     available = attribute(ad, "availablegpus")
-    if not back or available is None:
+    if not returned_names or available is None:
         return ad
-    return _with_available(ad, [*_names(available), *(described_by(gpu) for gpu in back)])
+    return _with_available(ad, [*_names(available), *(described_by(gpu) for gpu in returned_names)])
 
 
 def without_gpus(ad: Ad, taken: Iterable[str]) -> Ad:
     """Return the *ad* of a partitionable slot, *taken* removed from AvailableGPUs; unchanged if it names no GPUs."""
     available = attribute(ad, "availablegpus")
     listed = [described_by(gpu) for gpu in assigned_gpus(ad)] if available is None else _names(available)
-    gone = set(taken)
-    if not listed or not gone:
+    taken_names = set(taken)
+    if not listed or not taken_names:
         return ad
-    return _with_available(ad, [one for one in listed if _device(ad, one) not in gone])
+    return _with_available(ad, [gpu for gpu in listed if _device(ad, gpu) not in taken_names])
 
 
 def _device(ad: Ad, listed: str) -> str:
     """Return the name of the GPU that AvailableGPUs lists as *listed*."""
     if not listed.lower().startswith(_DESCRIBED.lower()):
         return listed
-    told = attribute(ad, listed.lower())
-    if isinstance(told, dict) and isinstance(own := attribute(told, "id"), str):
+    properties = attribute(ad, listed.lower())
+    if isinstance(properties, dict) and isinstance(own := attribute(properties, "id"), str):
         return own
-    known = {described_by(name): name for name in assigned_gpus(ad)}
-    return known.get(listed, listed[len(_DESCRIBED) :].replace("_", "-"))
+    names_by_attribute = {described_by(name): name for name in assigned_gpus(ad)}
+    return names_by_attribute.get(listed, listed[len(_DESCRIBED) :].replace("_", "-"))
 
 
 def described_by(gpu: str) -> str:
@@ -100,10 +100,10 @@ def described_by(gpu: str) -> str:
 
 
 def _with_available(ad: Ad, listed: Sequence[str]) -> Ad:
-    """Return *ad* with AvailableGPUs; a GPU that has no description is listed by name."""
-    kept = {name: value for name, value in ad.items() if name.lower() != "availablegpus"}
-    named = [as_expression(one) if attribute(ad, one.lower()) is not None else _device(ad, one) for one in listed]
-    return {**kept, "AvailableGPUs": named}
+    """Return *ad* with *listed* as AvailableGPUs; a GPU without a description is listed by name."""
+    others = {name: value for name, value in ad.items() if name.lower() != "availablegpus"}
+    named = [as_expression(gpu) if attribute(ad, gpu.lower()) is not None else _device(ad, gpu) for gpu in listed]
+    return {**others, "AvailableGPUs": named}
 
 
 def _names(value: Any) -> list[str]:

@@ -18,7 +18,7 @@ JobOrder = Literal["submission_time", "job_id"]
 """The order of jobs of equal priority: by the time of submission, or by cluster and proc alone."""
 
 SkipBy = Literal["autocluster", "cluster", "nothing"]
-"""What is passed over for the rest of a turn once a job found no slot: all that are alike, all of its cluster."""
+"""The jobs to skip for the rest of a turn after a job found no slot: its autocluster, its cluster, or none."""
 
 TieBreak = Literal["slot_name", "std_sort", "listed"]
 
@@ -42,7 +42,7 @@ class NegotiationPolicy(Struct, frozen=True, kw_only=True):
         use_slot_weights: measure in slot weights; otherwise every slot counts 1.
         slot_weight: the weight of a slot whose ad has none (`SLOT_WEIGHT`).
         force_slot_weight: use *slot_weight* even where the ad has its own.
-        dominant: the weight of a match is its largest share of a resource, whatever the ads say; None: it is not.
+        dominant: the weight of a match is its largest share of a resource, whatever the ads say; None: off.
         ignore_user_priorities: no limits; the order of submitters stays.
         ignore_job_ranks: leave the jobs' Rank out of the order of candidates.
         static_ranks: rank every slot once for all jobs, by what its own ad says.
@@ -56,7 +56,7 @@ class NegotiationPolicy(Struct, frozen=True, kw_only=True):
         report_job: whether a match names the job that runs, or the request's first job as today's
             negotiator logs it.
         quotas: the accounting groups and their rules; None: there are no groups.
-        max_jobs_running: the most running jobs of a schedd, by its name, as its ad says; others have no maximum.
+        max_jobs_running: the maximum number of running jobs by schedd, from its ad; others have no maximum.
         jobs_per_turn: maximum number of jobs that a schedd offers for a submitter in one turn, rejected ones included;
             None: all (`MAX_CONCURRENT_UPLOADS_PER_USER`, if limits per user are enabled).
         partitionable_slots: whether a match takes the requested part of a partitionable slot, or the whole slot, as in
@@ -83,25 +83,25 @@ class NegotiationPolicy(Struct, frozen=True, kw_only=True):
             before.
         limits_of_slots_stay: a job without concurrency limits counts towards the limits in the ad of its slot.
         pool_size: the slots that count in the size of the pool and of the pie; None: all.
-        known_groups: accounting groups (lower-case names) that the slots' ads may name, because an earlier cycle has
+        known_groups: accounting groups (lower-case names) that the slots' ads may name because an earlier cycle has
             computed their quotas; None: all groups.
         allow_pslot_preemption: preempt dynamic slots to make room on a partitionable one.
         match_working_cm_slots: consider claimed partitionable slots that another central manager uses.
         matchlist_caching: keep the list of candidates while identical jobs are matched.
-        preempt_only_to_share: preempt by priority only up to the slice of the first spin, and by machine rank without
-            regard to it, so that the next cycle finds no more to preempt. Today's negotiator continues, by a slot in
-            every cycle, because it rounds up and uses what others leave.
+        preempt_only_to_share: preempt by priority only up to the entitlement, and by machine rank without that limit,
+            so that the next cycle finds no more to preempt. Today's negotiator goes on to preempt a slot in every
+            cycle, because it rounds up and uses what others leave.
         resources_in_use: the unit of use and quotas in expressions: whole slots, or weight.
         pie_slices: the base of slices: free weight plus the use of wanting users (weighted max-min, existing use
             counted), or the whole pool less the use of each.
-        last_dealing: hand out the free weight after the last spin one match at a time; otherwise the first match of a
-            turn may exceed its slice, and the rest stays free.
+        last_dealing: deal the free weight after the last spin one match at a time; otherwise the first match of a turn
+            may exceed its slice, and what is left stays free.
         modify_requests: the expressions that raise what a job requests of a partitionable slot, by resource in lower
             case (`MODIFY_REQUEST_EXPR_REQUESTCPUS` and others).
         cross_slot_prios: also give every slot the attributes of its machine's other slots.
-        large_job_patience: seconds that a large job waits until a machine is promised to it; None: for ever.
-        large_job_machines: the most machines that are promised at a time.
-        max_preemptions_per_cycle, max_preemptions_per_hour, max_preemptions_per_submitter: the most jobs that are
+        large_job_patience: seconds that a large job waits until a machine is promised to it; None: no promises.
+        large_job_machines: maximum number of machines promised at a time.
+        max_preemptions_per_cycle, max_preemptions_per_hour, max_preemptions_per_submitter: maximum number of jobs
             preempted in a cycle, in an hour, and in a cycle for one submitter; None: no maximum.
         preempted_lately: number of jobs that were preempted in the hour before the cycle.
     """

@@ -1,4 +1,4 @@
-"""A submitter's idle jobs on offer, by column: ranges in job order, alike neighbours as one request."""
+"""A submitter's idle jobs on offer, by column: ranges in job order; equal neighbours are one request."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SubmitterQueue(Struct, frozen=True):
 
 
 class Jobs(Struct, frozen=True):
-    """All submitters' queues, the shared ads of their jobs by ad id, and the *kinds* of jobs that are known."""
+    """All submitters' queues, the shared ads of their jobs by ad id, and the known *kinds* of jobs."""
 
     queues: Sequence[SubmitterQueue]
     ads: Mapping[int, Ad]
@@ -79,18 +79,18 @@ class Ranges(Struct):
     kind: Numbers
     priority: Numbers
 
-    def where(self, kept: NDArray[np.bool_]) -> Ranges:
-        """Return those ranges that are *kept*."""
+    def where(self, selected: NDArray[np.bool_]) -> Ranges:
+        """Return the *selected* ranges."""
         columns = (self.cluster, self.first, self.last, self.kind, self.priority)
-        return Ranges(*(column[kept] for column in columns))
+        return Ranges(*(column[selected] for column in columns))
 
 
 def ranges_in_order(
-    queue: SubmitterQueue, order: JobKey, autoclusters: Autoclusters, known: KindsInCycle, by_time: bool
+    queue: SubmitterQueue, order: JobKey, autoclusters: Autoclusters, kinds: KindsInCycle, by_time: bool
 ) -> Ranges:
     """Return the ranges of a queue, split where the autocluster changes."""
     idle = queue.idle
-    numbers = known.autoclusters_of(idle) if isinstance(idle, IdleJobs) else None
+    numbers = kinds.autoclusters_of(idle) if isinstance(idle, IdleJobs) else None
     if numbers is not None:
         assert isinstance(idle, IdleJobs)
         columns = idle.columns
@@ -113,14 +113,17 @@ def ranges_in_order(
 
 
 class Queue:
-    """All requests of one submitter at one schedd, and what is left of them.
+    """All requests of one submitter at one schedd, and the jobs left in them.
 
-    With *jobs_per_turn* no more jobs than that are offered in one turn, matched or not (schedd.cpp,
-    `SCHEDD_ENABLE_PER_USER_MATCH_LIMITS`); then the turn ends as if there were no more. *jobs_left_of* returns how many
-    the schedd offers at that time at most, None: any number. *admits* returns by autocluster whether its jobs may be
-    matched at all; *skip_by* is what to pass over after a failure: requests do not go beyond it. *by_priority*: nor do
-    they hold jobs of different priority. *cluster_of* returns what counts as one cluster of jobs of an autocluster,
-    where attributes say so.
+    Args:
+        ranges: the idle jobs.
+        skip_by: which jobs to skip after a failure; a request has no jobs that would be skipped separately.
+        jobs_per_turn: maximum number of jobs offered in one turn, matched or not (schedd.cpp,
+            `SCHEDD_ENABLE_PER_USER_MATCH_LIMITS`); then the turn ends as if there were no more.
+        admits: returns whether the jobs of an autocluster may be matched; None: all may.
+        cluster_of: returns the cluster of an autocluster's jobs, if attributes define clusters.
+        schedd_jobs_left: returns how many jobs the schedd still offers; None: any number.
+        by_priority: a request has jobs of one priority only.
     """
 
     def __init__(
@@ -130,20 +133,20 @@ class Queue:
         jobs_per_turn: int | None = None,
         admits: Callable[[int], bool] | None = None,
         cluster_of: Callable[[int], object] | None = None,
-        jobs_left_of: Callable[[], int | None] = lambda: None,
+        schedd_jobs_left: Callable[[], int | None] = lambda: None,
         *,
         by_priority: bool = False,
     ) -> None:
-        self.skip_by, self._jobs_per_turn, self._jobs_left_of = skip_by, jobs_per_turn, jobs_left_of
+        self.skip_by, self._jobs_per_turn, self._schedd_jobs_left = skip_by, jobs_per_turn, schedd_jobs_left
         self.idle_jobs = int((ranges.last - ranges.first + 1).sum())
         if admits is not None:
-            kinds, which = np.unique(ranges.kind, return_inverse=True)
-            ranges = ranges.where(np.array([admits(kind) for kind in kinds.tolist()], np.bool_)[which])
+            kinds, kind_indices = np.unique(ranges.kind, return_inverse=True)
+            ranges = ranges.where(np.array([admits(kind) for kind in kinds.tolist()], np.bool_)[kind_indices])
         self._cluster, self._first, self._last = ranges.cluster, ranges.first, ranges.last
         ends = np.cumsum(ranges.last - ranges.first + 1)
         self._before = np.append(0, ends)
-        """Per range, the number of jobs in those before it; then of all."""
-        self.kept_out = self.idle_jobs - int(self._before[-1])
+        """Per range, the number of jobs in the ranges before it; last, the number of all jobs."""
+        self.excluded_jobs = self.idle_jobs - int(self._before[-1])
         keys = self._keys(ranges, cluster_of)
         is_start = np.ones(len(keys), np.bool_)
         is_start[1:] = (ranges.kind[1:] != ranges.kind[:-1]) | (keys[1:] != keys[:-1])
@@ -151,27 +154,27 @@ class Queue:
             is_start[1:] |= ranges.priority[1:] != ranges.priority[:-1]
         starts = np.flatnonzero(is_start)
         self.kinds, self.keys, self.priorities = ranges.kind[starts], keys[starts], ranges.priority[starts]
-        """By request, its autocluster, what it shares with those passed over when it finds no slot, its priority."""
+        """By request, its autocluster, its key (requests with equal keys are skipped together), and its priority."""
         self.by_kind = keys is ranges.kind
         self._next = self._before[starts]
         self._end = np.append(self._next[1:], ends[-1:])
         self._row = starts
-        """By request, the range of its next job."""
+        """By request, the index of the range of its next job."""
         self._starts = starts.copy()
-        self.most_keys = int(keys.max(initial=0)) + 1
-        self.most_kinds = int(self.kinds.max(initial=0)) + 1
+        self.key_count = int(keys.max(initial=0)) + 1
+        self.kind_count = int(self.kinds.max(initial=0)) + 1
         self._high = self._low = self._own_low = 0
         self.is_range = False
-        """Whether only jobs of some priorities are on offer."""
+        """Whether only jobs in a range of priorities are on offer."""
 
     def _keys(self, ranges: Ranges, cluster_of: Callable[[int], object] | None) -> Numbers:
         if self.skip_by != "cluster":
             return ranges.kind
         if cluster_of is not None:
             numbers: dict[object, int] = {}
-            found = [numbers.setdefault(cluster_of(kind), len(numbers)) for kind in ranges.kind.tolist()]
-            return np.array(found, np.int64)
-        # Of a cluster whose jobs are all alike, to pass over the cluster is to pass over the alike.
+            keys_of_ranges = [numbers.setdefault(cluster_of(kind), len(numbers)) for kind in ranges.kind.tolist()]
+            return np.array(keys_of_ranges, np.int64)
+        # In a cluster of one autocluster, skipping the cluster is skipping the autocluster.
         order = np.lexsort((ranges.kind, ranges.cluster))
         clusters, kinds = ranges.cluster[order], ranges.kind[order]
         mixed = clusters[1:][(clusters[1:] == clusters[:-1]) & (kinds[1:] != kinds[:-1])]
@@ -182,7 +185,7 @@ class Queue:
         return np.where(is_mixed, ranges.kind.max() + 1 + which, ranges.kind)
 
     def within(self, high: int, low: int) -> Queue:
-        """Return the queue with the jobs of priorities from *high* down to *low* alone; what is taken is shared."""
+        """Return the queue with only the jobs of priorities from *high* down to *low*; jobs taken are shared."""
         queue = copy(self)
         queue._high, queue._low, queue._own_low, queue.is_range = high, low, low, True
         return queue
@@ -194,7 +197,7 @@ class Queue:
         return queue
 
     def unmerged(self) -> Queue:
-        """Return the queue as it was before it went `down_to` others."""
+        """Return the queue as it was before `down_to` extended it."""
         queue = copy(self)
         queue._low = self._own_low
         return queue
@@ -202,19 +205,19 @@ class Queue:
     @property
     def jobs_left(self) -> bool:
         """Whether any job is left that may be matched."""
-        return bool(self.left().any())
+        return bool(self.jobs_left_by_request().any())
 
-    def left(self) -> Numbers:
-        """Return by request how many jobs are left."""
-        left: Numbers = self._end - self._next
+    def jobs_left_by_request(self) -> Numbers:
+        """Return the number of jobs left by request."""
+        jobs_left: Numbers = self._end - self._next
         if self.is_range:
-            left = np.where((self.priorities <= self._high) & (self.priorities >= self._low), left, 0)
-        return left
+            jobs_left = np.where((self.priorities <= self._high) & (self.priorities >= self._low), jobs_left, 0)
+        return jobs_left
 
-    def most(self) -> int | None:
-        """Return how many jobs the schedd offers in this turn at most; None: any number."""
-        most = [jobs for jobs in (self._jobs_per_turn, self._jobs_left_of()) if jobs is not None]
-        return min(most, default=None)
+    def max_jobs(self) -> int | None:
+        """Return the maximum number of jobs offered in this turn, None for any number."""
+        maxima = [jobs for jobs in (self._jobs_per_turn, self._schedd_jobs_left()) if jobs is not None]
+        return min(maxima, default=None)
 
     def autocluster_of(self, cluster: int, proc: int) -> int | None:
         """Return the autocluster of a job; None if the job is not in the queue."""
@@ -224,53 +227,53 @@ class Queue:
         return int(self.kinds[np.searchsorted(self._starts, rows[0], "right") - 1])
 
     def first_job(self, request: int) -> JobId:
-        """Return the cluster and proc of a request that is matched next."""
+        """Return the cluster and proc of the next job of a request."""
         row = self._row.item(request)
         return self._cluster.item(row), self._first.item(row) + self._next.item(request) - self._before.item(row)
 
     def first_jobs(self, requests: Numbers) -> tuple[Numbers, Numbers]:
-        """Return the same of several requests, by column."""
+        """Return clusters and procs of the next jobs of several *requests*."""
         rows = self._row[requests]
         return self._cluster[rows], self._first[rows] + self._next[requests] - self._before[rows]
 
     def take(self, request: int, count: int) -> list[ProcRange]:
-        """Take so many of the next jobs of a request."""
-        job, row, taken = self._next.item(request), self._row.item(request), []
+        """Take the next *count* jobs of a request."""
+        job, row, proc_ranges = self._next.item(request), self._row.item(request), []
         while count:
             before, end = self._before.item(row), self._before.item(row + 1)
             number = min(end - job, count)
             first = self._first.item(row) + job - before
-            taken.append(ProcRange(self._cluster.item(row), first, first + number - 1))
+            proc_ranges.append(ProcRange(self._cluster.item(row), first, first + number - 1))
             job, count, row = job + number, count - number, row + (job + number == end)
         self._next[request], self._row[request] = job, row
-        return taken
+        return proc_ranges
 
 
 class Session:
-    """One turn over a queue: which requests are offered, in order, after others were refused.
+    """One turn over a queue: the requests to offer, in order, without those skipped after refusals.
 
-    In a range of priorities, neighbours that differ in nothing but their jobs' priority are offered as one.
+    In a range of priorities, neighbours that differ only in their jobs' priority are offered as one.
     """
 
     def __init__(self, queue: Queue) -> None:
         self.queue = queue
-        self._left = queue.left()
-        most = queue.most()
-        if most is not None:
-            self._left = np.diff(np.minimum(np.cumsum(self._left), most), prepend=0)
-        self._places = np.flatnonzero(self._left)
-        self._kinds, self._keys = queue.kinds[self._places], queue.keys[self._places]
-        self._rejected = bytearray(queue.most_keys)
-        self._failed = bytearray(queue.most_kinds)
-        self._stopped = bytearray(queue.most_kinds)
-        self._at = 0
+        self._jobs_left = queue.jobs_left_by_request()
+        max_jobs = queue.max_jobs()
+        if max_jobs is not None:
+            self._jobs_left = np.diff(np.minimum(np.cumsum(self._jobs_left), max_jobs), prepend=0)
+        self._requests_left = np.flatnonzero(self._jobs_left)
+        self._kinds, self._keys = queue.kinds[self._requests_left], queue.keys[self._requests_left]
+        self._rejected = bytearray(queue.key_count)
+        self._failed = bytearray(queue.kind_count)
+        self._stopped = bytearray(queue.kind_count)
+        self._position = 0
         self._requests: list[int] = []
-        """The request on offer, and those offered as one with it."""
+        """The request on offer, and the requests offered as one with it."""
 
     @property
     def count(self) -> int:
-        """How many jobs of the request are on offer."""
-        return sum([self._left.item(request) for request in self._requests])
+        """The number of jobs of the request on offer."""
+        return sum([self._jobs_left.item(request) for request in self._requests])
 
     @property
     def kind(self) -> int:
@@ -278,55 +281,55 @@ class Session:
         return self.queue.kinds.item(self._requests[0])
 
     def first_job(self) -> JobId:
-        """Return the cluster and proc of the request that is matched next."""
-        request = next((one for one in self._requests if self._left[one]), self._requests[-1])
-        return self.queue.first_job(request)
+        """Return the cluster and proc of the next job of the request on offer."""
+        next_request = next((request for request in self._requests if self._jobs_left[request]), self._requests[-1])
+        return self.queue.first_job(next_request)
 
     def take(self, count: int) -> list[ProcRange]:
-        """Take the next jobs of the request."""
-        taken: list[ProcRange] = []
+        """Take the next *count* jobs of the request."""
+        proc_ranges: list[ProcRange] = []
         for request in self._requests:
-            some = min(count, self._left.item(request))
-            if some:
-                taken += self.queue.take(request, some)
-                self._left[request] -= some
-                count -= some
-        return taken
+            jobs = min(count, self._jobs_left.item(request))
+            if jobs:
+                proc_ranges += self.queue.take(request, jobs)
+                self._jobs_left[request] -= jobs
+                count -= jobs
+        return proc_ranges
 
     def pack(self, jobs: int) -> None:
-        """Leave so many *jobs* to the schedd, which packs them: as many are offered again in the next turn."""
+        """Leave *jobs* jobs to the schedd, which packs them onto the slot: they are offered again in the next turn."""
         for request in self._requests:
-            packed = min(jobs, self._left.item(request))
-            self._left[request] -= packed
+            packed = min(jobs, self._jobs_left.item(request))
+            self._jobs_left[request] -= packed
             jobs -= packed
 
-    def peek(self) -> int | None:
-        """Return the autocluster of the next request that is not passed over; None at the end."""
+    def next_kind(self) -> int | None:
+        """Return the autocluster of the next request that is not skipped, None at the end."""
         while True:
-            self._at = at = first_unmarked(self._rejected, self._keys, self._at)
-            if at == len(self._keys):
+            self._position = index = first_unmarked(self._rejected, self._keys, self._position)
+            if index == len(self._keys):
                 return None
-            kind = self._kinds.item(at)
+            kind = self._kinds.item(index)
             if self._failed[kind]:
-                # It would find no slot either, and so its cluster is passed over, too.
-                self._rejected[self._keys.item(at)] = 1
+                # It would find no slot either; then its cluster is skipped, too.
+                self._rejected[self._keys.item(index)] = 1
             elif not self._stopped[kind]:
                 return kind
-            self._at += 1
+            self._position += 1
 
-    def go_on(self) -> bool:
-        """Go on to the next request; whether there is one."""
-        if self.peek() is None:
+    def advance(self) -> bool:
+        """Move to the next request; return whether there is one."""
+        if self.next_kind() is None:
             return False
-        at, kinds, keys = self._at, self._kinds, self._keys
-        end = at + 1
-        while self.queue.is_range and end < len(kinds) and (kinds[end], keys[end]) == (kinds[at], keys[at]):
+        start, kinds, keys = self._position, self._kinds, self._keys
+        end = start + 1
+        while self.queue.is_range and end < len(kinds) and (kinds[end], keys[end]) == (kinds[start], keys[start]):
             end += 1
-        self._requests, self._at = self._places[at:end].tolist(), end
+        self._requests, self._position = self._requests_left[start:end].tolist(), end
         return True
 
     def refuse(self, *, is_failure: bool) -> None:
-        """Note that the request was refused; *is_failure*: it could not be matched at all."""
+        """Record that the request was refused; *is_failure*: it could not be matched, whatever its limit."""
         key, kind, skip_by = self.queue.keys.item(self._requests[0]), self.kind, self.queue.skip_by
         if skip_by == "autocluster" or (skip_by == "cluster" and is_failure):
             self._rejected[key] = 1
@@ -334,39 +337,39 @@ class Session:
             (self._failed if is_failure else self._stopped)[kind] = 1
 
     def refuse_many(self, are_refused: Callable[[Numbers], NDArray[np.bool_]]) -> Numbers:
-        """Refuse the next requests, as far as their autoclusters *are_refused*; return them, one of each autocluster.
+        """Refuse the next requests while their autoclusters *are_refused*; return one request of each autocluster.
 
-        Only where requests are passed over by autocluster.
+        Only if requests are skipped by autocluster.
         """
         marks = np.frombuffer(self._rejected, np.bool_)
         if any(self._stopped):
             marks = marks | np.frombuffer(self._stopped, np.bool_)
-        kinds = self._kinds[self._at :]
-        open_ones = np.flatnonzero(~marks[kinds])
-        refused = are_refused(kinds[open_ones])
-        stop = len(refused) if refused.all() else int(refused.argmin())
-        open_ones = open_ones[:stop]
-        kinds = kinds[open_ones]
-        # Of several places of a kind, the first one stays: they are assigned backwards.
-        first = np.full(len(marks), -1)
-        first[kinds[::-1]] = np.arange(len(kinds))[::-1]
-        places = open_ones[first[kinds] == np.arange(len(kinds))] + self._at
+        kinds = self._kinds[self._position :]
+        open_indices = np.flatnonzero(~marks[kinds])
+        refused = are_refused(kinds[open_indices])
+        refused_count = len(refused) if refused.all() else int(refused.argmin())
+        open_indices = open_indices[:refused_count]
+        kinds = kinds[open_indices]
+        # Assigned backwards, so that the first index of each kind is stored.
+        first_by_kind = np.full(len(marks), -1)
+        first_by_kind[kinds[::-1]] = np.arange(len(kinds))[::-1]
+        indices = open_indices[first_by_kind[kinds] == np.arange(len(kinds))] + self._position
         np.frombuffer(self._rejected, np.uint8)[kinds] = 1
-        self._at += int(open_ones[-1]) + 1
-        refused_ones: Numbers = self._places[places]
-        return refused_ones
+        self._position += int(open_indices[-1]) + 1
+        requests: Numbers = self._requests_left[indices]
+        return requests
 
 
 _CHUNK = 64
 
 
 def first_unmarked(marks: bytearray, order: Numbers, start: int) -> int:
-    """Return the first position from *start* on whose number has no mark; the length of *order* if all have one."""
+    """Return the first position in *order* from *start* on whose number has no mark, else the length of *order*."""
     size, chunk, view = len(order), _CHUNK, np.frombuffer(marks, np.uint8)
     while start < size:
-        # A search in bytes is faster than a comparison of the array and a search in its result.
-        found = view[order[start : start + chunk]].tobytes().find(0)
-        if found >= 0:
-            return start + found
+        # Searching bytes is faster than comparing the array and searching the result.
+        offset = view[order[start : start + chunk]].tobytes().find(0)
+        if offset >= 0:
+            return start + offset
         start, chunk = start + chunk, chunk * 4
     return size

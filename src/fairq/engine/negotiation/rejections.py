@@ -24,17 +24,17 @@ class RejectReason(StrEnum):
 
 
 OF_MANY = (RejectReason.NO_MATCH, RejectReason.PREEMPTION_POLICY, RejectReason.SUBMITTER_LIMIT)
-"""Why requests that are refused together got none: of each, the place of its reason here is told."""
+"""The reasons of requests that are refused together, which store the index of their reason here."""
 
 NO_MATCH, POLICY, LIMIT = range(len(OF_MANY))
 
 
 class Rejection(Struct, frozen=True):
-    """One request that was offered in vain; *request* is its first job when the turn began.
+    """A request that got no slot; *request* is its first job when the turn began.
 
-    *group* is the group whose turn it was. *quota_group* is set where a limit stood in the way that came from
-    a group's quota: it is the group up the tree whose quota it was. *limits* are the concurrency limits that
-    were used up, if that was the reason.
+    *group* is the group whose turn it was. *quota_group* is set if a group's quota set the limit that refused the
+    request: it is that group, which may be above *group*. *limits* are the concurrency limits that were used up, if
+    that was the reason.
     """
 
     submitter: str
@@ -47,13 +47,13 @@ class Rejection(Struct, frozen=True):
 
 
 class RejectedMany(Struct, frozen=True):
-    """Requests of one submitter that were offered one after the other in vain, as so many times `Rejection`.
+    """Consecutive requests of one submitter that got no slot; equivalent to a `Rejection` for each.
 
     Args:
         clusters, procs: their first jobs.
-        why: the place in `OF_MANY` of each one's reason.
-        quota_group: that of those that a limit kept from a slot.
-        beyond: whether the limit was used up, so that it kept all of them from slots.
+        why: for each, the index of its reason in `OF_MANY`.
+        quota_group: the quota group of the requests that the limit refused.
+        beyond: whether the limit was used up, so that it refused all of them.
     """
 
     submitter: str
@@ -66,7 +66,7 @@ class RejectedMany(Struct, frozen=True):
     beyond: bool
 
     def each(self) -> Iterator[Rejection]:
-        """Yield them one by one."""
+        """Yield a `Rejection` for each request."""
         for cluster, proc, why in zip(self.clusters.tolist(), self.procs.tolist(), self.why.tolist(), strict=True):
             yield Rejection(
                 self.submitter,
@@ -79,37 +79,39 @@ class RejectedMany(Struct, frozen=True):
 
 
 class Rejections(Sequence[Rejection]):
-    """All rejections of a cycle; `entries` are they as they were made."""
+    """All rejections of a cycle; `entries` are the single and bulk rejections in order."""
 
     def __init__(self) -> None:
         self.entries: list[Rejection | RejectedMany] = []
 
     def append(self, entry: Rejection | RejectedMany) -> None:
-        """Add one rejection, or many."""
+        """Add one rejection, or several in one entry."""
         self.entries.append(entry)
 
     def of(self, submitter: str, schedd: str) -> Rejections:
-        """Return those of one submitter, without a look at each of the others."""
-        found = Rejections()
-        found.entries = [entry for entry in self.entries if (entry.submitter, entry.schedd) == (submitter, schedd)]
-        return found
+        """Return the rejections of one submitter at one schedd, without expanding the others."""
+        rejections = Rejections()
+        rejections.entries = [entry for entry in self.entries if (entry.submitter, entry.schedd) == (submitter, schedd)]
+        return rejections
 
     def __len__(self) -> int:
         return sum(len(entry.clusters) if isinstance(entry, RejectedMany) else 1 for entry in self.entries)
 
     def __iter__(self) -> Iterator[Rejection]:
-        return chain.from_iterable(of.each() if isinstance(of, RejectedMany) else (of,) for of in self.entries)
+        return chain.from_iterable(
+            entry.each() if isinstance(entry, RejectedMany) else (entry,) for entry in self.entries
+        )
 
     def __reversed__(self) -> Iterator[Rejection]:
         for entry in reversed(self.entries):
             yield from reversed(list(entry.each())) if isinstance(entry, RejectedMany) else (entry,)
 
     @overload
-    def __getitem__(self, place: int) -> Rejection: ...
+    def __getitem__(self, index: int) -> Rejection: ...
     @overload
-    def __getitem__(self, place: slice) -> list[Rejection]: ...
-    def __getitem__(self, place: int | slice) -> Rejection | list[Rejection]:
-        return list(self)[place]
+    def __getitem__(self, index: slice) -> list[Rejection]: ...
+    def __getitem__(self, index: int | slice) -> Rejection | list[Rejection]:
+        return list(self)[index]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)

@@ -1,4 +1,4 @@
-"""What a submitter may have: its slice of what is free, and its entitlement, for which it may preempt."""
+"""What a submitter may get: its slice of the free weight, and its entitlement, up to which it may preempt."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fairq.engine.classad import EvaluationBudget
 from fairq.engine.classad.budget import NOBODY, Payer, evaluate_for
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.queue import Jobs
-from fairq.engine.negotiation.resource_shares import ResourceUse, Taking, filled
+from fairq.engine.negotiation.resource_shares import ResourceTaking, ResourceUse, fill_progressively
 from fairq.engine.quotas.demand import IdleDemand
 from fairq.engine.quotas.policy import DemandPolicy
 from fairq.engine.weights import rounded
@@ -38,9 +38,9 @@ class Slice(Struct, frozen=True):
     """The slice of one user in a spin, in slot weight.
 
     Args:
-        share: its part of the total, 0 to 1, inversely proportional to the effective priorities.
-        slice: the weight it may take now; 0 for a user that already has more than its part.
-        part: its part in total, existing use included.
+        share: its fraction of the total, 0 to 1, inversely proportional to the effective priorities.
+        slice: the weight that it may take now; 0 for a user that already uses more than its part.
+        part: the weight of its part, existing use included.
     """
 
     share: float
@@ -60,7 +60,7 @@ def slices(free: float, wanting: Mapping[str, Wanting]) -> dict[str, Slice]:
     weights = {name: best / user.effective_priority for name, user in wanting.items()}
     in_all, weight_in_all = free + sum(user.used for user in wanting.values()), sum(weights.values())
     total, weight = in_all, weight_in_all
-    # Whoever has most for its share is the first to be left out.
+    # The user with the most use for its share is left out first.
     by_use = sorted(wanting, key=lambda name: -wanting[name].used / weights[name])
     left_out = 0
     for name in by_use:
@@ -69,15 +69,15 @@ def slices(free: float, wanting: Mapping[str, Wanting]) -> dict[str, Slice]:
         total -= wanting[name].used
         weight -= weights[name]
         left_out += 1
-    found = {}
-    for place, name in enumerate(by_use):
+    slices_by_name = {}
+    for index, name in enumerate(by_use):
         used, share = wanting[name].used, weights[name] / weight_in_all
-        if place < left_out:
-            found[name] = Slice(share, 0.0, in_all * share)
+        if index < left_out:
+            slices_by_name[name] = Slice(share, 0.0, in_all * share)
         else:
             part = total * weights[name] / weight
-            found[name] = Slice(share, max(0.0, rounded(part - used)), part)
-    return found
+            slices_by_name[name] = Slice(share, max(0.0, rounded(part - used)), part)
+    return slices_by_name
 
 
 class Member(Struct, frozen=True):
@@ -90,62 +90,62 @@ class Member(Struct, frozen=True):
 def entitlements(pie: float, members: Mapping[str, Member]) -> dict[str, float]:
     """Return the entitlement of each submitter to a *pie*, in slot weight.
 
-    It is the weighted max-min share: in inverse ratio of the effective priorities, where nobody counts for more than
-    its demand. A submitter's own demand is no bound of its own entitlement: it has jobs for what it takes, and what
-    they weigh is known only of the slots that they get.
+    It is the weighted max-min share: inversely proportional to the effective priorities, while no other submitter
+    counts for more than its demand. A submitter's own demand does not bound its entitlement: it has jobs for what it
+    takes, and their weight is known only from the slots that they get.
     """
     if not members:
         return {}
     best = min(member.effective_priority for member in members.values())
     weights = {name: best / member.effective_priority for name, member in members.items()}
     demands = {name: min(member.demand, pie) for name, member in members.items()}
-    # Whoever wants least for its share is satisfied first.
+    # The submitter with the least demand for its share is satisfied first.
     names = sorted(members, key=lambda name: demands[name] / weights[name])
-    taken = [0.0, *accumulate(demands[name] for name in names)]
-    given = [0.0, *accumulate(weights[name] for name in names)]
-    all_weights = given[-1]
+    demand_sums = [0.0, *accumulate(demands[name] for name in names)]
+    weight_sums = [0.0, *accumulate(weights[name] for name in names)]
+    all_weights = weight_sums[-1]
 
-    def part(place: int) -> float:
-        """The part of the submitter at *place* if it wants all it can get."""
-        name = names[place]
+    def part(index: int) -> float:
+        """Return the part of the submitter at *index*, with unlimited demand."""
+        name = names[index]
         weight, demand = weights[name], demands[name]
 
         def level(satisfied: int) -> float:
-            """What is left for each unit of weight if so many others are satisfied."""
-            is_among = satisfied > place
-            left = pie - taken[satisfied + is_among] + (demand if is_among else 0.0)
-            return left / (all_weights - given[satisfied + is_among] + (weight if is_among else 0.0))
+            """Return the pie left for each unit of weight if *satisfied* others have their demand."""
+            is_among = satisfied > index
+            remaining = pie - demand_sums[satisfied + is_among] + (demand if is_among else 0.0)
+            return remaining / (all_weights - weight_sums[satisfied + is_among] + (weight if is_among else 0.0))
 
         def is_enough(satisfied: int) -> bool:
-            """Whether the next one wants no less than is left for it."""
-            following = names[satisfied + (satisfied >= place)]
+            """Return whether the next submitter's demand is not below what is left for it."""
+            following = names[satisfied + (satisfied >= index)]
             return level(satisfied) <= demands[following] / weights[following]
 
         satisfied = bisect_left(range(len(names) - 1), True, key=is_enough)
         return max(0.0, level(satisfied) * weight)
 
-    return {name: part(place) for place, name in enumerate(names)}
+    return {name: part(index) for index, name in enumerate(names)}
 
 
 def demand_of(policy: NegotiationPolicy) -> DemandPolicy:
-    """Return how idle jobs are weighed without the settings of quotas."""
+    """Return the rules for the weight of idle jobs if there are no settings for quotas."""
     weighted, dominant = policy.use_slot_weights, policy.dominant
     return DemandPolicy(weighted=weighted, slot_weight=policy.slot_weight, whole=False, dominant=dominant)
 
 
 class Demands:
-    """The demand of all submitters of a cycle, as of the first time that somebody asks.
+    """The demand of all submitters of a cycle, computed when first needed.
 
     Args:
         jobs: all idle jobs.
         accountant: has the use of all submitters.
         groups: the accounting groups; None: there are none.
         policy: the cycle's rules.
-        least: the smallest possible weight of a match, which is what a job takes at least.
-        budget: of evaluation.
-        may_preempt: whether priority may ever preempt a job; otherwise idle jobs need not be weighed, and
-            whoever has some counts as if it wanted all.
-        use: who uses which resources, where weights are dominant.
+        least: the smallest possible weight of a match.
+        budget: limits evaluation.
+        may_preempt: whether priority may ever preempt a job; otherwise idle jobs are not weighed, and a submitter
+            with idle jobs has unlimited demand.
+        use: the use of resources, if weights are dominant.
     """
 
     def __init__(
@@ -168,19 +168,19 @@ class Demands:
         self._budget = budget
         self._may_preempt = may_preempt
         self._use = use if may_preempt else None
-        self._takings: dict[str, Taking] = {}
+        self._takings: dict[str, ResourceTaking] = {}
         self._members: dict[str, dict[str, Member]] | None = None
 
     def entitlements(self, group: str, limit: float | None, pool: float) -> dict[str, float]:
         """Return the entitlements to the pie of a *group*'s turn, in slot weight.
 
-        The pie is the group's *limit*; without one it is what those who do not share it leave of the *pool*: without
-        groups all usable slots, otherwise those that no group holds.
+        The pie is the group's *limit*; without a limit, it is the *pool* less the use of submitters that do not share
+        the pie.
         """
         members = self._sharing(group)
         if self._use is not None:
             takings = {name: self._takings[name] for name in members}
-            return filled(self._use.sizes_for(members, limit), takings)
+            return fill_progressively(self._use.sizes_for(members, limit), takings)
         if limit is None:
             limit = pool - sum(
                 record.weighted_resources_used
@@ -190,20 +190,20 @@ class Demands:
         return entitlements(max(0.0, limit), members)
 
     def _sharing(self, group: str) -> dict[str, Member]:
-        """The submitters of a group's turn, with idle jobs or not; in a second chance, those of other groups, too."""
+        """Return the submitters of a group's turn, with or without idle jobs; in a second chance, other groups' too."""
         if self._members is None:
             self._members = self._find_members()
-        found = self._members.get(group, {})
+        members = self._members.get(group, {})
         if self._groups is not None and group == ROOT_GROUP:
             for other in self._groups.tree.groups[1:]:
                 if other.autoregroup:
-                    found = found | self._members.get(other.name, {})
-        return found
+                    members = members | self._members.get(other.name, {})
+        return members
 
     def _find_members(self) -> dict[str, dict[str, Member]]:
-        """All submitters that use slots or have idle jobs, by group."""
+        """Return all submitters that use slots or have idle jobs, by group."""
         accountant, groups, idle = self._accountant, self._groups, self._idle_weights()
-        found: dict[str, dict[str, Member]] = defaultdict(dict)
+        members_by_group: dict[str, dict[str, Member]] = defaultdict(dict)
         holding = (
             name
             for name, record in accountant.records.items()
@@ -211,29 +211,29 @@ class Demands:
         )
         for name in sorted({*idle, *holding}):
             record, group = accountant.record(name), ROOT_GROUP if groups is None else groups.group_of(name).name
-            demand = wanted = record.weighted_resources_used + idle.get(name, 0.0)
+            demand = total_demand = record.weighted_resources_used + idle.get(name, 0.0)
             if record.ceiling >= 0:
                 demand = min(demand, float(record.ceiling))
             priority = accountant.effective_priority(name)
-            found[group][name] = Member(priority, demand)
+            members_by_group[group][name] = Member(priority, demand)
             if self._use is not None:
-                self._takings[name] = self._use.taking(name, priority, demand, wanted)
-        return found
+                self._takings[name] = self._use.taking(name, priority, demand, total_demand)
+        return members_by_group
 
     def _idle_weights(self) -> dict[str, float]:
-        """The slot weight that the idle jobs of each submitter would take."""
+        """Return the slot weight that the idle jobs of each submitter would take."""
         policy = self._policy
         if not self._may_preempt:
             return {queue.name: math.inf for queue in self._jobs.queues if queue.idle}
         demand = IdleDemand(
             demand_of(policy) if policy.quotas is None else policy.quotas.demand, self._jobs.ads, self._budget
         )
-        found: dict[str, float] = defaultdict(float)
+        weights: dict[str, float] = defaultdict(float)
         for queue in self._jobs.queues:
             if queue.idle:
                 evaluate_for(self._budget, Payer(queue.name, queue.name))
-                found[queue.name] += max(demand.of(queue.idle), job_count(queue.idle) * self._least)
+                weights[queue.name] += max(demand.of(queue.idle), job_count(queue.idle) * self._least)
                 if self._use is not None:
-                    self._use.want(queue.name, demand.of_resources(queue.idle))
+                    self._use.add_request(queue.name, demand.of_resources(queue.idle))
         evaluate_for(self._budget, NOBODY)
-        return found
+        return weights

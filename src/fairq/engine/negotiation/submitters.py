@@ -25,33 +25,33 @@ from fairq.engine.negotiation.queue import Jobs, Queue, SubmitterQueue, job_orde
 
 
 class ScheddLimits:
-    """What is left of the maxima of the schedds in one cycle.
+    """The number of jobs that schedds may still start in one cycle.
 
     Args:
-        maximum: the most running jobs of each schedd that has a maximum, by name.
+        maximum: the maximum number of running jobs of each schedd that has one, by name.
         queues: the queues of all submitters, with their running jobs.
     """
 
     def __init__(self, maximum: Mapping[str, int], queues: Iterable[SubmitterQueue]) -> None:
-        self._left = dict(maximum)
+        self._jobs_left = dict(maximum)
         for queue in queues if maximum else ():
             self.use(queue.schedd, queue.running_jobs)
 
     def left(self, schedd: str) -> int | None:
-        """Return how many more jobs the schedd offers; None: it has no maximum."""
-        left = self._left.get(schedd)
-        return None if left is None else max(0, left)
+        """Return how many more jobs the schedd offers, None if it has no maximum."""
+        jobs_left = self._jobs_left.get(schedd)
+        return None if jobs_left is None else max(0, jobs_left)
 
     def use(self, schedd: str, jobs: int) -> None:
         """Count *jobs* of the schedd as running."""
-        if schedd in self._left:
-            self._left[schedd] -= jobs
+        if schedd in self._jobs_left:
+            self._jobs_left[schedd] -= jobs
 
 
 def submitters_taking_part(
     queues: Iterable[SubmitterQueue], policy: NegotiationPolicy, now: int, budget: EvaluationBudget | None = None
 ) -> tuple[list[SubmitterQueue], list[SubmitterQueue]]:
-    """The queues for which NEGOTIATOR_SUBMITTER_CONSTRAINT is true, and the others.
+    """Return the queues for which NEGOTIATOR_SUBMITTER_CONSTRAINT is true, and the other ones.
 
     If submitters have an ad per job priority, a submitter without idle jobs has no ad and takes no part.
     """
@@ -73,32 +73,32 @@ def find_submitters(
     schedds: ScheddLimits,
     admits: Callable[[int], bool] | None,
 ) -> list[Submitter]:
-    """Return the submitters of the jobs' queues, all of whose autoclusters are numbered then.
+    """Return the submitters of the jobs' queues, and number the autoclusters of their jobs.
 
-    *admits* returns by autocluster whether its jobs may be matched; None: all may.
+    *admits* returns whether the jobs of an autocluster may be matched; None: all may.
     """
     order, by_time = job_order(jobs.ads, policy.job_order), policy.job_order == "submission_time"
-    known = KindsInCycle(jobs.kinds, autoclusters)
-    chosen, most = policy.significant.chosen, policy.global_job_prios
-    cluster_of = autoclusters.alike_in(chosen | policy.significant.added) if chosen else None
+    kinds = KindsInCycle(jobs.kinds, autoclusters)
+    chosen, max_priorities = policy.significant.chosen, policy.global_job_prios
+    cluster_of = autoclusters.values_of(chosen | policy.significant.added) if chosen else None
     submitters: list[Submitter] = []
     for queue in jobs.queues:
         on_offer = Queue(
-            ranges_in_order(queue, order, autoclusters, known, by_time),
+            ranges_in_order(queue, order, autoclusters, kinds, by_time),
             policy.skip_by,
             policy.jobs_per_turn,
             admits,
             cluster_of,
             partial(schedds.left, queue.schedd),
-            by_priority=most is not None,
+            by_priority=max_priorities is not None,
         )
         submitter = Submitter(queue.name, queue.schedd, on_offer, _decision(queue, accountant, on_offer.idle_jobs))
-        submitters += [submitter] if most is None else _split_by_priority(submitter, most)
+        submitters += [submitter] if max_priorities is None else _split_by_priority(submitter, max_priorities)
     return submitters
 
 
 def decision_without(queue: SubmitterQueue, accountant: Accountant) -> SubmitterDecision:
-    """The record of a submitter that takes no part."""
+    """Return the decision about a submitter that takes no part."""
     decision = _decision(queue, accountant, job_count(queue.idle))
     if decision.idle:
         decision.stopped = StopReason.SUBMITTER_CONSTRAINT
@@ -120,21 +120,21 @@ def _decision(queue: SubmitterQueue, accountant: Accountant, idle: int) -> Submi
 
 
 class JobConstraint:
-    """NEGOTIATOR_JOB_CONSTRAINT on the autoclusters *kinds*, which may grow; MY is the job."""
+    """NEGOTIATOR_JOB_CONSTRAINT for the autoclusters *kinds*, a list that may grow; MY is the job."""
 
     def __init__(
         self, constraint: Expression, now: int, kinds: Sequence[Ad], budget: EvaluationBudget | None = None
     ) -> None:
         self._constraint, self._now, self._kinds, self._budget = constraint, now, kinds, budget
-        self._known: dict[int, bool] = {}
+        self._admitted: dict[int, bool] = {}
 
     def admits(self, autocluster: int) -> bool:
-        """Whether the constraint is true for the jobs of an autocluster."""
-        if autocluster not in self._known:
+        """Return whether the constraint is true for the jobs of an autocluster."""
+        if autocluster not in self._admitted:
             evaluate_for(self._budget, Payer(autocluster=autocluster))
             ad = self._kinds[autocluster]
-            self._known[autocluster] = _is_true(self._constraint, ad, self._now, self._budget)
-        return self._known[autocluster]
+            self._admitted[autocluster] = _is_true(self._constraint, ad, self._now, self._budget)
+        return self._admitted[autocluster]
 
 
 def _is_true(expression: Expression, ad: Ad, now: int, budget: EvaluationBudget | None) -> bool:
@@ -142,7 +142,7 @@ def _is_true(expression: Expression, ad: Ad, now: int, budget: EvaluationBudget 
 
 
 def _submitter_ad(queue: SubmitterQueue) -> Ad:
-    """The submitter ad of a schedd, as far as fairq knows it."""
+    """Return the submitter ad of a schedd, as far as fairq knows it."""
     return {
         "MyType": "Submitter",
         "Name": queue.name,
@@ -171,33 +171,33 @@ class Submitter(Struct, eq=False):
 
     @property
     def turn_order(self) -> tuple[float, float, float, str, str]:
-        """Lower is earlier in a spin (docs/htcondor.md 2.6)."""
+        """The sort key in a spin; lower is earlier (docs/htcondor.md 2.6)."""
         priority = -math.inf if self.job_priority is None else self.job_priority
         return self.effective_priority, -priority, self.starvation, self.name, self.schedd
 
     @property
     def effective_priority(self) -> float:
-        """The value at the start of the cycle; it decides shares and order for the whole cycle."""
+        """The effective priority at the start of the cycle, which decides shares and order to its end."""
         return self.decision.effective_priority
 
     def pass_over(self, quota_group: str | None) -> None:
-        """Record that it gets no turn, because a group's quota is used up; who is at its ceiling stays there."""
+        """Record that it gets no turn because a group's quota is used up; a ceiling remains the reason."""
         if self.decision.idle and self.decision.stopped is not StopReason.CEILING:
             self.decision.stopped = StopReason.QUOTA
             self.decision.quota_group = quota_group
 
 
-def _split_by_priority(submitter: Submitter, most: int) -> list[Submitter]:
-    """Return *submitter* once for each priority of its idle jobs, best first, at most *most* times.
+def _split_by_priority(submitter: Submitter, max_priorities: int) -> list[Submitter]:
+    """Return *submitter* once for each priority of its idle jobs, best first, at most *max_priorities* times.
 
-    They are compared among submitters of equal priority (USE_GLOBAL_JOB_PRIOS; docs/htcondor.md 2.6; matchmaker.cpp,
-    submitterLessThan, consolidateGlobalJobPrioSubmitterAds). Jobs of all lower priorities go with the last.
+    Job priorities are compared among submitters of equal priority (USE_GLOBAL_JOB_PRIOS; docs/htcondor.md 2.6;
+    matchmaker.cpp, submitterLessThan, consolidateGlobalJobPrioSubmitterAds). The last one has all lower priorities.
     """
     queue = submitter.queue
     priorities = sorted(set(queue.priorities.tolist()), reverse=True)
-    if len(priorities) < 2 or most < 2:
+    if len(priorities) < 2 or max_priorities < 2:
         return [replace(submitter, job_priority=priorities[0] if priorities else None)]
-    highest = priorities[:most]
+    highest = priorities[:max_priorities]
     lowest = [*highest[:-1], priorities[-1]]
     return [
         replace(submitter, job_priority=high, queue=queue.within(high, low))
@@ -206,23 +206,23 @@ def _split_by_priority(submitter: Submitter, most: int) -> list[Submitter]:
 
 
 def in_order(submitters: Iterable[Submitter], policy: NegotiationPolicy) -> list[Submitter]:
-    """Put *submitters* into the order of their turns.
+    """Return *submitters* in the order of their turns.
 
-    With global job priorities, neighbours that are the same submitter at the same schedd are one. In today's
-    negotiator, an entry that an earlier pie merged with others begins anew with its own priority, while the others are
-    gone: their jobs are not offered again in the cycle.
+    With global job priorities, neighbours that are one submitter at one schedd are merged. In today's negotiator, an
+    entry that an earlier pie merged has only its own priority again, while the entries merged into it are lost: their
+    jobs are not offered again in the cycle.
     """
     ordered = sorted(submitters, key=lambda submitter: submitter.turn_order)
     if policy.global_job_prios is None:
         return ordered
     merged: list[Submitter] = []
     for submitter in ordered:
-        one, last = submitter, merged[-1] if merged else None
-        if policy.ads_per_job_priority and one.queue.is_range:
-            one = replace(one, queue=one.queue.unmerged())
-        is_same = last is not None and (last.name, last.schedd) == (one.name, one.schedd)
-        if last is not None and is_same and last.queue.is_range and one.queue.is_range:
-            merged[-1] = replace(last, queue=last.queue.down_to(one.queue))
+        current, last = submitter, merged[-1] if merged else None
+        if policy.ads_per_job_priority and current.queue.is_range:
+            current = replace(current, queue=current.queue.unmerged())
+        is_same = last is not None and (last.name, last.schedd) == (current.name, current.schedd)
+        if last is not None and is_same and last.queue.is_range and current.queue.is_range:
+            merged[-1] = replace(last, queue=last.queue.down_to(current.queue))
         else:
-            merged.append(one)
+            merged.append(current)
     return merged

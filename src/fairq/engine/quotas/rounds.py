@@ -29,13 +29,13 @@ class GroupUse(Protocol):
     """The current use of groups, and whether any of their submitters still takes part."""
 
     def used(self, group: QuotaGroup) -> float:
-        """Slot weight that the group's own submitters use now."""
+        """Return the slot weight that the group's own submitters use now."""
 
     def subtree_used(self, group: QuotaGroup) -> float:
-        """Slot weight that the group and all groups below it use now."""
+        """Return the slot weight that the group and all groups below it use now."""
 
     def has_submitters(self, group: QuotaGroup) -> bool:
-        """Whether any submitter of the group still takes part."""
+        """Return whether any submitter of the group still takes part."""
 
 
 class GroupPie(Struct, frozen=True):

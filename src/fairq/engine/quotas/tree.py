@@ -117,7 +117,7 @@ class Tree:
         self._by_name = {group.name.lower(): group for group in self.groups}
 
     def __len__(self) -> int:
-        """Number of groups besides ``<none>``."""
+        """Return the number of groups besides ``<none>``."""
         return len(self.groups) - 1
 
     def find(self, name: str) -> QuotaGroup | None:

@@ -16,7 +16,7 @@ from fairq.common.records import Ad
 from fairq.common.reservation import Reservation
 from fairq.engine.classad import AdColumns
 from fairq.engine.negotiation.decision import CycleDecision, StopReason
-from fairq.engine.negotiation.evaluation import agreed
+from fairq.engine.negotiation.evaluation import requirements_met
 from fairq.engine.negotiation.partitionable import Partitions
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.simulation.queues import JobKey
@@ -60,22 +60,22 @@ class Machines:
         self._undivided = np.flatnonzero(usable & ~divided)
         self._machines = Partitions(ads, usable & divided, modifications=policy.modify_requests)
 
-    def first_room(self, job: Ad) -> tuple[int, int] | None:
+    def find_room(self, job: Ad) -> tuple[int, int] | None:
         """Return the earliest time and the row with room for a large *job* (names in lower case).
 
         None if the job fits nowhere or is not large.
         """
         machines = self._machines
-        if not len(machines.rows) or agreed(job, self._ads, self._undivided).any():
+        if not len(machines.rows) or requirements_met(job, self._ads, self._undivided).any():
             return None
-        fitting = np.flatnonzero(agreed(job, machines.ads, np.arange(len(machines.rows))))
-        requests = machines.asking.asked(job, machines.ads, fitting)
+        fitting = np.flatnonzero(requirements_met(job, machines.ads, np.arange(len(machines.rows))))
+        requests = machines.request_rules.requested(job, machines.ads, fitting)
         candidates = []
         for column, machine in enumerate(fitting.tolist()):
             row = int(machines.rows[machine])
             parts = sorted(self._parts.get(row, ()), key=lambda part: part.end)
             amounts = [np.array([part.amounts.get(name, 0.0) for name in machines.resources]) for part in parts]
-            free = machines.left[:, machine] - sum(amounts)
+            free = machines.remaining[:, machine] - sum(amounts)
             ended = 0
             while ended < len(parts) and (requests[:, column] > free).any():
                 free = free + amounts[ended]
@@ -93,6 +93,6 @@ _LIMIT_REASONS = frozenset(
 )
 
 
-def limited(decision: CycleDecision) -> set[str]:
+def limited_submitters(decision: CycleDecision) -> set[str]:
     """Return the submitters stopped by a limit that further free slots would not lift."""
     return {entry.submitter for entry in decision.submitters if entry.stopped in _LIMIT_REASONS}

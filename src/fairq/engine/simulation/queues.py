@@ -35,7 +35,7 @@ class _Queue:
         """Add *jobs*; merge them into the preceding range if they are identical and follow it directly."""
         self.idle += len(jobs)
         last_range = self.ranges[-1] if self.ranges else None
-        if last_range is not None and _continues(last_range, jobs):
+        if last_range is not None and _follows_directly(last_range, jobs):
             last_range.last_proc = jobs.last_proc
         elif last_range is None or _position(last_range) < _position(jobs):
             self.ranges.append(jobs)
@@ -65,7 +65,7 @@ def _position(jobs: JobRange) -> tuple[int, int]:
     return jobs.cluster, jobs.first_proc
 
 
-def _continues(last: JobRange, jobs: JobRange) -> bool:
+def _follows_directly(last: JobRange, jobs: JobRange) -> bool:
     return (
         last.cluster == jobs.cluster
         and last.last_proc + 1 == jobs.first_proc
@@ -93,36 +93,36 @@ class Queues:
 
     def start(self, submitter: str, job: JobKey, weight: float) -> JobRange:
         """Start one idle job on a slot of *weight*; return it as a range of one."""
-        line = self._queue(submitter, job.schedd)
-        line.running += 1
-        line.running_weight += weight
+        queue = self._queue(submitter, job.schedd)
+        queue.running += 1
+        queue.running_weight += weight
         self.idle -= 1
-        return line.take(job.cluster, job.proc)
+        return queue.take(job.cluster, job.proc)
 
     def run(self, submitter: str, schedd: str, weight: float) -> None:
         """Count a job that is already running."""
-        line = self._queue(submitter, schedd)
-        line.running += 1
-        line.running_weight += weight
+        queue = self._queue(submitter, schedd)
+        queue.running += 1
+        queue.running_weight += weight
 
     def stop(self, submitter: str, schedd: str, weight: float) -> None:
         """Count a job no longer as running."""
-        line = self._queue(submitter, schedd)
-        line.running -= 1
-        line.running_weight = line.running_weight - weight if line.running else 0.0
+        queue = self._queue(submitter, schedd)
+        queue.running -= 1
+        queue.running_weight = queue.running_weight - weight if queue.running else 0.0
 
     def counts(self) -> Iterator[tuple[str, int, float]]:
         """Yield each submitter with jobs, its number of idle jobs and the slot weight that it uses."""
-        for line in self._queues.values():
-            if line.idle or line.running:
-                yield line.name, line.idle, line.running_weight
+        for queue in self._queues.values():
+            if queue.idle or queue.running:
+                yield queue.name, queue.idle, queue.running_weight
 
     def snapshot(self) -> list[SubmitterQueue]:
         """Return the queues of all submitters as a cycle reads them, sorted by name."""
         return [
-            SubmitterQueue(line.name, line.schedd, line.running, line.ranges, line.running_weight)
-            for _, line in sorted(self._queues.items())
-            if line.idle or line.running
+            SubmitterQueue(queue.name, queue.schedd, queue.running, queue.ranges, queue.running_weight)
+            for _, queue in sorted(self._queues.items())
+            if queue.idle or queue.running
         ]
 
     def is_idle(self, submitter: str, job: JobKey) -> bool:
@@ -131,20 +131,20 @@ class Queues:
         index = bisect_right(ranges, (job.cluster, job.proc), key=_position) - 1
         return index >= 0 and ranges[index].cluster == job.cluster and job.proc <= ranges[index].last_proc
 
-    def give(self, submitter: str, job: JobKey, own: Ad) -> None:
-        """Give a waiting job attributes of its own."""
-        line = self._queue(submitter, job.schedd)
-        job_range = line.take(job.cluster, job.proc)
-        line.add(replace(job_range, own={**(job_range.own or {}), **own}))
+    def set_attributes(self, submitter: str, job: JobKey, own: Ad) -> None:
+        """Set attributes of a waiting job."""
+        queue = self._queue(submitter, job.schedd)
+        job_range = queue.take(job.cluster, job.proc)
+        queue.add(replace(job_range, own={**(job_range.own or {}), **own}))
 
     def ranges(self) -> Iterator[JobRange]:
         """Yield all idle jobs."""
-        for line in self._queues.values():
-            yield from line.ranges
+        for queue in self._queues.values():
+            yield from queue.ranges
 
     def _queue(self, submitter: str, schedd: str) -> _Queue:
         key = (submitter, schedd)
-        line = self._queues.get(key)
-        if line is None:
-            line = self._queues[key] = _Queue(submitter, schedd)
-        return line
+        queue = self._queues.get(key)
+        if queue is None:
+            queue = self._queues[key] = _Queue(submitter, schedd)
+        return queue

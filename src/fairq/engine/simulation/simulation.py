@@ -22,7 +22,7 @@ from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.preemption import HOUR
 from fairq.engine.negotiation.queue import Jobs
 from fairq.engine.simulation.pool import SimulatedPool, Tenant
-from fairq.engine.simulation.promises import Promise, limited
+from fairq.engine.simulation.promises import Promise, limited_submitters
 from fairq.engine.simulation.queues import JobKey, Queues
 from fairq.engine.simulation.waiting_jobs import Waiting, WaitingJobs
 
@@ -220,7 +220,7 @@ class Simulation:
             ad = {name.lower(): value for name, value in own.items()}
             for proc in range(jobs.first_proc, jobs.last_proc + 1):
                 job = JobKey(jobs.schedd, jobs.cluster, proc)
-                if job in promised or (opening := machines.first_room(ad)) is None:
+                if job in promised or (opening := machines.find_room(ad)) is None:
                     if not (jobs.own or jobs.template):
                         not_large.add(jobs.ad_id)
                     break
@@ -242,7 +242,7 @@ class Simulation:
             self._last_promise, [self.pool.name(row)], begin, None, "", self.now, [user], job=name
         )
         self.pool.promises.append(Promise(job, jobs.submitter, row, reservation))
-        self.queues.give(jobs.submitter, job, {JOB_ATTRIBUTE: self._last_promise})
+        self.queues.set_attributes(jobs.submitter, job, {JOB_ATTRIBUTE: self._last_promise})
 
     def _next_time(self) -> int | None:
         """Return the time of the next cycle that may change something, None if no event remains."""
@@ -319,7 +319,7 @@ class Simulation:
         cycle = NegotiationCycle(slots, jobs, accountant, policy, now, self._round_robin_times, clock=self._clock)
         decision = cycle.run()
         self.cycles += 1
-        self.limited = limited(decision)
+        self.limited = limited_submitters(decision)
         self.pairs = cycle.pairs
         self.work += len(slots.keys) + cycle.work
         if decision.matches:

@@ -28,11 +28,11 @@ def renew_promises(state: State, settings: Settings, decision: CycleDecision, ac
     former = {reservation.number: reservation for reservation in stored if reservation.job is not None}
     promises: list[Promise] = []
     if patience is not None and (former or jobs.has_idle_since(state, actor.time - patience)):
-        from fairq.engine.simulation.promises import limited  # most pools do without
+        from fairq.engine.simulation.promises import limited_submitters  # most pools do without
         from fairq.steps.simulate.forecast import LIKELY, Forecaster
 
         simulation = Forecaster.of_state(state, settings, actor.time).simulation(LIKELY)
-        simulation.limited = limited(decision)
+        simulation.limited = limited_submitters(decision)
         simulation.renew_promises(actor.time)
         promises = simulation.pool.promises
     new = []
