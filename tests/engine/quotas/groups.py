@@ -56,7 +56,7 @@ def rules_of(
     """Return the rules of quotas with *changes*."""
     settings: dict[str, Any] = {
         "sort_expression": parse(changes.pop("sort", STARVATION)),
-        "demand": DemandPolicy(True, parse("Cpus"), whole=rules == "htcondor"),
+        "demand": DemandPolicy(True, parse("Cpus"), truncated=rules == "htcondor"),
         "accept_surplus": surplus is True,
         "strict_priority": False,
         **changes,

@@ -13,7 +13,7 @@ from fairq.engine.quotas.policy import DemandPolicy
 def demand(job, count=1, policy=None, **overlay):
     """The demand of *count* idle jobs alike."""
     idle = JobRange(1, 0, count - 1, 7, "u@d", "u", 1, 0, 0, **overlay)
-    return IdleDemand(policy or DemandPolicy(True, parse("Cpus"), whole=False), {7: job}).of([idle])
+    return IdleDemand(policy or DemandPolicy(True, parse("Cpus"), truncated=False), {7: job}).of([idle])
 
 
 def test_a_job_weighs_the_cpus_it_requests():
@@ -30,14 +30,14 @@ def test_a_request_may_be_an_expression():
 
 def test_another_slot_weight_is_evaluated_in_what_the_job_requests():
     """A weight that counts memory counts the memory requested."""
-    policy = DemandPolicy(True, parse("Cpus + Memory / 1024.0"), whole=False)
+    policy = DemandPolicy(True, parse("Cpus + Memory / 1024.0"), truncated=False)
 
     assert demand({"RequestCpus": 1, "RequestMemory": 2048}, 2, policy) == 6
 
 
 def test_a_weight_of_jobs_is_evaluated_in_the_job():
     """SCHEDD_SLOT_WEIGHT."""
-    policy = DemandPolicy(True, parse("Cpus"), whole=False, job_weight=parse("RequestCpus * Factor"))
+    policy = DemandPolicy(True, parse("Cpus"), truncated=False, job_weight=parse("RequestCpus * Factor"))
 
     assert demand({"RequestCpus": 2, "Factor": 5}, 3, policy) == 30
 
@@ -45,18 +45,18 @@ def test_a_weight_of_jobs_is_evaluated_in_the_job():
 @pytest.mark.parametrize("weight", ["undefined", '"heavy"', "-1", "error"])
 def test_a_weight_that_is_none_counts_the_cpus(weight):
     """What is no number, or negative, cannot be a demand."""
-    assert demand({"RequestCpus": 3}, 2, DemandPolicy(True, parse(weight), whole=False)) == 6
+    assert demand({"RequestCpus": 3}, 2, DemandPolicy(True, parse(weight), truncated=False)) == 6
 
 
-@pytest.mark.parametrize(("whole", "expected"), [(False, 15.0), (True, 10.0)])
-def test_today_s_schedd_cuts_every_job_to_a_whole_number(whole, expected):
+@pytest.mark.parametrize(("truncated", "expected"), [(False, 15.0), (True, 10.0)])
+def test_today_s_schedd_cuts_every_job_to_a_whole_number(truncated, expected):
     """Ten jobs of 1.5 ask for 15; the schedd counts 1 each."""
-    assert demand({}, 10, DemandPolicy(True, parse("Cpus * 1.5"), whole=whole)) == expected
+    assert demand({}, 10, DemandPolicy(True, parse("Cpus * 1.5"), truncated=truncated)) == expected
 
 
 def test_demand_may_count_jobs():
     """NEGOTIATOR_USE_WEIGHTED_DEMAND = False."""
-    assert demand({"RequestCpus": 4}, 10, DemandPolicy(False, parse("Cpus"), whole=False)) == 10
+    assert demand({"RequestCpus": 4}, 10, DemandPolicy(False, parse("Cpus"), truncated=False)) == 10
 
 
 def test_what_a_range_or_a_proc_says_itself_counts():

@@ -74,7 +74,7 @@ def test_the_rules_decide_the_points(given):
     for found, is_htcondor in ((documented, False), (htcondor, True)):
         assert found.oversubscription is is_htcondor
         assert found.integer_limits is is_htcondor
-        assert found.demand.whole is is_htcondor
+        assert found.demand.truncated is is_htcondor
         assert found.live_caps is not is_htcondor
         assert found.regroup_keeps_quota is not is_htcondor
 

@@ -130,7 +130,7 @@ def entitlements(pie: float, members: Mapping[str, Member]) -> dict[str, float]:
 def demand_of(policy: NegotiationPolicy) -> DemandPolicy:
     """Return the rules for the weight of idle jobs if there are no settings for quotas."""
     weighted, dominant = policy.use_slot_weights, policy.dominant
-    return DemandPolicy(weighted=weighted, slot_weight=policy.slot_weight, whole=False, dominant=dominant)
+    return DemandPolicy(weighted=weighted, slot_weight=policy.slot_weight, truncated=False, dominant=dominant)
 
 
 class Demands:

@@ -128,7 +128,7 @@ class IdleDemand:
         """Return *weight*, truncated if the policy says so; if it is negative or not a number, the cores of *slot*."""
         (_, cores), *_ = slot
         valid = weight if weight >= 0 else cores
-        return float(int(valid) if self._policy.whole else valid)
+        return float(int(valid) if self._policy.truncated else valid)
 
     def _evaluate(self, expression: Expression, job: Ad) -> Any:
         return evaluate_scalar(expression, job, budget=self._budget)

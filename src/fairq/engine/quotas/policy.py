@@ -38,14 +38,14 @@ class DemandPolicy(Struct, frozen=True):
     Args:
         weighted: in weights; otherwise in jobs (`NEGOTIATOR_USE_WEIGHTED_DEMAND`, `SCHEDD_USE_SLOT_WEIGHT`).
         slot_weight: the weight of a slot, evaluated for a slot with exactly the job's requests.
-        whole: truncate each idle job's weight to a whole number.
+        truncated: truncate each idle job's weight to a whole number.
         job_weight: the weight of an idle job, evaluated in its ad (`SCHEDD_SLOT_WEIGHT`); None: *slot_weight*.
         dominant: the weight is the largest share of a resource; None: it is not.
     """
 
     weighted: bool
     slot_weight: Expression
-    whole: bool
+    truncated: bool
     job_weight: Expression | None = None
     dominant: Dominance | None = None
 

@@ -72,7 +72,7 @@ def demand_policy(settings: Settings) -> DemandPolicy:
         weighted=weighted,
         slot_weight=parsed(settings, "negotiator.slot_weight"),
         job_weight=parsed_if_set(settings, "schedd.schedd_slot_weight"),
-        whole=settings["negotiator.integer_group_limits"],
+        truncated=settings["negotiator.integer_group_limits"],
     )
 
 
