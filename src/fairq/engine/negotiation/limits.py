@@ -162,7 +162,7 @@ class Limits(Struct, kw_only=True):
     ) -> bool:
         """Return whether a slot may be on a list that was built when *used* and *used_unclaimed* were in use.
 
-        *freed* is what the match preempts. Only caps limit preemption by machine rank here.
+        *freed* is what the match preempts. Only caps and maxima of preemptions limit preemption by machine rank here.
         """
         if state == NONE:
             return self._permit_free(cost, used, used_unclaimed)
