@@ -59,11 +59,12 @@ def columns_of_each(
     *values*: only of records with one of these in the first of the *columns*, which is the first key. *readers*: see
     `Readers`.
     """
-    if values is not None and len(values) <= _FEW:
-        if few := select(state, kind, columns[0], sorted(values), columns, readers):
+    wanted = None if values is None else set(values)
+    if wanted is not None and len(wanted) <= _FEW:
+        if few := select(state, kind, columns[0], sorted(wanted), columns, readers):
             yield dict(zip(columns, zip(*few, strict=True), strict=True))
         return
-    chosen, wanted = _chosen(kind, columns), None if values is None else set(values)
+    chosen = _chosen(kind, columns)
     found = state.connection.execute(_every(kind, chosen))
     while some := found.fetchmany(_AT_ONCE):
         yield _by_column(chosen, [row for row in some if wanted is None or row[0] in wanted], readers or {})

@@ -107,7 +107,7 @@ class StageTable:
 
     def __init__(self, stages: Sequence[str]) -> None:
         """*stages*: those of the flow."""
-        self._stages = stages
+        self._stages, self._second = stages, stages.index(SECOND_PASS) if SECOND_PASS in stages else -1
         # By pass and stage: how many tasks have a line, and the sums of its numbers.
         self._sums = np.zeros((2, len(stages), len(StageCount._fields)), np.int64)
 
@@ -115,8 +115,8 @@ class StageTable:
         """Count the lines of a task."""
         stages, counted = lines[:, 0], lines.copy()
         counted[:, 0] = 1
-        is_second = SECOND_PASS in self._stages and np.logical_or.accumulate(stages == self._stages.index(SECOND_PASS))
-        self._sums[np.intp(is_second), stages] += counted
+        passes = np.maximum.accumulate((stages == self._second).astype(np.intp))
+        self._sums[passes, stages] += counted
 
     def records(self) -> list[dict[str, Any]]:
         """Return the table in the order of the stages, with the number of tasks of each line."""
@@ -211,7 +211,7 @@ def decide(
     world = load_world(state, now, datasets_of(state, chosen))
     columns = columns_of(world if alter is None else alter(world))
     packer, left = Packer(columns.names, plans), each_brokered(state, load_types(state), chosen)
-    done = Run(number, now, rules, packer.legend, plugins, disagreement=disagreement(state))
+    done = Run(number, now, rules, packer.legend, plugins, disagreement=disagreement(state, world))
     with watch(len(chosen)) as advance:
         # Some tasks leave when they are decided, with their input and what was found out about that.
         while some := list(islice(left, _AT_ONCE)):

@@ -96,10 +96,20 @@ def each_brokered(
     Tasks and their input are read, some at a time, when their turn comes: what was made just before is still in the
     caches of the processor, and so is the room of the tasks that are done.
     """
-    inputs, make_tasks = _Inputs(state, numbers), _TaskMaker(types)
-    names = [*_FIELDS.values(), *_CHUNK, "status", "assigned"]
+    inputs, names = _Inputs(state, numbers), [*_FIELDS.values(), *_CHUNK, "status", "assigned"]
+    # Many tasks have the same text or the same needs.
+    rules, own_type = cache(parse_rules), cache(partial(_own_type, types=types))
     for columns in broker_data.columns_of_each(state, TASKS, names, numbers):
-        tasks = make_tasks({field: columns[column] for field, column in _FIELDS.items()})
+        fields: dict[str, Iterable[Any]] = {field: columns[column] for field, column in _FIELDS.items()}
+        # What tasks leave open is derived from the rest.
+        fields["rules"] = map(rules, fields["rules"])
+        fields["current_priority"] = map(_stated, fields["current_priority"], fields["task_priority"])
+        needs = zip(*(fields[name] for name in _NEEDS), strict=True)
+        fields["resource_type"] = (
+            stated if stated is not None else own_type(*need)
+            for stated, need in zip(fields["resource_type"], needs, strict=True)
+        )
+        tasks = map(Task, *(fields[name] for name in Task.__struct_fields__))
         chunks = map(Chunk, map(inputs.of, columns["jediTaskID"]), *(columns[column] for column in _CHUNK))
         yield from map(Brokered, tasks, chunks, columns["status"], map(bool, columns["assigned"]))
 
@@ -108,28 +118,6 @@ def datasets_of(state: State, numbers: Collection[int]) -> list[str]:
     """Return the names of the datasets that tasks read."""
     columns = broker_data.columns_of_each(state, INPUTS, ["task", "dataset"], numbers)
     return [name for some in columns for name in some["dataset"]]
-
-
-class _TaskMaker:
-    """Makes tasks; what they leave open is derived from the rest."""
-
-    def __init__(self, types: Sequence[ResourceType]) -> None:
-        # Many tasks have the same text or the same needs.
-        self._rules, self._own_type = cache(parse_rules), cache(partial(_own_type, types=types))
-
-    def __call__(self, fields: broker_data.Columns) -> Iterator[Task]:
-        """Yield the tasks with these values of each field."""
-        own_type, needs = self._own_type, zip(*(fields[name] for name in _NEEDS), strict=True)
-        derived: dict[str, Iterable[Any]] = {
-            "rules": map(self._rules, fields["rules"]),
-            "current_priority": map(_stated, fields["current_priority"], fields["task_priority"]),
-            "resource_type": (
-                stated if stated is not None else own_type(*need)
-                for stated, need in zip(fields["resource_type"], needs, strict=True)
-            ),
-        }
-        in_order = [derived.get(name, fields[name]) for name in Task.__struct_fields__]
-        return map(Task, *in_order)
 
 
 def _stated(value: int | None, otherwise: int) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -116,7 +115,7 @@ def load_asked(path: Path, task: int, now: int) -> Asked:
         plugins = load_plugins(brokered.task.activity)
         datasets = (dataset.name for dataset in brokered.chunk.datasets)
         world = load_world(state, now, datasets)
-        disagreeing = disagreement(state)
+        disagreeing = disagreement(state, world)
     return Asked(stored, brokered, columns_of(world), brokerage_of(plugins, brokered.task.activity), disagreeing)
 
 
@@ -142,11 +141,11 @@ def why(path: Path, rules: Rules, task: int, now: int, queue: str | None = None)
         compared=outcome.stop_details,
         stages=[stage_record(count) for count in outcome.stages],
         candidates=[described(candidate) for candidate in outcome.candidates],
-        queues=[_queue(outcome, row) for row in rows],
+        queues=[_record(outcome.verdict(row)) for row in rows],
         unknown_sites=unknown_sites(columns, brokered.task),
         disagreement=disagreeing,
     )
-    found.reasons = _reasons(found.queues if queue is None else [_queue(outcome, row) for row in range(len(columns))])
+    found.reasons = _reasons(found.queues if queue is None else list(map(_record, outcome.verdicts())))
     if queue is not None:
         if not outcome.stopped_by:
             found.obstacles = [_obstacle(outcome, row, one) for row in rows for one in outcome.obstacles(row)]
@@ -225,10 +224,6 @@ def _named(names: Iterable[str], queue: str) -> list[int]:
     return found
 
 
-def _queue(outcome: Outcome, row: int) -> Record:
-    return _record(outcome.verdict(row))
-
-
 def _record(verdict: Verdict) -> Record:
     own = verdict.of or Reason("")
     return {
@@ -249,13 +244,13 @@ def _record(verdict: Verdict) -> Record:
 
 def _reasons(queues: list[Record]) -> list[Record]:
     """Count the reasons over the queues, the most frequent first."""
-    counted = Counter((one["stage"], one["reason"], one["meaning"]) for one in queues if one["reason"])
-    units: dict[tuple[str, str, str], set[str]] = {}
-    for one in queues:
-        units.setdefault((one["stage"], one["reason"], one["meaning"]), set()).add(one["unit"])
+    units: dict[tuple[str, str, str], list[str]] = {}
+    for record in queues:
+        if record["reason"]:
+            units.setdefault((record["stage"], record["reason"], record["meaning"]), []).append(record["unit"])
     return [
-        {"reason": key[1], "stage": key[0], "queues": len(units[key]), "pseudo": number, "meaning": key[2]}
-        for key, number in sorted(counted.items(), key=lambda one: (-one[1], one[0]))
+        {"reason": reason, "stage": stage, "queues": len(set(of_reason)), "pseudo": len(of_reason), "meaning": meaning}
+        for (stage, reason, meaning), of_reason in sorted(units.items(), key=lambda entry: (-len(entry[1]), entry[0]))
     ]
 
 

@@ -67,20 +67,14 @@ def jobs_of_queues(state: State) -> Numbers:
     return found
 
 
-def disagreement(state: State) -> Disagreement | None:
+def disagreement(state: State, world: World) -> Disagreement | None:
     """Return where statistics and imported jobs of the same queues disagree; None if they agree."""
     counted = jobs_of_queues(state)
-    if not counted:
-        return None
-    told: Numbers = {}
-    for queue, share, _, job_state, number in broker_data.each(state, STATISTICS):
-        if queue in counted and job_state in SUMMED:
-            states = told.setdefault(queue, {}).setdefault(share, {})
-            states[job_state] = states.get(job_state, 0) + number
     found: dict[str, Disagreement] = {}
-    for queue in sorted(told):
-        for share in sorted({*told[queue], *counted[queue]}):
-            of_share = told[queue].get(share, {}), counted[queue].get(share, {})
+    for queue in sorted(counted):
+        told = world.job_stats[queue]
+        for share in sorted({*told, *counted[queue]}):
+            of_share = told.get(share, {}), counted[queue].get(share, {})
             for job_state in SUMMED:
                 numbers: tuple[Any, Any] = of_share[0].get(job_state, 0), of_share[1].get(job_state, 0)
                 if numbers[0] != numbers[1]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fairq.engine.brokerage.flow.ask import Ask
 from fairq.engine.brokerage.flow.course import UNDECIDED, Course, Lines, Numbers, StageCount, refused_at
 from fairq.engine.brokerage.flow.flow import Flow, Weighing
-from fairq.engine.brokerage.flow.plan import StageReason, Step
+from fairq.engine.brokerage.flow.plan import Step
 from fairq.engine.brokerage.flow.plugin import Details, Figures, Left, Reason, Refusal
 from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Task
@@ -178,12 +178,6 @@ class Outcome:
     def candidates(self) -> list[Candidate]:
         """The candidates with all that is known of them."""
         return self.describe(self)
-
-    def reason_counts(self) -> Iterator[tuple[StageReason, int]]:
-        """Yield how many queues are refused for each reason, in the order of the flow."""
-        for number, count in enumerate(np.bincount(self.decided[self.decided != UNDECIDED]).tolist()):
-            if count:
-                yield self.plan.reasons[number], count
 
     def verdict(self, row: int) -> Verdict:
         """Return the decision about the queue of *row*, with the values compared."""
