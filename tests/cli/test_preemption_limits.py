@@ -54,3 +54,14 @@ def test_why_names_the_limit_that_keeps_a_job_from_slots_it_could_preempt(pool, 
     assert "(negotiator.max_preemptions_per_hour = 2)" in told
     Path(f"{state}.toml").write_text('[negotiator]\npreemption_requirements = "True"\n')
     assert "max_preemptions" not in pool("why", "3.5", "--now", T + 86401).out
+
+
+def test_tables_say_that_a_limit_of_preemptions_stops_a_submitter(pool, state):
+    Path(f"{state}.toml").write_text('[negotiator]\npreemption_requirements = "True"\nmax_preemptions_per_hour = 1\n')
+    record = json.loads(pool("negotiate", "--no-launch", "--now", T + 86400, "--json").out)
+    stopped = {one["submitter"].partition("@")[0]: one["stopped"] for one in record["submitters"] if one["idle"]}
+    assert stopped == dict.fromkeys(("ann", "eve"), "limit of preemptions reached")
+    assert {one["reason"] for one in record["rejections"]} == {"submitter limit exceeded"}
+    assert "limit of preemptions reached" in pool("why", "eve", "--now", T + 86401).out
+    Path(f"{state}.toml").write_text('[negotiator]\npreemption_requirements = "True"\n')
+    assert "limit of preemptions" not in pool("negotiate", "--no-launch", "--now", T + 86402, "--json").out

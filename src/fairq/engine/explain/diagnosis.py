@@ -60,6 +60,7 @@ class Reason(StrEnum):
 
 _LIMITS = {
     StopReason.LIMIT: Reason.LIMIT,
+    StopReason.PREEMPTIONS: Reason.LIMIT,
     StopReason.QUOTA: Reason.QUOTA,
     StopReason.CEILING: Reason.CEILING,
     StopReason.TIME: Reason.TIME,

@@ -186,6 +186,7 @@ class StopReason(StrEnum):
 
     NO_MORE_JOBS = "no more jobs"
     LIMIT = "submitter limit reached"
+    PREEMPTIONS = "limit of preemptions reached"
     QUOTA = "group quota reached"
     CEILING = "ceiling reached"
     IN_USE = "suitable slots are in use"

@@ -124,7 +124,7 @@ class Leftovers:
 
     def _keeps_former_reason(self, decision: SubmitterDecision, turn: Turn) -> bool:
         """Return whether the earlier reason to stop remains, although nothing is free for the submitter now."""
-        if decision.stopped is StopReason.LIMIT:
+        if decision.stopped in (StopReason.LIMIT, StopReason.PREEMPTIONS):
             return self._ledger.kinds.preemption.may_preempt() and turn.would_preempt()
         return decision.stopped is StopReason.QUOTA
 

@@ -115,6 +115,7 @@ class Limits(Struct, kw_only=True):
             the job may still get that slot.
         caps: the hard caps on all matches of the group's turn; None: there are none.
         may_preempt: returns whether one more job may be preempted; None: there is no maximum.
+        lacks_preemptions: whether that maximum alone has refused a match.
         stopped_by: the group whose cap last refused a match.
     """
 
@@ -131,6 +132,7 @@ class Limits(Struct, kw_only=True):
     free_first: bool = False
     caps: Caps | None = None
     may_preempt: Callable[[], bool] | None = None
+    lacks_preemptions: bool = False
     stopped_by: str | None = None
 
     @property
@@ -166,17 +168,19 @@ class Limits(Struct, kw_only=True):
         """
         if state == NONE:
             return self._permit_free(cost, used, used_unclaimed)
-        return self._preemption_permits(cost, freed) and (state == RANK or self._permit_by_priority(cost, used))
+        permits = self._caps_permit(cost, freed=freed) and (state == RANK or self._permit_by_priority(cost, used))
+        return permits and self._permit_one_more_preemption()
 
     def permit_popped(self, cost: float, state: PreemptState, freed: Freed) -> bool:
         """Return whether a slot may be popped from a list; for a preempting match, either limit is sufficient."""
         if state == NONE:
             return self._permit_free(cost, self.used, self.used_unclaimed)
-        if not self._preemption_permits(cost, freed):
-            return False
+        permits = self._caps_permit(cost, freed=freed)
         if self.share is not None:
-            return state == RANK or self._permit_by_priority(cost, self.used)
-        return self._permit_by_priority(cost, self.used) or self._permit_free(cost, self.used, self.used_unclaimed)
+            permits = permits and (state == RANK or self._permit_by_priority(cost, self.used))
+        elif permits and not self._permit_by_priority(cost, self.used):
+            permits = self._permit_free(cost, self.used, self.used_unclaimed)
+        return permits and self._permit_one_more_preemption()
 
     def in_a_row(self, cost: float, most: int, *, first_is_tested: bool) -> int:
         """Return how many slots of that cost may be taken without preemption until a limit ends the turn.
@@ -207,8 +211,10 @@ class Limits(Struct, kw_only=True):
     def _is_spent(self, used_unclaimed: float) -> bool:
         return self.unclaimed_limit - used_unclaimed + self.tolerance < self.least
 
-    def _preemption_permits(self, cost: float, freed: Freed) -> bool:
-        return (self.may_preempt is None or self.may_preempt()) and self._caps_permit(cost, freed=freed)
+    def _permit_one_more_preemption(self) -> bool:
+        permits = self.may_preempt is None or self.may_preempt()
+        self.lacks_preemptions |= not permits
+        return permits
 
     def _permit_by_priority(self, cost: float, used: float) -> bool:
         """Return whether a slot of that cost may be preempted by priority; the first may exceed an inexact limit."""

@@ -133,7 +133,7 @@ class Pie:
             end = self._turn(submitter, group_used, ignore_limit)
             if not end.satisfied:
                 staying.append(submitter)
-            elif end.reason is StopReason.LIMIT:
+            elif end.reason in (StopReason.LIMIT, StopReason.PREEMPTIONS):
                 self._kept_by_limit.append(submitter)
         # Today's negotiator asks the rest of the pie, which no match makes smaller where the limits are infinite.
         has_matched = self._has_matched if rules.pie_slices == "max_min" else self._left < left_before
@@ -180,6 +180,8 @@ class Pie:
             limit -= limits.used
             if rules.last_dealing and not end.satisfied and limits.ceiling - limits.used < rules.least:
                 end = TurnEnd(True, StopReason.CEILING)
+        if end.reason is StopReason.LIMIT and decision.stopped is StopReason.PREEMPTIONS:
+            return end  # it might take no more jobs' slots since then, either
         decision.stopped, decision.quota_group = end.reason, None
         if end.reason is StopReason.LIMIT and stopped_by is not None:
             decision.stopped, decision.quota_group = StopReason.QUOTA, stopped_by

@@ -197,7 +197,8 @@ class Turn:
         if self._limits.is_used_up or self._limited:
             # If the limit blocked only slots in use, dealing leftovers cannot help this submitter.
             satisfied = self._limits.exact and not self._limited_free and not self._limits.is_used_up
-            return TurnEnd(satisfied, StopReason.LIMIT)
+            lacks_preemptions = self._limits.lacks_preemptions and not self._limits.is_used_up
+            return TurnEnd(satisfied, StopReason.PREEMPTIONS if lacks_preemptions else StopReason.LIMIT)
         if not self._reasons:
             return TurnEnd(True, StopReason.NO_MORE_JOBS)
         if self._reasons == {RejectReason.CONCURRENCY_LIMIT}:
