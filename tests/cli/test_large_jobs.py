@@ -100,6 +100,52 @@ def test_a_promise_is_given_up_when_the_job_or_the_machine_goes(busy):
     assert reservations(busy, T + 607) == []
 
 
+def test_a_promise_is_over_as_soon_as_its_job_waits_no_more(busy):
+    cycle(busy, T + 602)
+    busy("hold", "3.0", "--now", T + 603)
+    assert reservations(busy, T + 604) == []
+    busy("release", "3.0", "--now", T + 605)
+    assert [one["job"] for one in reservations(busy, T + 606)] == ["3.0"]
+    busy("remove", "3.0", "--now", T + 607)
+    assert reservations(busy, T + 608) == []
+    # The next cycle gives the machine to others.
+    submit(busy, "bob", 1, None, 1, T + 608)
+    busy("finish", "1.0", "--now", T + 609)
+    cycle(busy, T + 610)
+    assert "4.0 a" in running(busy, T + 611)
+    ended = [one for one in json.loads(busy("state", "history", "--json").out) if one["subject"] == "reservation 1"]
+    assert [one["after"] is None for one in ended] == [False, True]
+
+
+def test_another_machine_is_promised_once_the_job_outgrows_its_own(busy):
+    # A machine that is off has no room for anybody.
+    busy("slots", "add", "off", "--cpus", 8, "--partitionable", "--attribute", "Offline=true", "--now", T + 3)
+    cycle(busy, T + 602)
+    assert [one["slots"] for one in reservations(busy, T + 603)] == [["slot1@a"]]
+    busy("slots", "add", "c", "--cpus", 8, "--partitionable", "--now", T + 603)
+    submit(busy, "ann", 1, 3 * HOUR, 8, T + 603)
+    busy("hold", "3.0", "--now", T + 603)
+    cycle(busy, T + 604)
+    busy("release", "3.0", "--now", T + 605)
+    busy("edit", "3.0", "--cpus", 8, "--now", T + 605)
+    cycle(busy, T + 1300)
+    (promise,) = reservations(busy, T + 1301)
+    assert (promise["slots"], promise["job"]) == (["slot1@c"], "3.0")
+    busy("edit", "3.0", "--cpus", 99, "--now", T + 1302)
+    cycle(busy, T + 1303)
+    assert reservations(busy, T + 1304) == []
+
+
+def test_a_machine_is_not_kept_for_a_job_that_a_limit_stops(busy, state):
+    cycle(busy, T + 602)
+    (big,) = {line for line in busy("queue", "--order", "--af", "submitter").out.split() if line.startswith("big")}
+    busy("userprio", "--setceiling", big, 0, "--now", T + 603)
+    cycle(busy, T + 604)
+    assert len(reservations(busy, T + 605)) == 1
+    cycle(busy, T + HOUR)
+    assert reservations(busy, T + HOUR) == []
+
+
 def test_a_job_of_one_core_is_promised_nothing(busy):
     busy("remove", "3.0", "--now", T + 3)
     submit(busy, "bob", 1, None, 1, T + 3)

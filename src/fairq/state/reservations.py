@@ -7,8 +7,9 @@ from collections.abc import Collection, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from fairq.common.reservation import Reservation
-from fairq.state import meta
+from fairq.common.records import JobStatus
+from fairq.common.reservation import JOB_ATTRIBUTE, Reservation
+from fairq.state import jobs, meta
 from fairq.state.connection import State
 
 KEY, LAST = "reservations", "last_reservation"
@@ -16,8 +17,16 @@ KEY, LAST = "reservations", "last_reservation"
 
 
 def load(state: State, now: int) -> list[Reservation]:
-    """Return the reservations that are not over at *now*, by number."""
-    return [one for one in stored(state) if not one.is_over(now)]
+    """Return the reservations that are not over at *now*, by number; a promise is over once its job waits no more."""
+    return [one for one in stored(state) if not one.is_over(now) and (one.job is None or _waits(state, one))]
+
+
+def _waits(state: State, promise: Reservation) -> bool:
+    """Return whether the job of a promise is idle."""
+    assert promise.job is not None
+    cluster, proc = map(int, promise.job.split("."))
+    found = jobs.select(state, cluster=cluster, proc=proc, statuses=[JobStatus.IDLE])
+    return any((job.own or {}).get(JOB_ATTRIBUTE) == promise.number for job in found)
 
 
 def of_job(state: State, number: int | None, now: int) -> Reservation | None:
@@ -27,7 +36,7 @@ def of_job(state: State, number: int | None, now: int) -> Reservation | None:
 
 
 def stored(state: State) -> list[Reservation]:
-    """Return all stored reservations; some may be over."""
+    """Return all stored reservations; some may be over, and some promises' jobs may not wait any more."""
     found = meta.get(state, KEY)
     return [] if found is None else msgspec.json.decode(found, type=list[Reservation])
 

@@ -261,3 +261,10 @@ def has_launcher(state: State) -> bool:
     of_text = """SELECT 1 FROM slot WHERE ad GLOB '*Launch":*' AND instr(ad, '"Launch":')"""
     by_column = """SELECT 1 FROM slot_columns WHERE content GLOB '*"Launch"*'"""
     return bool(state.connection.execute(f"SELECT EXISTS ({of_text}) OR EXISTS ({by_column})").fetchone()[0])
+
+
+def any_offline(state: State) -> bool:
+    """Return whether the ad of any slot says whether its machine is off."""
+    texts = "SELECT ad AS text FROM slot UNION ALL SELECT content FROM slot_columns"
+    query = f"""SELECT EXISTS (SELECT 1 FROM ({texts}) WHERE text LIKE '%"offline"%')"""
+    return bool(state.connection.execute(query).fetchone()[0])

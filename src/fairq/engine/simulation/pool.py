@@ -18,7 +18,7 @@ from fairq.engine.classad import AdColumns
 from fairq.engine.classad.column import ABSENT
 from fairq.engine.negotiation.pieces import Carved, Carving
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.pool import PoolSlots, ReservedSlots
+from fairq.engine.negotiation.pool import PoolSlots, ReservedSlots, slots_taking_part, unusable
 from fairq.engine.simulation.promises import Machines, Part, Promise
 
 _TEXTS = ("State", "Activity", "RemoteUser")
@@ -71,6 +71,7 @@ class SimulatedPool:
         self._tenants: list[Tenant | None] = [None] * self._size
         self._pieces: list[Tenant] = []
         self._columns: dict[str, list[Any]] = {}
+        self._unusable: NDArray[np.bool_] | None = None
         self._base = {name: self._column(name) for name in _TEXTS}
         busy = [state in ("Claimed", "Preempting") for state in self._base["State"]]
         self._draining_rows = sorted(draining) if shows_draining else []
@@ -171,16 +172,19 @@ class SimulatedPool:
         for piece in self._pieces:
             if piece.carving is not None:
                 parts.setdefault(piece.row, []).append(Part(ends[piece.key], piece.carving.amounts))
-        usable = np.ones(self._size, np.bool_)
-        usable[list(self._draining)] = False
-        for slots in self._reserved:
-            usable[list(slots.rows)] = False
+        usable = self.promisable(policy)
         usable[[promise.row for promise in self.promises]] = False
         return Machines(self._ads.at(now), usable, np.array(self._partitionable, np.bool_), parts, policy)
 
-    def is_usable(self, row: int) -> bool:
-        """Return whether the slot *row* is neither drained nor reserved."""
-        return row not in self._draining and not any(row in slots.rows for slots in self._reserved)
+    def promisable(self, policy: NegotiationPolicy) -> NDArray[np.bool_]:
+        """Return which slots take part in cycles, and are neither drained, offline nor reserved."""
+        if self._unusable is None:
+            self._unusable = unusable(self._ads)
+        found: NDArray[np.bool_] = slots_taking_part(self._ads, policy) & ~self._unusable
+        found[list(self._draining)] = False
+        for one in self._reserved:
+            found[list(one.rows)] = False
+        return found
 
     def snapshot(self, now: int) -> PoolSlots:
         """Return the slots as a cycle at *now* reads them."""

@@ -191,15 +191,21 @@ class Simulation:
             yield Running(job.key, job.jobs, job.tenant.row, job.tenant, job.end)
 
     def renew_promises(self, now: int) -> None:
-        """Drop the promises of jobs that no longer wait, and make new ones, as after a cycle at *now*."""
+        """Drop the promises of jobs that no longer wait, and make new ones, as after a cycle at *now*.
+
+        Once a machine may be free, a promise is also dropped if a limit keeps its job from starting.
+        """
         patience, pool, queues = self.policy.large_job_patience, self.pool, self.queues
         if patience is None:
             pool.promises = []
             return
+        usable = pool.promisable(self.policy)
         pool.promises = [
             promise
             for promise in pool.promises
-            if queues.is_idle(promise.submitter, promise.job) and pool.is_usable(promise.row)
+            if usable[promise.row]
+            and queues.is_idle(promise.submitter, promise.job)
+            and not (promise.reservation.begin <= now and promise.submitter in self.limited)
         ]
         free_promises = self.policy.large_job_machines - len(pool.promises)
         overdue = [

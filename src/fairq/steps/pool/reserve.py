@@ -135,7 +135,7 @@ def _store(state: State, actor: Actor, gone: Sequence[Reservation], new: Sequenc
     changes += [Change(f"reservation {one.number}", None, _shown(one)) for one in new]
     entries = history.record(state, actor, changes)
     numbers = {one.number for one in gone}
-    left = [one for one in reservations.load(state, actor.time) if one.number not in numbers]
+    left = [one for one in reservations.stored(state) if not one.is_over(actor.time) and one.number not in numbers]
     reservations.store(state, [*left, *new])
     data = {"gone": [asdict(one) for one in gone], "new": [one.number for one in new]}
     undo.record(state, actor, entries, "slots reserve", data, None)

@@ -16,6 +16,7 @@ from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.charges import SlotCharge, charges_of
 from fairq.engine.accounting.leases import expire_leases
 from fairq.engine.classad import AdColumns
+from fairq.engine.negotiation.evaluation import agreed
 from fairq.engine.negotiation.pieces import Carving
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.pool import PoolSlots, ReservedSlots
@@ -194,7 +195,7 @@ def load_world(state: State, settings: Settings, now: int) -> World:
         now=now,
         foreign=sum(claim.cluster is None for claim in claims_by_slot.values()),
         reserved=reserved_rows(state, lambda: place_of, now, with_promises=False),
-        promises=_promises(state, idle, stored.names, new_rows, now),
+        promises=_promises(state, idle, ads, stored.names, new_rows, columns),
         pause=pauses.load(state, now),
         waiting=waiting,
     )
@@ -210,22 +211,33 @@ def _waiting(state: State) -> Waiting:
 
 
 def _promises(
-    state: State, idle: Iterable[JobRange], names: Sequence[str], new_rows: Mapping[int, int], now: int
+    state: State,
+    idle: Iterable[JobRange],
+    ads: Mapping[int, Ad],
+    names: Sequence[str],
+    new_rows: Mapping[int, int],
+    columns: AdColumns,
 ) -> list[Promise]:
-    """Return the promises to idle jobs; *new_rows* are the rows in the world of the slots in *names*."""
+    """Return the promises to idle jobs that still fit on their machines.
+
+    *new_rows* are the rows in the world, with these *columns*, of the slots in *names*.
+    """
+    now = columns.now or 0
     by_number = {
         reservation.number: reservation for reservation in reservations.load(state, now) if reservation.job is not None
     }
-    rows = {names[row]: new for row, new in new_rows.items()}
-    return [
-        Promise(
-            JobKey(jobs.schedd, jobs.cluster, jobs.first_proc), jobs.submitter, rows[reservation.slots[0]], reservation
-        )
-        for jobs in idle
-        if by_number
-        and (reservation := by_number.get((jobs.own or {}).get(JOB_ATTRIBUTE, 0))) is not None
-        and reservation.slots[0] in rows
-    ]
+    rows = {names[row]: new for row, new in new_rows.items()} if by_number else {}
+    kept = []
+    for queued in idle if by_number else ():
+        reservation = by_number.get((queued.own or {}).get(JOB_ATTRIBUTE, 0))
+        row = None if reservation is None else rows.get(reservation.slots[0])
+        if reservation is None or row is None or not reservation.admits(queued.submitter):
+            continue
+        ad = queued.ad_of(ads[queued.ad_id], queued.first_proc)
+        if agreed({name.lower(): value for name, value in ad.items()}, columns, np.array([row], np.intp)).any():
+            job = JobKey(queued.schedd, queued.cluster, queued.first_proc)
+            kept.append(Promise(job, queued.submitter, row, reservation))
+    return kept
 
 
 def _merge_parts(stored: StoredSlots, dynamic: dict[int, DynamicSlot], own: Collection[int]) -> dict[int, Ad]:
