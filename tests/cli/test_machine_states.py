@@ -196,6 +196,11 @@ def test_machines_that_are_off_are_wanted_by_jobs_that_would_start_there(run, st
     ]
     assert "It would start on 3 machines that are off." in fairq("why", "3.0")
     assert "off." not in fairq("why", "1.0") + fairq("why", "2.0")
+    starts = fairq("queue", "--start")
+    assert [line.split()[-1] for line in starts.splitlines() if line.startswith("3.")] == ["3"]
+    assert "OFF: on so many machines that are off a job would start now" in " ".join(starts.split())
+    off = [job.get("MachinesOff") for job in json.loads(run("--state", state, "queue", "--start", "--json").out)]
+    assert off == [None, None, 3, 3, 3]
     fairq("slots", "drain", "m2")
     assert "It would start on 2 machines that are off." in fairq("why", "3.0")
     assert fairq("slots", "--wanted", "m0", "--af", "slot").split() == ["slot1@m0", "slot2@m0"]

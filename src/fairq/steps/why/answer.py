@@ -21,7 +21,7 @@ from fairq.engine.explain.pieces import rows_called
 from fairq.engine.explain.search import Search
 from fairq.engine.simulation.queues import JobKey
 from fairq.errors.pool import AmbiguousSlotError, NothingToExplainError, UnknownSlotError
-from fairq.state import history, job_ads, reservations, runs
+from fairq.state import history, job_ads, reservations, runs, slots
 from fairq.state.connection import State, reading
 from fairq.steps.cycle.document import rejection_words, turn_document
 from fairq.steps.cycle.load import load_pool, load_round_robin_times, of_pool
@@ -35,7 +35,7 @@ from fairq.steps.why import idle_job
 from fairq.steps.why.advice import advice_document, advice_lines, too_large_sentence
 from fairq.steps.why.compare import compared
 from fairq.steps.why.effort import SEARCHED, affordable_cycles
-from fairq.steps.why.machines_off import machines_off, wanted_slots
+from fairq.steps.why.machines_off import machines_off, starts_if_on, wanted_slots
 from fairq.steps.why.overview import overview
 from fairq.steps.why.subjects import (
     WITHOUT_START,
@@ -128,6 +128,12 @@ def wanted(path: Path, settings: Settings, now: int) -> list[Document]:
     """Return the slots of machines that are off, on which idle jobs would start (`wanted_slots`)."""
     with reading(path) as state:
         return wanted_slots(_Study(state, settings, now).outcome())
+
+
+def jobs_for_machines_off(path: Path, settings: Settings, now: int) -> list[tuple[JobRange, int]]:
+    """Return the idle jobs that would start on machines that are off, and on how many (`starts_if_on`)."""
+    with reading(path) as state:
+        return list(starts_if_on(_Study(state, settings, now).outcome())) if slots.any_offline(state) else []
 
 
 class _Study:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec.structs import replace
 
+from fairq.common.records import JobRange
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome, Reason
 from fairq.engine.explain.losses import LostTo
 from fairq.steps.why.overview import KINDS, kinds_left
@@ -37,6 +39,13 @@ def wakeable(of: Diagnosis) -> list[int]:
 def machines_off(of: Diagnosis) -> int:
     """Return the number of machines of these slots."""
     return len({_machine(of.outcome, row) for row in wakeable(of)})
+
+
+def starts_if_on(outcome: Outcome) -> Iterator[tuple[JobRange, int]]:
+    """Yield idle jobs that would start on machines that are off, with the number of these; each from its first one."""
+    for alike, _ in kinds_left(outcome)[:KINDS]:
+        off = machines_off(Diagnosis(outcome, replace(alike[0], last_proc=alike[0].first_proc)))
+        yield from ((jobs, off) for jobs in alike if off)
 
 
 def wanted_slots(outcome: Outcome) -> list[dict[str, Any]]:
