@@ -200,6 +200,18 @@ def _(pool):
     return [pool.got(NOW + 60 * minute).total() for minute in range(1, 6)]
 
 
+@point("negotiator.borrowed_first", documented=["slot1@b"], program=["slot1@a"])
+def _(pool):
+    """Whose slot is taken: two of a user whose group has a quota of one."""
+    pool.settings(f"{YES}preemption_rank = '0'\n[groups.physics]\nquota = 1\n")
+    pool.import_(
+        slots=[busy_ad(f"slot1@{name}", "physics.ben") for name in "ab"],
+        jobs=[job_ad(1, "ann")],
+        accounting=accounts(**{"ann": 1, "physics.ben": 900}),
+    )
+    return pool.taken()
+
+
 @point(
     "negotiator.limit_reasons_add_up",
     documented=["concurrency limit db reached", "concurrency limit license reached"],

@@ -92,6 +92,7 @@ POINTS = [
     ("negotiator.preempt_prio_delta", 0.0, None),
     ("negotiator.match_claimed_idle", False, True),
     ("negotiator.preempt_only_to_share", True, False),
+    ("negotiator.borrowed_first", True, False),
     ("negotiator.limit_reasons_add_up", False, True),
     ("negotiator.limits_of_slots_stay", False, True),
     ("negotiator.count_slots_outside", True, False),

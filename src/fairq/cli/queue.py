@@ -73,7 +73,8 @@ def queue(
     Identical jobs of a cluster share a line. ST is the status: I idle, R running, H held, S suspended, M matched
     (fairq gave the job a slot, but no launcher has started it), or W waiting for other jobs, a time or a limit of
     its own. If there is such a job, WAITS_FOR says for what each one waits, the others for the cycle or a release.
-    It also has why Slurm or HTCondor has not started a job, in their words. In JSON, a waiting job is idle and has
+    It also has why Slurm or HTCondor has not started a job, in their words. BORROWED marks running jobs above the quota
+    of their group, if there are any: others may take these slots back. In JSON, a waiting job is idle and has
     WaitsFor. RUN_TIME is the time since the current run started. With --held, the table shows the reason of each
     hold and its code. JSON, CSV, TSV, --af and --long have the complete ad of every job. The number of jobs below
     the table counts all selected jobs, whatever --limit is.
@@ -86,8 +87,9 @@ def queue(
     have ended, else of the submitter, the group, or the pool, and are at most the declared limit. Jobs that others wait
     for are taken to succeed. FROM is the first job of a line, TO the last one. Both assume that nobody submits more
     jobs. EARLIEST assumes short run times. LATEST assumes long run times, and that the jobs of the last 24 hours are
-    submitted again each day. An empty field is a start that is not in sight. In JSON, EstimatedStart, EarliestStart,
-    LatestStart and PlaceInLine are those of each job.
+    submitted again each day. An empty field is a start that is not in sight. OFF is on how many machines that are off a
+    job would start now, if there are any. In JSON, EstimatedStart, EarliestStart, LatestStart, PlaceInLine and
+    MachinesOff are those of each job.
 
     --order shows the idle jobs as the next cycle would offer them: by the turn of their group, the effective priority
     of their submitter, their own priority, and their age. GROUP_ORDER is the value that sorts the groups, lower first.
@@ -109,16 +111,16 @@ def queue(
     if is_whole and limit is None and output.format == "table" and not (long or totals):
         from fairq.steps.jobs.pages import queue_pages
 
-        with queue_pages(state, time, statuses) as pages:
+        with queue_pages(state, invocation.settings, time, statuses) as pages:
             emit(_pages_view(pages, procs=procs, reasons=reasons), output)
         return
     from fairq.steps.jobs.batches import batches
     from fairq.steps.jobs.view import look, look_first
 
     if is_whole and (totals or limit is not None):
-        jobs_found = look_first(state, 1 if totals else limit or 1, time, statuses)
+        jobs_found = look_first(state, invocation.settings, 1 if totals else limit or 1, time, statuses)
     else:
-        jobs_found = look(state, selection, time)
+        jobs_found = look(state, invocation.settings, selection, time)
     for note in jobs_found.notes:
         invocation.note(note)
     if sort is not None and not jobs_found.sort(sort.removeprefix("-"), descending=sort.startswith("-")):
@@ -221,7 +223,8 @@ def _wait(ad: Record) -> Any:
 def queue_columns(jobs: Queue | QueuePages, *, reasons: bool = False) -> list[Column]:
     """Return the columns of the table; with *reasons*, those of held jobs."""
     columns = [*_COLUMNS[:-1], *_HELD] if reasons else _COLUMNS
-    return [*columns[:-1], _WAITS_FOR, columns[-1]] if jobs.has_waits() else columns
+    more = [_WAITS_FOR] * jobs.has_waits() + [_BORROWED] * jobs.has_borrowed()
+    return [*columns[:-1], *more, columns[-1]]
 
 
 def _summary(jobs: Queue | QueuePages) -> Table:
@@ -286,6 +289,7 @@ _HELD = [
 ]
 
 _WAITS_FOR = Column("WAITS_FOR", "Waiting")
+_BORROWED = Column("BORROWED", "Borrowed", lambda is_borrowed: "yes" if is_borrowed else "", "left")
 
 FIELDS = [
     "ClusterId",

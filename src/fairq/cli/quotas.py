@@ -74,7 +74,8 @@ def show(
     figures are those at the start of the next cycle.
 
     In a pipe, the output is the table of condor_userprio -quotas -allusers. A terminal shows the tree of groups. For
-    each group it has the quota and the use, both with all subgroups, and the requests of its users. One bar shows the
+    each group it has the quota and the use, both with all subgroups, and the requests of its users. Borrowed is the use
+    above the quotas of the group's and its subgroups' own users, by the jobs that started last. One bar shows the
     quota as a share of the pool, another the use of the quota (+: above it). A wide terminal also shows the configured
     quota, the quota of the group's own users, and their allocation, surplus included.
 
@@ -86,7 +87,7 @@ def show(
 
     JSON, CSV, TSV, --af and --constraint use one record per group: group, configured, quota (with all subgroups), own
     (for the group's own users), surplus_policy, requested, allocated, surplus (allocated above own), in_use (with all
-    subgroups), own_in_use and more; docs/json.md describes them all. In a preview, the names end in _now and
+    subgroups), own_in_use, borrowed and more; docs/json.md describes them all. In a preview, the names end in _now and
     _then. For HTCondor's attributes of a group, such as EffectiveQuota, use fairq userprio --allusers --json.
     """
     from fairq.cli import quotas_views as views

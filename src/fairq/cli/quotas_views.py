@@ -79,6 +79,7 @@ def tree_view(report: QuotaReport, constraint: str | None, title: str, *, blocks
         column("Requested", lambda group: _short(group["requested"]), level=2),
         column("Allocated", lambda group: _short(group["allocated"] or 0.0), level=4),
         column("In Use", lambda group: _short(group["in_use"]), colour=_use_colour),
+        *([column("Borrowed", _borrowed, level=1)] if any(group["borrowed"] for group in groups) else []),
         column("Share of Pool", share, "left", level=1),
         column("Use of Quota", use, "left", _use_colour),
     ]
@@ -154,6 +155,10 @@ def _configured(group: Mapping[str, Any]) -> str:
         return ""
     quota = group["configured"]
     return _short(quota) if group["static"] else f"{100 * quota:.4g}%"
+
+
+def _borrowed(group: Mapping[str, Any]) -> str:
+    return _short(group["borrowed"]) if group["borrowed"] else ""
 
 
 def _surplus(group: Mapping[str, Any]) -> str:

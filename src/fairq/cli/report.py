@@ -64,7 +64,8 @@ def report(
 
     Only use within the time counts; a job counts at its end. SLOT_HOURS is the time that jobs ran on slots. CHARGED is
     the charge of the accountant, in hours of slot weight. With edits and imports, the charges of all time add up to the
-    usage in userprio. EDITED and IMPORTED appear if usage was edited or imported.
+    usage in userprio. EDITED and IMPORTED appear if usage was edited or imported. With --by group, BORROWED appears if
+    jobs ran above the quotas of their groups, as these are now: it is their time there, in hours of slot weight.
 
     For the time in which a submitter had idle jobs that it could not run, ENTITLED is the value of its share, in hours
     of slot weight (at most its demand), and MET is the part that was delivered. WAIT is the median time from submission

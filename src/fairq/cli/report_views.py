@@ -98,6 +98,7 @@ def _figures(report: Report, line: Line) -> dict[str, Any]:
         return figures
     median, high = line.wait_quantiles()
     share = line.charged_seconds / report.total.charged_seconds if report.total.charged_seconds else None
+    borrowed = {"borrowed_seconds": line.borrowed_seconds} if "group" in report.by else {}
     return {
         "jobs": line.jobs,
         "failed": line.failed,
@@ -112,6 +113,7 @@ def _figures(report: Report, line: Line) -> dict[str, Any]:
         "met": line.met,
         "wanting_seconds": line.wanting_seconds,
         "lost_seconds": line.lost_seconds,
+        **borrowed,
         "wait_median": median,
         "wait_95_percent": high,
         "measured": line.measured,
@@ -134,9 +136,10 @@ def _columns(report: Report) -> list[Column]:
             Column("SLOT_HOURS", "slot_seconds", _hours),
             Column("WEIGHTED", "weighted_seconds", _hours),
         ]
+    more = (("EDITED", "edited_seconds"), ("IMPORTED", "imported_seconds"), ("BORROWED", "borrowed_seconds"))
     edited = [
         Column(heading, name, _hours)
-        for heading, name in (("EDITED", "edited_seconds"), ("IMPORTED", "imported_seconds"))
+        for heading, name in more
         if getattr(report.total, name) or any(getattr(line, name) for line in report.lines)
     ]
     return [

@@ -46,6 +46,7 @@ class PlainCycle:
             self.holder = [None] * len(pool)
         self.free = [consider_preemption or slot["State"] != "Claimed" for slot in pool]
         self.matches: list[tuple[str, int, str, str | None]] = []
+        self.borrowed = set[int]()
 
     def priority(self, name: str) -> float:
         record = self.records.get(name)
@@ -205,7 +206,8 @@ class PlainCycle:
             job_rank = self._number(job["Rank"], job, slot_ad, 0.0)
             preemption_rank = self.priority(holder) if holder is not None else 0.0
             number = int(str(ad["Name"]).rpartition("m")[2])
-            entries.append(((-pre_job_rank, -job_rank, -state, -preemption_rank, number), slot, state))
+            tie = (slot not in self.borrowed, number)
+            entries.append(((-pre_job_rank, -job_rank, -state, -preemption_rank, tie), slot, state))
         return [(slot, state) for _, slot, state in sorted(entries)], is_limited
 
     def _is_better(self, name: str, holder: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -61,6 +62,7 @@ class PlainDocumentedCycle(PlainCycle):
             group.demand = self.used_by([group.name]) + idle
             if group.autoregroup and not group.is_root and not flat:
                 self.members["<none>"] += self.members[group.name]
+        self.borrowed = self._borrowed()
         terms = PoolTerms(self.size, NOW, self.preempting, use_slot_weights=True, std_sort=False)
         rounds = FlatTurns(tree, terms, self) if flat else AllocationRounds(tree, self.quotas, terms, self)
         for event in rounds.run():
@@ -88,6 +90,20 @@ class PlainDocumentedCycle(PlainCycle):
         while path and self.tree.find(path) is None:
             path = path.rpartition(".")[0]
         return path or "<none>"
+
+    def _borrowed(self) -> set[int]:
+        """The slots in use above the own quotas of groups, where all have been in use since the same time."""
+        used, full, found = defaultdict[str, float](float), set[str](), set[int]()
+        for slot, holder in enumerate(self.holder):
+            if holder is None:
+                continue
+            group = self.tree.find(self._group(holder)) or self.tree.root
+            cost = self.weight[slot]
+            if group.name in full or used[group.name] + cost > group.quota + min(0.5, cost / 2) + 1e-9:
+                full.add(group.name)
+                found.add(slot)
+            used[group.name] += cost
+        return found
 
     def _accepting(self, parent: QuotaGroup) -> list[QuotaGroup]:
         return [

@@ -31,7 +31,7 @@ def _queue(invocation: Invocation, take: Take) -> str:
     from fairq.cli.queue import queue_columns, shown_rows, summary_line
     from fairq.steps.jobs.pages import queue_pages
 
-    with queue_pages(invocation.existing_state, invocation.now()) as pages:
+    with queue_pages(invocation.existing_state, invocation.settings, invocation.now()) as pages:
         _give(queue_columns(pages), shown_rows(pages.rows(), waits=pages.has_waits()), take)
         return summary_line(pages, is_brief=True)
 

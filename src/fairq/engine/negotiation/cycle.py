@@ -389,4 +389,4 @@ class NegotiationCycle:
         return 0.0 if smallest == np.inf else smallest
 
     def _find_holders(self, *, sees_siblings: bool) -> Holders:
-        return find_holders(self._pool.ads, self._policy, self._accountant, self._groups, sees_siblings)
+        return find_holders(self._pool, self._policy, self._accountant, self._groups, sees_siblings)

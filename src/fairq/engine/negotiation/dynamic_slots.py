@@ -122,8 +122,8 @@ Permits = Callable[[float, PreemptState, Sequence[int]], bool]
 class PslotPreemption:
     """The dynamic slots of all partitionable slots, which are preempted to make room for a job.
 
-    Slots with the lowest Rank of their job go first, then those with the highest PREEMPTION_RANK, until the job fits. A
-    slot that ranks its job equal to the new one needs PREEMPTION_REQUIREMENTS.
+    Slots with the lowest Rank of their job go first, then those with the highest PREEMPTION_RANK, then borrowed ones,
+    until the job fits. A slot that ranks its job equal to the new one needs PREEMPTION_REQUIREMENTS.
     """
 
     def __init__(
@@ -139,6 +139,7 @@ class PslotPreemption:
             (row, dynamic_slot) for row, dynamic_slot in carved.items() if dynamic_slot.parent in partitions.parts
         ]
         self._rows = np.array([row for row, _ in carved_slots], np.intp)
+        self._ties = preemption.put_borrowed_first(np.arange(len(slots)))
         self._part = np.array([partitions.parts[dynamic_slot.parent] for _, dynamic_slot in carved_slots], np.intp)
         names = [name.lower() for name in partitions.resources]
         self._amounts = np.zeros((len(names), len(carved_slots)))
@@ -161,7 +162,8 @@ class PslotPreemption:
         requested = offers.requested
         for part in np.flatnonzero(((requested <= reachable) & (requested >= 0)).all(axis=0)).tolist():
             own_children = np.flatnonzero(usable & (self._part == part))
-            order = np.lexsort([rows[own_children], -preemption_rank[own_children], current[own_children]])
+            ties = self._ties[rows[own_children]]
+            order = np.lexsort([ties, -preemption_rank[own_children], current[own_children]])
             remaining = partitions.remaining[:, part].copy()
             for count, child in enumerate(own_children[order].tolist(), 1):
                 remaining += self._amounts[:, child]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from fairq.common.records import Ad
 from fairq.engine.accounting.accountant import Accountant
+from fairq.engine.accounting.charges import SlotKey
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.classad import AdColumns, evaluate_in_columns
 from fairq.engine.classad.budget import NOBODY, Payer, evaluate_for
@@ -27,6 +28,7 @@ from fairq.engine.quotas.assignment import assign_quotas
 from fairq.engine.quotas.demand import IdleDemand
 from fairq.engine.quotas.enforcement import Cap, Caps, hard_caps
 from fairq.engine.quotas.flat import FlatTurns, assign_flat, build_flat
+from fairq.engine.quotas.loans import Stay, borrowed_until
 from fairq.engine.quotas.order import percent_of_quota_used
 from fairq.engine.quotas.policy import QuotaPolicy
 from fairq.engine.quotas.record import figures
@@ -153,6 +155,19 @@ class Groups:
             group = self.tree.find(self._accountant.group_of(submitter)) or self.tree.root
             self._group_by_path[path] = group
         return group
+
+    def borrowed(self, keys: Sequence[SlotKey]) -> NDArray[np.bool_]:
+        """Which of the slots *keys* are in use above the quotas of groups, at the start of the cycle."""
+        charges = self._accountant.charges
+        rows = [row for row, key in enumerate(keys) if key in charges]
+        stays = [
+            Stay(self.group_of(charge.submitter).name, charge.slot_weight, charge.start_time)
+            for charge in (charges[keys[row]] for row in rows)
+        ]
+        found = np.zeros(len(keys), np.bool_)
+        quotas = {group.name: group.quota for group in self.tree.groups}
+        found[rows] = [until is None for until in borrowed_until(stays, quotas)]
+        return found
 
     def used(self, group: QuotaGroup) -> float:
         """Return the slot weight that the group's own submitters use now."""

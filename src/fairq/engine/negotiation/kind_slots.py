@@ -168,6 +168,8 @@ class Kinds:
         """Whether no slot can be taken from its user in this cycle."""
         self.lists_held = not self.slots_stay and self.preemption.any_held
         """Whether lists contain slots with users."""
+        if self.lists_held:
+            self.ties = self.preemption.put_borrowed_first(self.ties)
         self.parts: Parts | None = None
         """The partitionable slots that are divided; None: there are none."""
         self.keeps_keys = False

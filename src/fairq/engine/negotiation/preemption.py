@@ -9,7 +9,7 @@ and priority decides (`PreemptState.PRIO`). A slot that prefers its running job 
 2. **Policy.** Preemption by priority requires that PREEMPTION_REQUIREMENTS is true and that the holder's effective
 priority is worse (`Preemption.preemptable`). A submitter does not preempt its own jobs by priority.
 3. **Order.** Among slots of equal rank, free slots come first, then slots that prefer the job, then the others, with
-the highest PREEMPTION_RANK first (`order`).
+the highest PREEMPTION_RANK first (`order`), and then those that are borrowed (`quotas.loans`).
 4. **Limits.** By priority, a submitter preempts only as long as that brings it nearer to its entitlement
 (`limits.Limits`, `slices.entitlements`); no match passes a hard cap (`quotas.enforcement`).
 
@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from enum import IntEnum
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,6 +116,15 @@ class Preemption:
         requirements = policy.preemption_requirements
         self.meeting = evaluate(self._find_meeting, [], [requirements] if requirements else [])
         """The slots in use for which PREEMPTION_REQUIREMENTS is true; all of them without that policy."""
+
+    def put_borrowed_first(self, ties: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return places for the order of slots that rank equally, with slots that are borrowed before all others."""
+        return ties if self._borrowed is None else ties - len(ties) * self._borrowed
+
+    @cached_property
+    def _borrowed(self) -> NDArray[np.bool_] | None:
+        find = self._holders.find_borrowed
+        return None if find is None else find()
 
     def may_preempt(self) -> bool:
         """Whether any slot might be preempted by priority."""

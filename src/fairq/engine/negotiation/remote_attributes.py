@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from fairq.engine.classad import AdColumns
 from fairq.engine.classad.column import ABSENT, Column
 from fairq.engine.negotiation.evaluation import LiveAttributes
 from fairq.engine.negotiation.policy import NegotiationPolicy, ResourcesInUse
-from fairq.engine.negotiation.pool import HOLDER_NAMES, holders_of, running_on, show_waiting_ranks, text_of
+from fairq.engine.negotiation.pool import HOLDER_NAMES, PoolSlots, holders_of, running_on, show_waiting_ranks, text_of
 from fairq.engine.quotas.tree import QuotaGroup
 from fairq.engine.slot_names import SlotNames
 from fairq.engine.weights import whole
@@ -37,6 +38,7 @@ class Holders(Struct, frozen=True):
         priorities: per slot, the holder's effective priority at the cycle's start.
         changing: attributes of the slots about holders that change within the cycle; None if no slot has a holder.
         groups: per slot, the index of its holder's group in the tree; None: no hard cap depends on it.
+        find_borrowed: returns which slots are in use above the quotas of groups; None: the order of victims ignores it.
     """
 
     held: NDArray[np.bool_]
@@ -45,15 +47,17 @@ class Holders(Struct, frozen=True):
     priorities: NDArray[np.float64]
     changing: LiveAttributes | None = None
     groups: NDArray[np.int32] | None = None
+    find_borrowed: Callable[[], NDArray[np.bool_]] | None = None
 
 
 def find_holders(
-    slots: AdColumns, policy: NegotiationPolicy, accountant: Accountant, groups: Groups | None, sees_siblings: bool
+    pool: PoolSlots, policy: NegotiationPolicy, accountant: Accountant, groups: Groups | None, sees_siblings: bool
 ) -> Holders:
     """Find the holders of slots at the start of a cycle, and set the attributes about them.
 
     *sees_siblings*: an expression reads the holder of another slot of a machine.
     """
+    slots = pool.ads
     names = holders_of(slots) if policy.consider_preemption else SlotNames.nobody(len(slots))
     held = names.codes >= 0
     if not held.any():
@@ -63,7 +67,8 @@ def find_holders(
     priority_by_name = {name: accountant.effective_priority(name) for name in remote.holder_names}
     priorities = np.array([*(priority_by_name[name] for name in names.distinct), np.nan])[names.codes]
     numbers = None if groups is None else groups.numbers_of(names)
-    return Holders(held, names, running_on(slots, names), priorities, remote, numbers)
+    borrowed = None if groups is None or not policy.borrowed_first else partial(groups.borrowed, pool.keys)
+    return Holders(held, names, running_on(slots, names), priorities, remote, numbers, borrowed)
 
 
 UNDEFINED = as_expression("undefined")

@@ -140,6 +140,12 @@ NEGOTIATOR_POINTS: tuple[Key, ...] = (
             _MANUAL + "Priorities in Negotiation and Preemption",
             "A turn's first match may exceed the slice by preemption, and so does one more in every cycle.",
             "matchmaker.cpp, SubmitterLimitPermits")),
+    rule_point("negotiator", "borrowed_first", "boolean", True, False,
+        "Among slots to be preempted that rank equally, those come first whose jobs run above the quota of their "
+        "group. No effect with tie_break = std_sort.",
+        Difference(
+            "The manual does not say in which order machines of equal rank come.", _MANUAL + "Negotiation",
+            "The order in which the sort of the C++ library leaves them.", "matchmaker.cpp, MatchListType::sort")),
     rule_point("negotiator", "limit_reasons_add_up", "boolean", False, True,
         "A rejection for a concurrency limit also names the limits of the jobs rejected just before.",
         Difference(

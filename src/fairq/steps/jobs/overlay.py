@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import groupby
 
@@ -14,6 +14,9 @@ from fairq.steps.jobs.waits import Reasons
 
 RUNNING_ATTRIBUTES = ("RemoteHost", "JobStartDate", "JobCurrentStartDate")
 """Attributes that differ between running jobs that are otherwise identical."""
+
+BORROWED = "Borrowed"
+"""The attribute that is true of running jobs above the quota of their group."""
 
 WAITS_FOR = "EngineReason"
 """The attribute with the reason why a job waits in the queue of an engine such as Slurm."""
@@ -36,11 +39,20 @@ def was_withdrawn(job: JobRange) -> bool:
 class Overlay:
     """The claims of one state, read when first needed; valid while the state is open."""
 
-    def __init__(self, state: State, only: Sequence[JobRange] | None = None, *, by_range: bool = False) -> None:
+    def __init__(
+        self,
+        state: State,
+        only: Sequence[JobRange] | None = None,
+        *,
+        by_range: bool = False,
+        borrowed: Collection[tuple[str, int, int]] = (),
+    ) -> None:
         """Read from *state*, only the claims of the jobs *only* if given.
 
-        With *by_range*, `of` is called only for the first job of each of the `stretches`.
+        With *by_range*, `of` is called only for the first job of each of the `stretches`. *borrowed* are the running
+        jobs above the quotas of their groups.
         """
+        self.borrowed = borrowed
         self._state = state
         self._only = only
         self._by_range = by_range
@@ -63,11 +75,12 @@ class Overlay:
         if claim is None:
             return {}
         host = self._slot_names.get(claim.slot_id, "")
+        is_borrowed = {BORROWED: True} if (job.schedd, job.cluster, proc) in self.borrowed else {}
         launch = self._launches.get((job.schedd, job.cluster, proc))
         if launch is None or (launch.engine_id is None and launch.reason is None):
-            return dict(zip(RUNNING_ATTRIBUTES, (host, claim.start_time, claim.start_time), strict=True))
+            return dict(zip(RUNNING_ATTRIBUTES, (host, claim.start_time, claim.start_time), strict=True)) | is_borrowed
         facts = {"Launch": launch.launcher, "EngineJobId": launch.engine_id, WAITS_FOR: launch.reason}
-        engine = {name: value for name, value in facts.items() if value is not None}
+        engine = {name: value for name, value in facts.items() if value is not None} | is_borrowed
         if launch.phase is not LaunchPhase.STARTED:
             return {"RemoteHost": host, **engine}
         return dict(zip(RUNNING_ATTRIBUTES, (host, claim.start_time, claim.start_time), strict=True)) | engine
@@ -86,15 +99,18 @@ class Overlay:
 
     def stretches(self, job: JobRange) -> Iterator[tuple[int, int]]:
         """Yield the first and last proc of each stretch of running jobs that are alike in `waits_for` and
-        `is_matched_only`.
+        `is_matched_only`, and all borrowed or all not.
         """
         if _procs_of(job) in self._alike:
             yield job.first_proc, job.last_proc
             return
         procs = range(job.first_proc, job.last_proc + 1)
-        for _, procs_alike in groupby(
-            procs, key=lambda proc: (self.is_matched_only(job, proc), self.waits_for(job, proc))
-        ):
+
+        def alike_in(proc: int) -> tuple[bool, str | None, bool]:
+            is_borrowed = (job.schedd, job.cluster, proc) in self.borrowed
+            return self.is_matched_only(job, proc), self.waits_for(job, proc), is_borrowed
+
+        for _, procs_alike in groupby(procs, key=alike_in):
             members = list(procs_alike)
             yield members[0], members[-1]
 
@@ -141,7 +157,7 @@ class Overlay:
         """The ranges whose first job represents all: no launcher runs one of them, and their claims are alike."""
         if not self._by_range or self._only is None:
             return frozenset()
-        launched = {(schedd, cluster) for schedd, cluster, _ in self._launches}
+        launched = {(schedd, cluster) for schedd, cluster, _ in (*self._launches, *self.borrowed)}
         return frozenset(
             _procs_of(job)
             for job in self._only

@@ -6,13 +6,17 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fairq.common.records import Ad, JobRange, JobStatus
 from fairq.state import job_ads, jobs, launches
 from fairq.state.connection import State, reading
 from fairq.steps.jobs.name import job_name
 from fairq.steps.jobs.overlay import Overlay
-from fairq.steps.jobs.view import FEW, Queue
+from fairq.steps.jobs.view import FEW, Queue, borrowed_in
+
+if TYPE_CHECKING:
+    from fairq.settings import Settings
 
 _FIRST, _SECOND = 1024, 8192
 """Number of ranges in the pages that are read singly.
@@ -31,8 +35,19 @@ class QueuePages:
     The state is open, and its writers wait, until all jobs are read: at `release`, or at the end of the rows.
     """
 
-    def __init__(self, state: State, close: Callable[[], None], now: int, statuses: Collection[int] | None) -> None:
-        """Read from *state* at *now* (seconds since 1970) the jobs in *statuses*, all for None; *close* closes it."""
+    def __init__(
+        self,
+        state: State,
+        close: Callable[[], None],
+        now: int,
+        statuses: Collection[int] | None,
+        borrowed: Collection[tuple[str, int, int]],
+    ) -> None:
+        """Read from *state* at *now* (seconds since 1970) the jobs in *statuses*, all for None; *close* closes it.
+
+        *borrowed* are the running jobs above the quotas of their groups.
+        """
+        self._borrowed = borrowed
         self._state: State | None = state
         self._close = close
         self._now = now
@@ -48,6 +63,10 @@ class QueuePages:
     def has_waits(self) -> bool:
         """Return whether any job waits before it is idle, or for an engine, or was withdrawn from it."""
         return self._is_waiting or (self._widest is not None and self._widest.waiting)
+
+    def has_borrowed(self) -> bool:
+        """Tell whether any running job is above the quota of its group."""
+        return bool(self._borrowed) and (self._statuses is None or JobStatus.RUNNING in self._statuses)
 
     def widest(self) -> list[Ad]:
         """Return rows as wide as the widest one, if a query could determine the width."""
@@ -78,7 +97,7 @@ class QueuePages:
         if self._state is None:
             return
         ranges = jobs.first(self._state, None, self._statuses, self._last)
-        overlay = Overlay(self._state, ranges if len(ranges) <= FEW else None, by_range=self._by_range)
+        overlay = self._overlay(ranges if len(ranges) <= FEW else None)
         overlay.load_for(ranges)
         texts = job_ads.texts(self._state, (job.ad_id for job in ranges))
         self._state = None
@@ -97,7 +116,7 @@ class QueuePages:
             if self._state is not None:
                 ranges = jobs.first(self._state, size, self._statuses, self._last)
                 shared = job_ads.ads(self._state, (job.ad_id for job in ranges))
-                overlay = Overlay(self._state, ranges, by_range=self._by_range)
+                overlay = self._overlay(ranges)
                 overlay.load_for(ranges)
                 page = Queue(ranges, shared, overlay, self._now)
                 self._last = ranges[-1] if ranges else self._last
@@ -107,6 +126,10 @@ class QueuePages:
         self.release()
         yield from self._rest
 
+    def _overlay(self, only: list[JobRange] | None) -> Overlay:
+        assert self._state is not None
+        return Overlay(self._state, only, by_range=self._by_range, borrowed=self._borrowed)
+
     def _parsed(self, ranges: list[JobRange], texts: dict[int, str], overlay: Overlay) -> Iterator[Queue]:
         for start in range(0, len(ranges), _PAGE):
             part = ranges[start : start + _PAGE]
@@ -115,11 +138,13 @@ class QueuePages:
 
 
 @contextmanager
-def queue_pages(path: Path, now: int, statuses: Collection[int] | None = None) -> Iterator[QueuePages]:
+def queue_pages(
+    path: Path, settings: Settings, now: int, statuses: Collection[int] | None = None
+) -> Iterator[QueuePages]:
     """Open the queue of the state at *path*, see `QueuePages`."""
     with ExitStack() as stack:
         state = stack.enter_context(reading(path))
-        yield QueuePages(state, stack.close, now, statuses)
+        yield QueuePages(state, stack.close, now, statuses, borrowed_in(state, settings, now))
 
 
 def _has_waiting(state: State) -> bool:

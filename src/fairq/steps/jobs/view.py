@@ -11,11 +11,12 @@ from msgspec.structs import replace
 
 from fairq.common.records import Ad, JobRange, JobStatus
 from fairq.state import jobs
-from fairq.state.connection import reading
+from fairq.state.connection import State, reading
 from fairq.steps.jobs.name import job_name
 from fairq.steps.jobs.overlay import Overlay, start_date, was_withdrawn
 
 if TYPE_CHECKING:
+    from fairq.settings import Settings
     from fairq.steps.jobs.selection import Selection
 
 
@@ -117,6 +118,10 @@ class Queue(Struct):
             for proc in _procs(job)
         )
 
+    def has_borrowed(self) -> bool:
+        """Tell whether any running job is above the quota of its group."""
+        return bool(self.overlay.borrowed) and any(job.status == JobStatus.RUNNING for job in self.ranges)
+
     def each(self) -> Iterator[Ad]:
         """Yield one ad per job, with ``Jobs`` and ``RunTime`` as `rows`."""
         for job in self.ranges:
@@ -161,7 +166,16 @@ def _procs(job: JobRange) -> range:
     return range(job.first_proc, job.last_proc + 1)
 
 
-def look(path: Path, selection: Selection, now: int) -> Queue:
+def borrowed_in(state: State, settings: Settings, now: int) -> Collection[tuple[str, int, int]]:
+    """Return the running jobs above the quotas of their groups."""
+    if not settings.groups:
+        return ()
+    from fairq.steps.quotas.loans import borrowed_jobs  # most pools have no groups
+
+    return borrowed_jobs(state, settings, now)
+
+
+def look(path: Path, settings: Settings, selection: Selection, now: int) -> Queue:
     """Return the jobs of *selection*, ordered by cluster and proc.
 
     An unknown job or owner is not an error: the queue has no job of it, and a note says so.
@@ -175,7 +189,8 @@ def look(path: Path, selection: Selection, now: int) -> Queue:
             (job for _, ranges in by_target for job in ranges),
             key=lambda job: (job.schedd, job.cluster, job.first_proc),
         )
-        overlay = Overlay(state, selected if len(selected) <= FEW else None)
+        borrowed = borrowed_in(state, settings, now)
+        overlay = Overlay(state, selected if len(selected) <= FEW else None, borrowed=borrowed)
         overlay.load_for(selected)
         notes = [] if test is None else test.unknown.notes("job")
         empty_targets = [target for target, ranges in by_target if not ranges and selection.targets]
@@ -183,11 +198,11 @@ def look(path: Path, selection: Selection, now: int) -> Queue:
         return Queue(selected, jobs.ads(state, (job.ad_id for job in selected)), overlay, now, notes)
 
 
-def look_first(path: Path, limit: int, now: int, statuses: Collection[int] | None = None) -> Queue:
+def look_first(path: Path, settings: Settings, limit: int, now: int, statuses: Collection[int] | None = None) -> Queue:
     """Return the whole queue as `look`, but with only its first *limit* ranges, enough for as many lines."""
     with reading(path) as state:
         ranges = jobs.first(state, limit, statuses)
-        overlay = Overlay(state, ranges)
+        overlay = Overlay(state, ranges, borrowed=borrowed_in(state, settings, now))
         overlay.load_for(ranges)
         counts = jobs.counts(state, statuses)
         matched = overlay.matched_only() if JobStatus.RUNNING in counts else 0

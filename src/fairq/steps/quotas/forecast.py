@@ -71,7 +71,7 @@ class Forecaster:
         policy = with_pool(negotiation_policy(settings), self._pool.slots.ads)
         if policy.quotas is None:
             return ()
-        accountant = self._accountant(settings)
+        accountant = self.accountant(settings)
         terms = PoolTerms(
             total=self.size(settings) if total is None else total,
             now=self._now,
@@ -105,7 +105,7 @@ class Forecaster:
             for group in tree.groups
         )
 
-    def _accountant(self, settings: Settings) -> Accountant:
+    def accountant(self, settings: Settings) -> Accountant:
         """Return an accountant that has counted the current use of all submitters and of all groups of *settings*."""
         loaded = self._pool.accountant
         records = [replace(record) for record in loaded.records.values()]

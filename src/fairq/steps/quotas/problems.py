@@ -15,7 +15,7 @@ from fairq.engine.quotas.enforcement import rounding
 from fairq.engine.quotas.tree import ProblemKind, QuotaGroup, Tree
 from fairq.settings.keys import GROUP_KEYS, SINGLE
 from fairq.steps.quotas.sentences import problem_words
-from fairq.steps.quotas.tree import configured_tree
+from fairq.steps.quotas.settings_tree import configured_tree
 
 if TYPE_CHECKING:
     from fairq.settings import Settings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,14 +10,13 @@ from msgspec import Struct
 
 from fairq.common.records import Ad
 from fairq.engine.accounting.identity import ROOT_GROUP
-from fairq.engine.quotas.assignment import assign_quotas
 from fairq.engine.quotas.record import GroupFigures
-from fairq.engine.quotas.tree import Tree, build_tree
 from fairq.state.connection import State, reading
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import last_update, records_at
-from fairq.steps.cycle.quota_policy import group_quotas, regroups_anyway
 from fairq.steps.quotas.last_cycle import LastFigures, last_figures
+from fairq.steps.quotas.loans import borrowed_weights
+from fairq.steps.quotas.settings_tree import are_configured
 from fairq.steps.userprio.ads import accounting_ads, quota_attributes
 
 if TYPE_CHECKING:
@@ -40,6 +39,7 @@ MEMBERS = {
     "in_use": "HierWeightedResourcesUsed",
     "own_in_use": "WeightedResourcesUsed",
     "own_slots_in_use": "ResourcesUsed",
+    "borrowed": "Borrowed",
     "sort_key": "GroupSortKey",
     "submitters": "Submitters",
     "effective_priority": "Priority",
@@ -95,12 +95,14 @@ def quota_report(path: Path, settings: Settings, now: int) -> QuotaReport:
         last: LastFigures | None = last_figures(state) if settings.groups else LastFigures()
         assert last is not None
         figures, overruns = last.groups, last.overruns
-        if settings.groups and not _still_match(figures, settings):
+        if settings.groups and not are_configured(figures, settings):
             from fairq.steps.quotas.forecast import Forecaster
 
             forecaster = Forecaster(state, settings, now)
             last, figures, overruns = None, forecaster.groups(settings), forecaster.overruns
         ads = _ads(state, settings, figures, now, counted=last is None)
+        if settings.groups:
+            _add_borrowed(ads, borrowed_weights(state, settings, now))
     groups = [ad for ad in ads if ad["IsAccountingGroup"]]
     members = [ad for ad in ads if not ad["IsAccountingGroup"]]
     return QuotaReport(groups, members, last, figures[0].subtree_quota if figures else 0.0, overruns)
@@ -126,6 +128,16 @@ def _ads(state: State, settings: Settings, figures: Sequence[GroupFigures], now:
     return configured
 
 
+def _add_borrowed(ads: Sequence[Ad], borrowed: Mapping[str, float]) -> None:
+    """Add to the groups' ads the weight *borrowed* by their own users and by groups below; to ``<none>``'s its own."""
+    for ad in ads:
+        if ad["IsAccountingGroup"]:
+            name = ad["Name"]
+            below = "" if name == ROOT_GROUP else f"{name}.".lower()
+            names = (group for group in borrowed if group == name or (below and group.lower().startswith(below)))
+            ad["Borrowed"] = sum(map(borrowed.__getitem__, names), 0.0)
+
+
 def _additional_attributes(figures: GroupFigures) -> Ad:
     """Return the attributes in fairq's ad of a group that HTCondor's report does not have."""
     return {
@@ -137,47 +149,3 @@ def _additional_attributes(figures: GroupFigures) -> Ad:
         "SurplusAllocated": figures.surplus,
         "Submitters": figures.submitters,
     }
-
-
-def configured_tree(settings: Settings, total: float) -> Tree:
-    """Return the groups of *settings* with their quotas in a pool of *total* slot weight."""
-    groups = group_quotas(
-        settings.groups.values(),
-        accept_surplus=settings["negotiator.group_accept_surplus"],
-        autoregroup=settings["negotiator.group_autoregroup"],
-    )
-    if settings["negotiator.quota_model"] == "flat":
-        from fairq.engine.quotas.flat import assign_flat, build_flat
-
-        tree = build_flat(groups)
-        assign_flat(tree, total)
-        return tree
-    tree = build_tree(groups, regroups=regroups_anyway(settings))
-    assign_quotas(tree, total, settings["negotiator.negotiator_allow_quota_oversubscription"])
-    return tree
-
-
-def _still_match(figures: Sequence[GroupFigures], settings: Settings) -> bool:
-    """Return whether *figures* still match *settings* for a pool of that size."""
-    if not figures:
-        return False
-    tree = configured_tree(settings, figures[0].subtree_quota)
-    configured = [
-        (group.name, group.config_quota, group.static, group.accept_surplus, group.autoregroup, group.subtree_quota)
-        for group in tree.groups[1:]
-    ]
-    stored = [
-        (
-            group_figures.group,
-            group_figures.config_quota,
-            group_figures.static,
-            group_figures.accept_surplus,
-            group_figures.autoregroup,
-            group_figures.subtree_quota,
-        )
-        for group_figures in figures[1:]
-    ]
-    quotas = {group.name: group.quota for group in tree.groups[1:]}
-    return configured == stored and all(
-        quotas[group_figures.group] == group_figures.quota for group_figures in figures[1:]
-    )

@@ -18,8 +18,8 @@ class Line(Struct):
     *slot_seconds*, or *weighted_seconds* by slot weight. The accountant charged *charged_seconds* by slot weight; edits
     added *edited_seconds*, imports *imported_seconds*. While there was demand, the entitlement was *entitled_seconds*
     and the charge *delivered_seconds*, both by slot weight; that was for *wanting_seconds*. Preempted runs had taken
-    *lost_seconds* by slot weight. *measured* jobs used *cpu_seconds* of CPU time within
-    *core_seconds* of requested cores.
+    *lost_seconds* by slot weight. *borrowed_seconds* by slot weight were above the quotas of groups. *measured* jobs
+    used *cpu_seconds* of CPU time within *core_seconds* of requested cores.
     """
 
     keys: tuple[str, ...]
@@ -37,6 +37,7 @@ class Line(Struct):
     delivered_seconds: float = 0.0
     wanting_seconds: float = 0.0
     lost_seconds: float = 0.0
+    borrowed_seconds: float = 0.0
     measured: int = 0
     cpu_seconds: float = 0.0
     core_seconds: float = 0.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from fairq.state.connection import State, reading
 from fairq.steps.cycle.accounting_policy import accounting_policy, is_dominant
 from fairq.steps.cycle.accounts import last_update
 from fairq.steps.quotas.last_cycle import dominant_resources
+from fairq.steps.quotas.loans import borrowed_runs
 from fairq.steps.reports.line import Line
 
 if TYPE_CHECKING:
@@ -77,6 +78,11 @@ def report(
         parts = [_Lines(span, by, groups, is_wanted) for span in spans]
         for (period_index, submitter, slot), run_sums in _ran(state, spans, now, of_slots).items():
             parts[period_index].add_runs(submitter, slot, run_sums)
+        if "group" in by and not of_slots:
+            for submitter, start, end, weight in borrowed_runs(state, settings, since, until, now):
+                for index, seconds in _overlaps(spans, start, end):
+                    if (line := parts[index].of(submitter)) is not None:
+                        line.borrowed_seconds += seconds * weight
         if not of_slots:
             for part in parts:
                 part.add_ended(state)
@@ -123,23 +129,26 @@ class _Ran(Struct):
 def _ran(state: State, spans: Sequence[Period], now: int, of_slots: bool) -> dict[tuple[int, str, str], _Ran]:
     """Return the runs, cut to the spans, by index of the span, submitter, and (if *of_slots*) slot."""
     sums: dict[tuple[int, str, str], _Ran] = defaultdict(_Ran)
-    starts = [span.start for span in spans]
     # Runs shorter than a span are summed up by SQLite, which reads them at most twice.
     longest = max(span.end - span.start for span in spans)
     for index, span in enumerate(spans):
         for figures in report_figures.run_sums(state, span.start, span.end, longest, by_slot=of_slots):
             sums[index, figures.submitter, figures.slot] = _Ran(figures.runs, figures.seconds, figures.weighted)
-    for submitter, slot, start, end, weight in report_figures.ran(state, starts[0], spans[-1].end, longest, now):
-        index = max(0, bisect_right(starts, start) - 1)
-        while index < len(spans) and (starts[index] < end or starts[index] <= start == end):
-            span = spans[index]
-            seconds = min(end, span.end) - max(start, span.start)
+    for submitter, slot, start, end, weight in report_figures.ran(state, spans[0].start, spans[-1].end, longest, now):
+        for index, seconds in _overlaps(spans, start, end):
             run_sums = sums[index, submitter, slot if of_slots else ""]
             run_sums.runs += 1
             run_sums.seconds += seconds
             run_sums.weighted += seconds * weight
-            index += 1
     return sums
+
+
+def _overlaps(spans: Sequence[Period], start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the places of the consecutive *spans* that the time from *start* to *end* meets, with the seconds there."""
+    place = max(0, bisect_right(spans, start, key=lambda span: span.start) - 1)
+    while place < len(spans) and (spans[place].start < end or spans[place].start <= start == end):
+        yield place, min(end, spans[place].end) - max(start, spans[place].start)
+        place += 1
 
 
 class _Lines:

@@ -16,7 +16,7 @@ from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.charges import SlotCharge, charges_of
 from fairq.engine.accounting.leases import expire_leases
 from fairq.engine.classad import AdColumns
-from fairq.engine.negotiation.evaluation import agreed
+from fairq.engine.negotiation.evaluation import requirements_met
 from fairq.engine.negotiation.pieces import Carving
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.pool import PoolSlots, ReservedSlots
@@ -234,7 +234,9 @@ def _promises(
         if reservation is None or row is None or not reservation.admits(queued.submitter):
             continue
         ad = queued.ad_of(ads[queued.ad_id], queued.first_proc)
-        if agreed({name.lower(): value for name, value in ad.items()}, columns, np.array([row], np.intp)).any():
+        if requirements_met(
+            {name.lower(): value for name, value in ad.items()}, columns, np.array([row], np.intp)
+        ).any():
             job = JobKey(queued.schedd, queued.cluster, queued.first_proc)
             kept.append(Promise(job, queued.submitter, row, reservation))
     return kept
