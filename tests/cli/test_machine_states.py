@@ -199,7 +199,8 @@ def test_machines_that_are_off_are_wanted_by_jobs_that_would_start_there(run, st
     starts = fairq("queue", "--start")
     assert [line.split()[-1] for line in starts.splitlines() if line.startswith("3.")] == ["3"]
     assert "OFF: on so many machines that are off a job would start now" in " ".join(starts.split())
-    off = [job.get("MachinesOff") for job in json.loads(run("--state", state, "queue", "--start", "--json").out)]
+    told = run("--state", state, "--config", config, "queue", "--start", "--now", NOW, "--json").out
+    off = [job.get("MachinesOff") for job in json.loads(told)]
     assert off == [None, None, 3, 3, 3]
     fairq("slots", "drain", "m2")
     assert "It would start on 2 machines that are off." in fairq("why", "3.0")

@@ -191,10 +191,7 @@ class Simulation:
             yield Running(job.key, job.jobs, job.tenant.row, job.tenant, job.end)
 
     def renew_promises(self, now: int) -> None:
-        """Drop the promises of jobs that no longer wait, and make new ones, as after a cycle at *now*.
-
-        Once a machine may be free, a promise is also dropped if a limit keeps its job from starting.
-        """
+        """Drop the promises of jobs that no longer wait, or that a limit stops; make new ones, as after a cycle."""
         patience, pool, queues = self.policy.large_job_patience, self.pool, self.queues
         if patience is None:
             pool.promises = []
