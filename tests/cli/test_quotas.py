@@ -118,12 +118,12 @@ def test_csv_and_autoformat_show_the_same_groups(quotas, negotiated):
 
 
 TREE = """\
-Group      Configured  Quota  Own  Surplus  Requested  Allocated  In Use  Share of Pool  Use of Quota
-chemistry          10     10   10  no               3          3       3  ###.....  33%  ##......  30%
-physics            20     20    0  no               0          0      20  #####...  67%  ######## 100%
-  hep              15     15   15  ByQuota         50         20      20  ####....  50%  ########+133%
-  lep            100%      5    5  no               0          0       0  #.......  17%  ........   0%
-<none>                     0    0  yes              0          0       0  ........   0%  ........    -
+Group      Configured  Quota  Own  Surplus  Requested  Allocated  In Use  Borrowed  Share of Pool  Use of Quota
+chemistry          10     10   10  no               3          3       3            ###.....  33%  ##......  30%
+physics            20     20    0  no               0          0      20         5  #####...  67%  ######## 100%
+  hep              15     15   15  ByQuota         50         20      20         5  ####....  50%  ########+133%
+  lep            100%      5    5  no               0          0       0            #.......  17%  ........   0%
+<none>                     0    0  yes              0          0       0            ........   0%  ........    -
 """
 
 
@@ -160,7 +160,7 @@ def test_a_terminal_gets_the_tree_within_its_width(negotiated):
     assert "Groups in a pool of 30, cycle 1" in text
     assert "  hep         15  ByQuota         50      20  ████      50%  ████████+133%" in text
     assert max(map(len, text.splitlines())) <= 80
-    assert "The terminal is too narrow for Configured, Own, Allocated." in text
+    assert "The terminal is too narrow for Configured, Own, Allocated, Borrowed." in text
     plain = on_a_terminal("--state", negotiated, "quotas", TERM="linux", LC_ALL="C.UTF-8", PYTHONUTF8="1")
     assert "####....  50%" in plain
     latin = on_a_terminal("--state", negotiated, "quotas", TERM="xterm", PYTHONUTF8="0", PYTHONIOENCODING="latin-1")
