@@ -70,13 +70,18 @@ def golden(_: range) -> Decided:
 
 
 def _golden(case: Case, fairq: CommandLine) -> Iterator[str]:
+    yield from _cycles(fairq, golden_pool(case, fairq))
+
+
+def golden_pool(case: Case, fairq: CommandLine) -> int:
+    """Import the pool of a recorded case; return its time."""
     expected = json.loads((case.path / "expected.json").read_text(encoding="utf-8"))
     accounting = case.path / ("acct.long" if case.kind == LIVE else "accounting.json")
     now = int(expected["time" if case.kind == LIVE else "now"])
     fairq.run("config", "import", case.path / "pool.conf")
     fairq.run("import", "--slots", case.path / "slots.json", "--jobs", case.path / "jobs.json",
               "--accounting", accounting, "--now", now)  # fmt: skip
-    yield from _cycles(fairq, now)
+    return now
 
 
 def benchmarks(_: range) -> Decided:
@@ -99,6 +104,11 @@ def random_pools(seeds: range) -> Decided:
 
 
 def _random(seed: int, fairq: CommandLine, folder: Path) -> Iterator[str]:
+    yield from _cycles(fairq, random_pool(seed, fairq, folder))
+
+
+def random_pool(seed: int, fairq: CommandLine, folder: Path) -> int:
+    """Make a random pool with its queue; return its time."""
     made, now = drawn(seed), int(pools.NOW)
     macros = {"UID_DOMAIN": DOMAIN, "DEFAULT_PRIO_FACTOR": 1, **made.macros}
     (folder / "pool.conf").write_text("".join(f"{name} = {value}\n" for name, value in macros.items()))
@@ -113,7 +123,7 @@ def _random(seed: int, fairq: CommandLine, folder: Path) -> Iterator[str]:
             lines = {"executable": "/bin/true", **who, **words}
             file.write_text("".join(f"{key} = {value}\n" for key, value in lines.items()) + f"queue {queued}\n")
             fairq.run("submit", file, "--now", now)
-    yield from _cycles(fairq, now)
+    return now
 
 
 def grids(seeds: range) -> Decided:

@@ -24,8 +24,8 @@ class Alternatives(Struct, frozen=True):
     administrators: tuple[Remedy, ...]
 
 
-def alternatives(world: World, diagnosis: Diagnosis, cycles: int) -> Alternatives:
-    """Try single remedies, at most *cycles* of them; waiting for a slot and asking for nothing are none."""
+def alternatives(world: World, diagnosis: Diagnosis) -> Alternatives:
+    """Try single remedies; waiting for a slot and asking for nothing are none."""
     owners: list[Remedy] = []
     administrators: list[Remedy] = []
     for remedy in remedies(diagnosis):
@@ -33,12 +33,9 @@ def alternatives(world: World, diagnosis: Diagnosis, cycles: int) -> Alternative
         if ChangeKind.FREE_SLOT in kinds or any(map(asks_for_nothing, remedy)):
             continue
         found = owners if kinds <= OWNERS else administrators
-        if len(found) >= _OF_EACH or any(_same_targets(remedy, other) for other in found):
-            continue
-        if cycles > 0 and world.may_try():
-            cycles -= 1
-            if world.changed(remedy).is_matched():
-                found.append(remedy)
+        is_needed = len(found) < _OF_EACH and not any(_same_targets(remedy, other) for other in found)
+        if is_needed and world.changed(remedy).is_matched():
+            found.append(remedy)
     return Alternatives(tuple(owners), tuple(administrators))
 
 

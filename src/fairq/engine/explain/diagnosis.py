@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -20,13 +19,14 @@ from fairq.engine.explain.pieces import TooLarge, labels, too_large, undivided
 from fairq.engine.negotiation.budgets import Clock
 from fairq.engine.negotiation.concurrency import parse_limits
 from fairq.engine.negotiation.cycle import NegotiationCycle, bring_up_to_date
-from fairq.engine.negotiation.decision import CycleDecision, Goal, LimitFigures, Match, StopReason, SubmitterDecision
+from fairq.engine.negotiation.decision import CycleDecision, LimitFigures, Match, StopReason, SubmitterDecision
 from fairq.engine.negotiation.evaluation import RequestContext
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.pool import PoolSlots
 from fairq.engine.negotiation.queue import Jobs, job_order
 from fairq.engine.negotiation.rejections import Rejection, RejectReason
 from fairq.engine.negotiation.submitters import JobConstraint
+from fairq.engine.quotas.record import GroupFigures
 
 
 class Reason(StrEnum):
@@ -103,53 +103,28 @@ class CycleInput(Struct, frozen=True):
         """The number of slots and of ranges of idle jobs."""
         return len(self.ads) + sum(len(queue.idle) for queue in self.jobs.queues)
 
-    def cycle(self, goal: Goal | None) -> NegotiationCycle:
-        """Return the cycle to be held, which ends at *goal*."""
-        return NegotiationCycle(
-            self.pool,
-            self.jobs,
-            self.accountant,
-            self.policy,
-            self.now,
-            self.round_robin_times,
-            clock=self.clock,
-            goal=goal,
-        )
-
 
 class Outcome:
-    """A cycle held to be looked at; one held *until* a job is matched ends there, or is complete without that match.
+    """A cycle held to be looked at."""
 
-    With *or_missed*, it may also end when no slot is left for that job, or after so much *work*: the job is *missed*.
-    """
-
-    def __init__(
-        self,
-        given: CycleInput,
-        until: JobRange | None = None,
-        *,
-        or_missed: bool = False,
-        work: float = math.inf,
-    ) -> None:
+    def __init__(self, given: CycleInput) -> None:
         self.given = given
         bring_up_to_date(given.pool, given.accountant, given.policy, given.now)
-        goal = None
-        if until is not None:
-            missed = until if or_missed else None
-            goal = Goal(until.schedd, until.cluster, until.first_proc, or_missed=missed, work=work)
-        self.cycle = given.cycle(goal)
+        self.cycle = NegotiationCycle(
+            given.pool,
+            given.jobs,
+            given.accountant,
+            given.policy,
+            given.now,
+            given.round_robin_times,
+            clock=given.clock,
+        )
         self.decision: CycleDecision = self.cycle.run()
-        self.missed = goal is not None and goal.missed
 
     @cached_property
     def standing(self) -> Standing:
         """How the slots stand to the kinds of jobs, at the end of the cycle."""
         return Standing(self.cycle.kinds)
-
-    @cached_property
-    def size(self) -> int:
-        """How much the cycle looks at: slots, ranges of idle jobs, and pairs of a slot and an autocluster."""
-        return self.given.size + self.cycle.pairs
 
     @cached_property
     def work(self) -> int:
@@ -172,14 +147,20 @@ class Outcome:
         given = self.given
         return undivided(given.pool, given.ads) if "dynamicslot" in given.pool.ads.names() else None
 
+    @cached_property
+    def matched(self) -> set[tuple[str, int, int]]:
+        """The matched jobs, as (schedd, cluster, proc)."""
+        return {(match.schedd, match.cluster, match.proc) for match in self.decision.matches}
+
     def match_of(self, job: JobRange) -> Match | None:
         """The match of the first job of a range, None if it has none."""
         wanted = (job.schedd, job.cluster, job.first_proc)
         return next((m for m in self.decision.matches if (m.schedd, m.cluster, m.proc) == wanted), None)
 
-    def one(self, jobs: JobRange, proc: int) -> JobRange:
-        """One job of a range."""
-        return _one(jobs, proc)
+    def quota_of(self, group: str | None) -> GroupFigures | None:
+        """The figures of a group, None if there is no such group."""
+        name = (group or "").lower()
+        return next((figures for figures in self.decision.quotas if figures.group.lower() == name), None)
 
     def submitter(self, name: str, schedd: str) -> SubmitterDecision:
         """The decision about the job's submitter."""
@@ -187,11 +168,11 @@ class Outcome:
 
 
 class Diagnosis:
-    """One job that a cycle left idle, at the end of that cycle."""
+    """One job that a cycle left idle, at the end of that cycle: the first one of a range."""
 
     def __init__(self, outcome: Outcome, job: JobRange) -> None:
         self.outcome = outcome
-        self.job = job
+        self.job = job = one_of(job, job.first_proc)
         self.submitter = outcome.submitter(job.submitter, job.schedd)
         self.context: RequestContext = outcome.cycle.examine(job)
         limits = outcome.cycle.concurrency.of(self.context)
@@ -199,6 +180,27 @@ class Diagnosis:
         limited = self.concurrency_limit is not None
         self.losses: Losses = outcome.observer.losses(self.context, outcome.standing, limited)
         self.lost = self.losses.counts()
+
+    @cached_property
+    def idle(self) -> list[JobRange]:
+        """The idle jobs of the submitter."""
+        name = (self.job.submitter, self.job.schedd)
+        queues = (queue for queue in self.outcome.given.jobs.queues if (queue.name, queue.schedd) == name)
+        return [jobs for queue in queues for jobs in queue.idle]
+
+    @cached_property
+    def ahead(self) -> list[JobRange]:
+        """Those of them that are offered before the job, in this order."""
+        key = job_order(self.outcome.given.jobs.ads, self.outcome.given.policy.job_order)
+        own, proc = key(self.job), self.job.first_proc
+        found = []
+        for jobs in self.idle:
+            if jobs.cluster == self.job.cluster and jobs.first_proc <= proc <= jobs.last_proc:
+                if jobs.first_proc < proc:
+                    found.append(replace(jobs, last_proc=proc - 1))
+            elif key(jobs) < own:
+                found.append(jobs)
+        return sorted(found, key=key)
 
     @cached_property
     def concurrency_figures(self) -> dict[str, LimitFigures]:
@@ -229,43 +231,24 @@ class Diagnosis:
     @cached_property
     def alike_ahead(self) -> tuple[int, int] | None:
         """The first job before this one, of the same submitter and autocluster, that is also left idle."""
-        matched = {(m.schedd, m.cluster, m.proc) for m in self.outcome.decision.matches}
-        key = job_order(self.outcome.given.jobs.ads, self.outcome.given.policy.job_order)
-        own = key(self.job)
-        for queue in self.outcome.given.jobs.queues:
-            if (queue.name, queue.schedd) != (self.job.submitter, self.job.schedd):
-                continue
-            for jobs in sorted(queue.idle, key=key):
-                if key(jobs) >= own:
-                    break
-                for proc in range(jobs.first_proc, jobs.last_proc + 1):
-                    if (jobs.cluster, proc) == (self.job.cluster, self.job.first_proc):
-                        break
-                    if (jobs.schedd, jobs.cluster, proc) not in matched:
-                        if self._is_alike(_one(jobs, proc)):
-                            return jobs.cluster, proc
-                        break
+        for jobs in self.ahead:
+            procs = range(jobs.first_proc, jobs.last_proc + 1)
+            left = next((proc for proc in procs if (jobs.schedd, jobs.cluster, proc) not in self.outcome.matched), None)
+            if left is not None and self._is_alike(one_of(jobs, left)):
+                return jobs.cluster, left
         return None
 
     @cached_property
     def blocker(self) -> tuple[int, int] | None:
         """The earlier job of the same cluster that found no match, so that the rest of the cluster is skipped."""
-        given, cycle = self.outcome.given, self.outcome.cycle
-        if given.policy.skip_by != "cluster":
+        cycle = self.outcome.cycle
+        if self.outcome.given.policy.skip_by != "cluster":
             return None
         failed = self._failed_kinds()
-        key = job_order(given.jobs.ads, given.policy.job_order)
-        own = key(self.job)
-        for queue in given.jobs.queues if failed else ():
-            if (queue.name, queue.schedd) != (self.job.submitter, self.job.schedd):
-                continue
-            for jobs in sorted(queue.idle, key=key):
-                if key(jobs) > own:
-                    break
-                for kind, first, _ in cycle.autoclusters_of(jobs):
-                    one = _one(jobs, first)
-                    if kind in failed and key(one) < own and cycle.same_cluster(one, self.job):
-                        return one.cluster, one.first_proc
+        for jobs in self.ahead if failed else ():
+            for kind, first, _ in cycle.autoclusters_of(jobs):
+                if kind in failed and cycle.same_cluster(one_of(jobs, first), self.job):
+                    return jobs.cluster, first
         return None
 
     def _failed_kinds(self) -> set[int]:
@@ -279,7 +262,7 @@ class Diagnosis:
         return kinds - {self.context.autocluster}
 
     def _is_alike(self, job: JobRange) -> bool:
-        return next(self.outcome.cycle.autoclusters_of(_one(job, job.first_proc)))[0] == self.context.autocluster
+        return next(self.outcome.cycle.autoclusters_of(one_of(job, job.first_proc)))[0] == self.context.autocluster
 
     @cached_property
     def reason(self) -> Reason:
@@ -375,13 +358,10 @@ class Diagnosis:
         return JobConstraint(constraint, given.now, [self.context.job], given.pool.ads.budget).admits(0)
 
     def _queued(self, cluster: int, proc: int) -> JobRange | None:
-        for queue in self.outcome.given.jobs.queues:
-            if (queue.name, queue.schedd) == (self.job.submitter, self.job.schedd):
-                for jobs in queue.idle:
-                    if jobs.cluster == cluster and jobs.first_proc <= proc <= jobs.last_proc:
-                        return _one(jobs, proc)
-        return None
+        ranges = (jobs for jobs in self.idle if jobs.cluster == cluster and jobs.first_proc <= proc <= jobs.last_proc)
+        return next((one_of(jobs, proc) for jobs in ranges), None)
 
 
-def _one(jobs: JobRange, proc: int) -> JobRange:
+def one_of(jobs: JobRange, proc: int) -> JobRange:
+    """One job of a range."""
     return replace(jobs, first_proc=proc, last_proc=proc)

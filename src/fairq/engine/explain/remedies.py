@@ -15,7 +15,6 @@ from fairq.engine.explain.losses import LostTo
 from fairq.engine.explain.nearest_slots import changes_for, nearest_slots
 from fairq.engine.explain.pieces import pieces_of
 from fairq.engine.explain.report import place_in_queue
-from fairq.engine.quotas.record import GroupFigures
 
 BEST_FACTOR, BEST_PRIORITY = 1.0, 0.5
 _NEAREST = 3
@@ -188,7 +187,7 @@ def levers(of: Diagnosis) -> Iterator[Change]:
     if of.submitter.ceiling >= 0:
         yield Change(ChangeKind.CEILING, name, room, now=of.submitter.ceiling)
     group: str | None = of.submitter.group
-    while (figures := _figures(of, group)) is not None and figures.parent is not None:
+    while (figures := of.outcome.quota_of(group)) is not None and figures.parent is not None:
         to = math.ceil(figures.subtree_used + 2 * weight(of))
         if to > figures.quota:
             yield Change(ChangeKind.QUOTA, figures.group, to, now=figures.quota)
@@ -215,18 +214,9 @@ def _settings(of: Diagnosis) -> Iterator[Change]:
             yield Change(ChangeKind.CONCURRENCY_LIMIT, name, to, now=figures.maximum)
 
 
-def _figures(of: Diagnosis, group: str | None) -> GroupFigures | None:
-    return next((quota for quota in of.outcome.decision.quotas if quota.group == group), None)
-
-
 def _highest_priority(of: Diagnosis) -> int:
     """The highest priority of the submitter's idle jobs."""
-    return max(
-        jobs.priority
-        for queue in of.outcome.given.jobs.queues
-        if (queue.name, queue.schedd) == (of.job.submitter, of.job.schedd)
-        for jobs in queue.idle
-    )
+    return max(jobs.priority for jobs in of.idle)
 
 
 def _concurrency_limit(of: Diagnosis) -> Iterator[Remedy]:
@@ -269,7 +259,7 @@ def _ceiling(of: Diagnosis, jobs: int) -> Remedy:
 
 def _quota(of: Diagnosis) -> Iterator[Remedy]:
     group = of.submitter.quota_group or of.submitter.group
-    figures = _figures(of, group)
+    figures = of.outcome.quota_of(group)
     if figures is None or figures.parent is None:
         return
     to = math.ceil(max(figures.subtree_used, figures.used_after) + weight(of))

@@ -16,7 +16,6 @@ from fairq.engine.explain.checks import JobCheck, PoolChecks, SlotCheck
 from fairq.engine.explain.comparisons import plain
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome, Reason
 from fairq.engine.negotiation.decision import SubmitterDecision
-from fairq.engine.negotiation.queue import job_order
 from fairq.engine.quotas.record import GroupFigures
 
 Document = dict[str, Any]
@@ -164,12 +163,11 @@ def _submitter_row(found: SubmitterDecision, ahead: list[str]) -> Document:
 
 def group_rows(outcome: Outcome, group: str) -> list[Document]:
     """The quotas from *group* up to the root; empty without groups."""
-    figures = {of.group.lower(): of for of in outcome.decision.quotas}
     rows = []
-    found = figures.get(group.lower())
+    found = outcome.quota_of(group)
     while found is not None:
         rows.append(group_row(found))
-        found = None if found.parent is None else figures.get(found.parent.lower())
+        found = outcome.quota_of(found.parent)
     return rows
 
 
@@ -191,16 +189,5 @@ def group_row(of: GroupFigures) -> Document:
 
 def place_in_queue(of: Diagnosis) -> Document:
     """Number of the submitter's idle jobs before the job and in total, and whether the job is offered."""
-    key = job_order(of.outcome.given.jobs.ads, of.outcome.given.policy.job_order)
-    own = key(of.job)
-    ahead = total = 0
-    for queue in of.outcome.given.jobs.queues:
-        if (queue.name, queue.schedd) != (of.job.submitter, of.job.schedd):
-            continue
-        for jobs in queue.idle:
-            total += len(jobs)
-            if jobs.cluster == of.job.cluster and jobs.first_proc <= of.job.first_proc <= jobs.last_proc:
-                ahead += of.job.first_proc - jobs.first_proc
-            elif key(jobs) < own:
-                ahead += len(jobs)
+    ahead, total = (sum(map(len, jobs)) for jobs in (of.ahead, of.idle))
     return {"ahead": ahead, "idle": total, "matched": of.submitter.matched, "offered": of.reason not in _NEVER_OFFERED}

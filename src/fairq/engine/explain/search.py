@@ -1,9 +1,8 @@
-"""The search for the smallest change with which a job is matched."""
+"""The search for the smallest change with which a job is matched: changes are tried in cycles of bounded work."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 from typing import Protocol, Self
 
 from msgspec import Struct
@@ -16,30 +15,21 @@ from fairq.engine.explain.remedies import Remedy, fits, levers, remedies
 _DEEPEST = 8
 """So many remedies, at most, are combined."""
 
-_FEW = 3
-"""Number of cycles up to which only the first few changes are tried."""
-
-_FOR_EVERYTHING = 20
-"""Cycles reserved for removing unnecessary changes."""
+_FOR_EVERYTHING = 0.5
+"""The part of the work that is kept for a job with many obstacles: all changes at once, then without needless ones."""
 
 
 class World(Protocol):
     """The pool in its current or a changed state, on which a cycle can be run."""
 
-    def hold(self) -> Outcome:
-        """Run a cycle; the world itself stays unchanged."""
-
-    def hold_until_matched(self) -> Outcome:
-        """Run a cycle that ends when the job asked about is matched."""
+    def tried(self) -> Outcome | None:
+        """Run a cycle; the world itself stays unchanged. None if that was done already, or no work is left."""
 
     def is_matched(self) -> bool:
-        """Whether a cycle matches the job asked about; it ends when that is told."""
+        """Return whether a cycle matches the job asked about; False also if no work is left to find out."""
 
-    def is_missed(self) -> bool:
-        """Whether such a cycle was held, and ended since no slot was left for the job, or it took too long."""
-
-    def may_try(self) -> bool:
-        """Whether another cycle may be held."""
+    def work_left(self) -> float:
+        """Return the part of the work for all cycles that is left; not above 0: none is tried any more."""
 
     def changed(self, changes: Sequence[Change]) -> Self:
         """The world after *changes*."""
@@ -55,68 +45,58 @@ class Found(Struct, frozen=True):
     verified: bool
 
 
-class Search:
-    """Searches for the smallest changes with which a job is matched, in at most *cycles* cycles."""
+def search(world: World, diagnosis: Diagnosis) -> Found:
+    """Find the smallest changes with which the job asked about is matched, from *world* with its *diagnosis*."""
+    smallest = _smallest(world, diagnosis, _DEEPEST)
+    found = _everything(world, diagnosis) if smallest is None else _without_needless(world, smallest)
+    return Found(next(remedies(diagnosis), ()), False) if found is None else Found(found, True)
 
-    def __init__(self, cycles: int) -> None:
-        self._left = cycles
 
-    def run(self, world: World, diagnosis: Diagnosis) -> Found:
-        """Search from *world*, with the *diagnosis* of its cycle."""
-        thorough = self._left > _FEW
-        found = self._search(world, diagnosis, _DEEPEST)
-        if not found and thorough and world.may_try():
-            found = self._everything(world, diagnosis)
-        if found:
-            return Found(self._without_needless(world, found), True)
-        return Found(next(remedies(diagnosis), ()), False)
-
-    def _everything(self, world: World, diagnosis: Diagnosis) -> Remedy | None:
-        """All changes at once, for a job with too many obstacles for the search."""
-        self._left = max(self._left, _FOR_EVERYTHING)
-        fitting: Remedy = ()
-        if diagnosis.fits_nowhere:
-            fitting = next(fits(diagnosis))
-            after = world.changed(fitting)
-            diagnosis = Diagnosis(after.hold(), after.job())
-        remedy = (*fitting, *levers(diagnosis))
-        after = world.changed(remedy)
-        return remedy if after.is_matched() else None
-
-    def _without_needless(self, world: World, remedy: Remedy) -> Remedy:
-        """Remove every change that is not needed."""
-        for change in remedy if len(remedy) > 1 else ():
-            fewer = tuple(each for each in remedy if each != change)
-            needed = change.kind is ChangeKind.ADD_SLOT and any(each.of == change.to for each in fewer)
-            if self._left > 0 and world.may_try() and fewer and not needed:
-                self._left -= 1
-                if world.changed(fewer).is_matched():
-                    remedy = fewer
-        return remedy
-
-    def _search(self, world: World, diagnosis: Diagnosis, depth: int) -> Remedy | None:
-        """One sufficient change, otherwise the first one that helps and the further changes that it needs."""
-        tried: list[tuple[Remedy, World]] = []
-        in_vain: list[tuple[Remedy, World]] = []
-        for remedy in remedies(diagnosis):
-            if self._left <= 0 or not world.may_try():
-                break
-            self._left -= 1
-            after = world.changed(remedy)
-            if after.is_matched():
-                return remedy
-            # Without a slot for the job, the reason mostly stays: such a change comes last, if it is needed at all.
-            (in_vain if after.is_missed() else tried).append((remedy, after))
-        if depth <= 1 or self._left <= 0 or not world.may_try():
+def _smallest(world: World, diagnosis: Diagnosis, depth: int) -> Remedy | None:
+    """One sufficient change, otherwise the first one that helps and the further changes that it needs."""
+    tried: list[tuple[Remedy, World, Outcome]] = []
+    for remedy in remedies(diagnosis):
+        if world.work_left() <= _FOR_EVERYTHING:
             return None
-        partial = [(remedy, after, _diagnosis(after)) for remedy, after in tried]
-        partial.sort(key=lambda tried: tried[2].reason is diagnosis.reason)
-        for remedy, after, left in chain(partial, ((*one, _diagnosis(one[1])) for one in in_vain if world.may_try())):
-            more = self._search(after, left, depth - 1)
-            if more is not None:
-                return (*remedy, *more)
+        after = world.changed(remedy)
+        outcome = after.tried()
+        if after.is_matched():
+            return remedy
+        if outcome is not None:
+            tried.append((remedy, after, outcome))
+    if depth <= 1:
         return None
+    partial = [(remedy, after, Diagnosis(outcome, after.job())) for remedy, after, outcome in tried]
+    partial.sort(key=lambda one: one[2].reason is diagnosis.reason)
+    for remedy, after, left in partial:
+        more = _smallest(after, left, depth - 1)
+        if more is not None:
+            return (*remedy, *more)
+    return None
 
 
-def _diagnosis(world: World) -> Diagnosis:
-    return Diagnosis(world.hold_until_matched(), world.job())
+def _everything(world: World, diagnosis: Diagnosis) -> Remedy | None:
+    """What is needed of all changes at once, for a job with many obstacles; None if that remains open."""
+    fitting: Remedy = ()
+    if diagnosis.fits_nowhere:
+        fitting = next(fits(diagnosis))
+        after = world.changed(fitting)
+        outcome = after.tried()
+        if outcome is None:
+            return None
+        diagnosis = Diagnosis(outcome, after.job())
+    remedy = (*fitting, *levers(diagnosis))
+    if not world.changed(remedy).is_matched():
+        return None
+    found = _without_needless(world, remedy)
+    return found if world.work_left() > 0 else None
+
+
+def _without_needless(world: World, remedy: Remedy) -> Remedy:
+    """Remove every change that is not needed."""
+    for change in remedy if len(remedy) > 1 else ():
+        fewer = tuple(each for each in remedy if each != change)
+        needed = change.kind is ChangeKind.ADD_SLOT and any(each.of == change.to for each in fewer)
+        if fewer and not needed and world.changed(fewer).is_matched():
+            remedy = fewer
+    return remedy

@@ -7,7 +7,6 @@ on to `pie` (or `groups`), `turn`, `candidates`, `match_list`. docs/htcondor.md 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 
 import numpy as np
 from msgspec.structs import replace
@@ -23,7 +22,7 @@ from fairq.engine.negotiation.autoclusters import Autoclusters
 from fairq.engine.negotiation.budgets import Clock, Stopwatch
 from fairq.engine.negotiation.candidates import CandidateLists
 from fairq.engine.negotiation.concurrency import ConcurrencyLimits
-from fairq.engine.negotiation.decision import CycleDecision, Goal, GoalReached, StopReason
+from fairq.engine.negotiation.decision import CycleDecision, StopReason
 from fairq.engine.negotiation.dynamic_slots import PslotPreemption, rolled_up
 from fairq.engine.negotiation.evaluation import RequestContext, ShapedExpressions
 from fairq.engine.negotiation.free_slots import FreeResources, FreeWeight, Taken
@@ -104,7 +103,7 @@ class NegotiationCycle:
     """The state of a running cycle; `negotiate` is the entry point.
 
     Use is counted before (`bring_up_to_date`). Explanations read its `kinds`, the `concurrency` limits, and the `cost`
-    of every slot. With a *goal*, it ends when the goal is reached: nothing but the matches is complete then.
+    of every slot.
     """
 
     def __init__(
@@ -117,7 +116,6 @@ class NegotiationCycle:
         round_robin_times: Mapping[str, int],
         observer: RejectionObserver | None = None,
         clock: Clock | None = None,
-        goal: Goal | None = None,
     ) -> None:
         stopwatch = None if clock is None or policy.budgets is None else Stopwatch(policy.budgets, clock)
         usable = slots_usable(pool.ads, policy)
@@ -198,22 +196,17 @@ class NegotiationCycle:
             stopwatch=stopwatch,
             observer=observer,
             budget=self._budget,
-            goal=goal,
         )
 
     def run(self) -> CycleDecision:
-        """Divide the pie: one for all submitters, or one for each turn of a group; it ends early at a goal."""
-        ledger, decision, goal = self._ledger, self.decision, self._ledger.goal
-        if goal is not None and goal.or_missed is not None:
-            context = self.examine(goal.or_missed)
-            goal.watch(lambda: self.kinds.is_hopeless(context.autocluster, lambda _: context))
-        with suppress(GoalReached):
-            if self._groups is None:
-                deal_pie(ledger, self._submitters, PieQuota())
-            else:
-                deal_group_pies(ledger, self._groups)
-                if self._policy.last_dealing and ledger.free_weight.total > 0:
-                    deal_leftovers_of_groups(ledger, self._groups)
+        """Divide the pie: one for all submitters, or one for each turn of a group."""
+        ledger, decision = self._ledger, self.decision
+        if self._groups is None:
+            deal_pie(ledger, self._submitters, PieQuota())
+        else:
+            deal_group_pies(ledger, self._groups)
+            if self._policy.last_dealing and ledger.free_weight.total > 0:
+                deal_leftovers_of_groups(ledger, self._groups)
         if self._rooms is not None:
             for slot in (slot for match in decision.matches.single for slot in match.evicted or ()):
                 self._accountant.evict(self._pool.keys[slot], self._now)

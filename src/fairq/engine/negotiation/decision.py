@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 from msgspec import Struct, field
 
-from fairq.common.records import JobRange
 from fairq.engine.accounting.charges import SlotKey
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.classad.budget import Overrun
@@ -272,45 +270,3 @@ class CycleDecision(Struct):
     overruns: list[Overrun] = field(default_factory=list)
     dropped: list[Match] = field(default_factory=list)
     dominant: DominantResources | None = None
-
-
-class GoalReached(Exception):  # noqa: N818 - no error: the cycle has answered its question
-    """The job of the goal is matched or missed."""
-
-
-class Goal:
-    """The match of one job, for which alone a cycle is held: it ends when that is known. No later turn takes it back.
-
-    *or_missed* is the job, if the cycle may also end without the match: when no slot is left for it, or after so much
-    *work* (`Ledger.work`). It is *missed* then.
-    """
-
-    def __init__(
-        self, schedd: str, cluster: int, proc: int, *, or_missed: JobRange | None = None, work: float = math.inf
-    ) -> None:
-        self.or_missed, self.missed = or_missed, False
-        self._schedd, self._cluster, self._proc = schedd, cluster, proc
-        self._work = work
-        self._is_hopeless: Callable[[], bool] = lambda: False
-        self._seen = 0
-
-    def watch(self, is_hopeless: Callable[[], bool]) -> None:
-        """Let *is_hopeless* return whether no slot is left for the job, to the end of the cycle."""
-        self._is_hopeless = is_hopeless
-
-    def check(self, matches: Matches, work: float = 0) -> None:
-        """Raise GoalReached if the job is among those of the cycle's *matches* that are new since the last call.
-
-        *work* is what the turns cost up to now.
-        """
-        new = matches.steps[self._seen :]
-        self._seen += len(new)
-        for step in new:
-            if step.schedd != self._schedd:
-                continue
-            jobs = [(step.cluster, step.proc, step.proc)] if isinstance(step, Match) else step.jobs
-            if any(cluster == self._cluster and first <= self._proc <= last for cluster, first, last in jobs):
-                raise GoalReached
-        if work > self._work or self._is_hopeless():
-            self.missed = True
-            raise GoalReached

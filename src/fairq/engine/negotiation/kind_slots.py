@@ -236,17 +236,6 @@ class Kinds:
             self._seen_free[kind] = slots.available[slots.head] if self.taken.marks[worst] else worst
         self._user_codes[kind] = self._user_of_suitable(self._suitable_of.get(kind, ask))
 
-    def is_hopeless(self, kind: int, ask: Ask) -> bool:
-        """Return whether no slot is left for a kind, for any submitter, to the end of the cycle.
-
-        It is also true for a kind that is in no queue: its submitter takes no part.
-        """
-        if kind >= len(self.status):
-            return True
-        if self.slots_stay and self.of(kind, ask).none_available(self.taken):
-            self.record_availability(kind, ask)
-        return self.status.item(kind) == GONE
-
     def is_known(self, kind: int) -> bool:
         """Return whether a lookup for this kind was recorded: no slot is left, or one was seen."""
         return self.status.item(kind) == GONE or self._seen_free.item(kind) >= 0

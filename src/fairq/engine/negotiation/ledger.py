@@ -19,7 +19,6 @@ from fairq.engine.negotiation.concurrency import ConcurrencyLimits
 from fairq.engine.negotiation.decision import (
     AlikeMatches,
     CycleDecision,
-    Goal,
     Match,
     MatchReason,
     ProcRange,
@@ -87,7 +86,6 @@ class Ledger(Struct, frozen=True):
         stopwatch: measures the time budgets; None: there are none.
         observer: called for every rejection.
         budget: measures the cost of expressions by submitter; None: no measurement.
-        goal: the match at which the cycle ends; None: it has no such end.
     """
 
     accountant: Accountant
@@ -113,7 +111,6 @@ class Ledger(Struct, frozen=True):
     stopwatch: Stopwatch | None
     observer: RejectionObserver | None
     budget: EvaluationBudget | None
-    goal: Goal | None
 
     def weighted_used(self, name: str) -> float:
         """Slot weight that a submitter or group uses now."""
@@ -129,11 +126,6 @@ class Ledger(Struct, frozen=True):
         """What the turns cost up to now, in slots looked at: their steps, and the lists that these needed."""
         steps = len(self.decision.matches.steps) + len(self.decision.rejections.entries)
         return steps * _STEP + self.lists.built * (_LIST + len(self.cost) // _QUICK)
-
-    def check_goal(self) -> None:
-        """End the cycle if it has a goal and has reached it."""
-        if self.goal is not None:
-            self.goal.check(self.decision.matches, self.work)
 
     def regroups(self, group: str) -> bool:
         """Whether a group's turn is the second chance of members of other groups."""

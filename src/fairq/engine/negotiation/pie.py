@@ -174,7 +174,6 @@ class Pie:
                 caps=rules.quota.caps,
             )
             end = Turn(self._ledger, submitter, limits, rules, rank_beyond_limit=ignore_limit).run()
-            self._ledger.check_goal()
             self._left, stopped_by = limits.pie_left, limits.stopped_by
             self._has_matched |= limits.used > 0
             limit -= limits.used

@@ -14,11 +14,11 @@ from fairq.common.reservation import JOB_ATTRIBUTE
 from fairq.common.waits import AFTER_FAILED
 from fairq.engine.accounting.identity import answers_to
 from fairq.engine.explain import report
-from fairq.engine.explain.alternatives import alternatives
+from fairq.engine.explain.alternatives import Alternatives, alternatives
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome, Reason
 from fairq.engine.explain.pair import explain_pair
 from fairq.engine.explain.pieces import rows_called
-from fairq.engine.explain.search import Search
+from fairq.engine.explain.search import search
 from fairq.engine.simulation.queues import JobKey
 from fairq.errors.pool import AmbiguousSlotError, NothingToExplainError, UnknownSlotError
 from fairq.state import history, job_ads, reservations, runs, slots
@@ -34,7 +34,6 @@ from fairq.steps.simulate.forecast import Forecaster
 from fairq.steps.why import idle_job
 from fairq.steps.why.advice import advice_document, advice_lines, too_large_sentence
 from fairq.steps.why.compare import compared
-from fairq.steps.why.effort import SEARCHED, affordable_cycles
 from fairq.steps.why.machines_off import machines_off, starts_if_on, wanted_slots
 from fairq.steps.why.overview import overview
 from fairq.steps.why.subjects import (
@@ -73,14 +72,6 @@ _LOOKED_AHEAD = 3000
 """Maximum number of slots and idle jobs for which the start is forecast, so that the answer takes about a second."""
 _FORECAST = 200_000
 """Maximum work of each pass of this forecast (`Simulation.work`); `queue --start` looks further ahead."""
-_TRIED = 10
-"""Maximum number of alternatives tried, each in a cycle."""
-
-MOST_CYCLES, FEWEST_CYCLES = 200, 3
-"""Limits of the search for a change, in cycles.
-
-The first few changes are tried in all but the largest pools: the slots' columns are read already.
-"""
 
 
 def why(
@@ -245,12 +236,11 @@ class _Study:
     def _first_left_idle(self, idle: list[JobRange]) -> tuple[JobRange, int]:
         """Return the first idle job that the next cycle leaves idle (else the first), and how many it matches."""
         _, outcome = self._outcome()
-        matched = {(m.schedd, m.cluster, m.proc) for m in outcome.decision.matches}
         count = 0
         chosen: JobRange | None = None
         for job in idle:
             for proc in range(job.first_proc, job.last_proc + 1):
-                if (job.schedd, job.cluster, proc) in matched:
+                if (job.schedd, job.cluster, proc) in outcome.matched:
                     count += 1
                 elif chosen is None:
                     chosen = replace(job, first_proc=proc, last_proc=proc)
@@ -279,18 +269,14 @@ class _Study:
         requirements = report.requirement_rows(checks)
         refusals = report.refusal_rows(checks, outcome.observer.accepted(diagnosis.context))
         whole = diagnosis.too_large
-        # In the largest pools, a change is tried only if it can put the job before those that took its slots: a cycle
-        # with such a change mostly ends early.
-        few = (0, 0) if whole else (FEWEST_CYCLES, int(diagnosis.is_within_reach))
-        asked = world.about(job, SEARCHED)
-        search = Search(affordable_cycles(outcome, MOST_CYCLES, *few))
-        found = search.run(asked, diagnosis)
+        asked = world.about(job)
+        found = search(asked, diagnosis)
         rejection = diagnosis.rejection
         more: Document = {}
         # What is left of a machine is no advice to a job that not even a whole machine can run.
         cure = "" if whole else f" {idle_job.remedy(diagnosis, found)}"
         if self._ahead:
-            others = alternatives(asked, diagnosis, 0 if whole else affordable_cycles(outcome, _TRIED))
+            others = Alternatives((), ()) if whole else alternatives(asked, diagnosis)
             more = (
                 {} if outcome.given.size > _LOOKED_AHEAD else {"start": None if whole else self._start(diagnosis, job)}
             )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from fairq.common.records import JobRange
-from fairq.engine.explain.diagnosis import Diagnosis, Outcome
+from fairq.engine.explain.diagnosis import Diagnosis, Outcome, one_of
 from fairq.settings.key import HTCONDOR
 from fairq.steps.rule_comparison import Steps, compare_rules
 
@@ -74,7 +74,7 @@ def _of_submitters(document: Document, outcome: Outcome) -> Document:
 
 
 def _of_group(name: str, outcome: Outcome) -> Document:
-    figures = next((of for of in outcome.decision.quotas if of.group.lower() == name.lower()), None)
+    figures = outcome.quota_of(name)
     return {
         "order of the groups": list(dict.fromkeys(turn.group for turn in outcome.decision.groups)),
         "quota": None if figures is None else round(figures.quota, 3),
@@ -85,8 +85,8 @@ def _of_group(name: str, outcome: Outcome) -> Document:
 
 def _allocated(outcome: Outcome, group: str) -> float | None:
     """Return the allocation of a group; None if there are no groups."""
-    found = (of.allocated for of in outcome.decision.quotas if of.group.lower() == group.lower())
-    return next((round(allocated, 3) for allocated in found), None)
+    figures = outcome.quota_of(group)
+    return None if figures is None else round(figures.allocated, 3)
 
 
 def _queued(document: Document, outcome: Outcome) -> JobRange | None:
@@ -98,5 +98,5 @@ def _queued(document: Document, outcome: Outcome) -> JobRange | None:
     for jobs in idle:
         same_schedd = jobs.schedd == document.get("schedd", jobs.schedd)
         if same_schedd and jobs.cluster == cluster and jobs.first_proc <= proc <= jobs.last_proc:
-            return outcome.one(jobs, proc)
+            return one_of(jobs, proc)
     return None

@@ -210,7 +210,7 @@ def _taken(of: Diagnosis) -> str:
 
 def _used_up(of: Diagnosis) -> str:
     group = of.submitter.quota_group or of.submitter.group
-    figures = next((quota for quota in of.outcome.decision.quotas if quota.group == group), None)
+    figures = of.outcome.quota_of(group)
     if figures is None:
         return f"the quota of group {group} is used up"
     cycle = of.outcome.cycle

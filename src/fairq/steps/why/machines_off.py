@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from msgspec.structs import replace
-
 from fairq.common.records import JobRange
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome, Reason
 from fairq.engine.explain.losses import LostTo
@@ -44,7 +42,7 @@ def machines_off(of: Diagnosis) -> int:
 def starts_if_on(outcome: Outcome) -> Iterator[tuple[JobRange, int]]:
     """Yield idle jobs that would start on machines that are off, with the number of these; each from its first one."""
     for alike, _ in kinds_left(outcome)[:KINDS]:
-        off = machines_off(Diagnosis(outcome, replace(alike[0], last_proc=alike[0].first_proc)))
+        off = machines_off(Diagnosis(outcome, alike[0]))
         yield from ((jobs, off) for jobs in alike if off)
 
 
@@ -55,8 +53,7 @@ def wanted_slots(outcome: Outcome) -> list[dict[str, Any]]:
     """
     jobs = Counter(match.slot for match in outcome.decision.matches if _is_off(outcome, match.slot))
     for alike, count in kinds_left(outcome)[:KINDS]:
-        of = Diagnosis(outcome, replace(alike[0], last_proc=alike[0].first_proc))
-        jobs.update(dict.fromkeys(wakeable(of), count))
+        jobs.update(dict.fromkeys(wakeable(Diagnosis(outcome, alike[0])), count))
     return [{"slot": outcome.labels[row], "machine": _machine(outcome, row), "jobs": jobs[row]} for row in sorted(jobs)]
 
 

@@ -18,13 +18,11 @@ from fairq.engine.explain.diagnosis import Diagnosis, Outcome
 from fairq.engine.explain.remedies import Remedy
 from fairq.steps.why.advice import too_large_sentence
 from fairq.steps.why.changes import change_order
-from fairq.steps.why.effort import affordable_cycles
 from fairq.steps.why.world import ImaginedPool
 
 KINDS = 100
 """Maximum number of kinds of jobs examined, those with most jobs first."""
 
-_CYCLES, _FEWEST_CYCLES = 20, 3
 _TRIED = 4
 """Maximum number of changes tried for each reason."""
 
@@ -67,19 +65,14 @@ def overview(world: ImaginedPool, outcome: Outcome) -> dict[str, Any]:
     kinds = kinds_left(outcome)
     entries: dict[str, _Entry] = {}
     for alike, count in kinds[:KINDS]:
-        job = replace(alike[0], last_proc=alike[0].first_proc)
-        diagnosis = Diagnosis(outcome, job)
+        diagnosis = Diagnosis(outcome, alike[0])
         entry = entries.setdefault(str(diagnosis.reason), _Entry())
         entry.jobs += count
-        entry.submitters[job.submitter] += count
+        entry.submitters[diagnosis.job.submitter] += count
         if count > entry.largest:
             entry.largest, entry.example, entry.alike = count, diagnosis, alike
     ordered = sorted(entries.items(), key=lambda one: (-one[1].jobs, one[0]))
-    left = affordable_cycles(outcome, _CYCLES, _FEWEST_CYCLES, in_largest=1)
-    help_of: dict[str, list[_Help]] = {}
-    for reason, entry in ordered:
-        help_of[reason] = _tried(world, entry, min(left, _TRIED))
-        left -= _TRIED
+    help_of = {reason: _tried(world, entry) for reason, entry in ordered}
     idle = sum(len(jobs) for queue in outcome.given.jobs.queues for jobs in queue.idle)
     most = sorted(((reason, one) for reason, found in help_of.items() for one in found), key=lambda one: -one[1].starts)
     return {
@@ -111,7 +104,7 @@ def kinds_left(outcome: Outcome) -> list[_Kind]:
 
 def _kinds(outcome: Outcome) -> Iterator[_Kind]:
     """Yield each kind of job that the cycle leaves idle."""
-    matched = Counter((m.schedd, m.cluster, m.proc) for m in outcome.decision.matches)
+    matched = outcome.matched
     per_cluster = Counter((schedd, cluster) for schedd, cluster, _ in matched)
     for queue in outcome.given.jobs.queues:
         counts: Counter[tuple[int, str]] = Counter()
@@ -129,14 +122,16 @@ def _kinds(outcome: Outcome) -> Iterator[_Kind]:
         yield from ((ranges, counts[kind]) for kind, ranges in alike.items())
 
 
-def _tried(world: ImaginedPool, entry: _Entry, cycles: int) -> list[_Help]:
+def _tried(world: ImaginedPool, entry: _Entry) -> list[_Help]:
     """Try changes in a cycle each; return the best one of the owners and of administrators, if any starts a job."""
     of = entry.example
     assert of is not None
     before = len(of.outcome.decision.matches)
     best: dict[str, _Help] = {}
-    for remedy in islice(wider(of, entry.jobs), max(0, cycles)):
-        after = world.changed_for_all(entry.alike[:_RANGES], remedy).hold()
+    for remedy in islice(wider(of, entry.jobs), _TRIED):
+        after = world.changed_for_all(entry.alike[:_RANGES], remedy).tried()
+        if after is None:
+            continue
         found = _Help(remedy, len(after.decision.matches) - before)
         if found.starts > best.get(found.who, _NOTHING).starts:
             best[found.who] = found

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Self
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
@@ -28,20 +27,13 @@ from fairq.engine.negotiation.queue import Jobs, SubmitterQueue
 from fairq.steps.cycle.load import LoadedPool
 from fairq.steps.pool.claimed_ads import without_claim, without_draining
 from fairq.steps.pool.imported_parts import merged
-from fairq.steps.why.effort import Tried
-
-_SETS_A_VALUE = frozenset(ChangeKind) - {
-    ChangeKind.JOB_ATTRIBUTE,
-    ChangeKind.REQUIREMENTS_CLAUSE,
-    ChangeKind.SLOT_CLAUSE,
-}
+from fairq.steps.why.trials import Trials, key_of
 
 
 class ImaginedPool(Struct, frozen=True):
     """The pool with some changes; *target* is the job in question.
 
-    *made* are the changes to the pool in which the question was asked, and *tried* what
-    was tried there.
+    *made* are the changes to the pool in which the question was asked, and *trials* what was tried there.
     """
 
     slots: PoolSlots
@@ -54,72 +46,50 @@ class ImaginedPool(Struct, frozen=True):
     round_robin_times: Mapping[str, int]
     target: JobRange | None = None
     made: tuple[Change, ...] = ()
-    tried: Tried | None = None
+    trials: Trials = field(default_factory=Trials)
 
     @classmethod
     def of(cls, pool: LoadedPool, policy: NegotiationPolicy, now: int, times: Mapping[str, int]) -> Self:
         """Return the pool without changes."""
         return cls(pool.slots, pool.ads, pool.jobs, pool.claims, pool.accountant, policy, now, times)
 
-    def hold_until_matched(self) -> Outcome:
-        """Simulate the same cycle, but only until the job in question is matched; only once for the same changes."""
-        if self.tried is None:
-            return self.hold(self.job())
-        cycles, key = self.tried.cycles, _what_they_make(self.made)
-        if key not in cycles:
-            cycles[key] = self.hold(self.job())
-            self.tried.left -= cycles[key].work
-        return cycles[key]
+    def tried(self) -> Outcome | None:
+        """Simulate a cycle; None if the same changes were tried already, or no work is left."""
+        key, trials = key_of(self.made), self.trials
+        if key in trials.matched or trials.left <= 0:
+            return None
+        outcome = self.hold()
+        matched = self.target is not None and outcome.match_of(self.target) is not None
+        trials.note(key, outcome.work, matched=matched)
+        return outcome
 
     def is_matched(self) -> bool:
-        """Return whether the same cycle matches the job in question; it is simulated until that is told.
+        """Return whether a cycle matches the job in question; False also if no work is left to find out."""
+        self.tried()
+        return self.trials.matched.get(key_of(self.made), False)
 
-        A cycle that takes more than is left for all of them matches it too late to be found out.
-        """
-        tried, key = self.tried or Tried(), _what_they_make(self.made)
-        if key in tried.missed:
-            return False
-        outcome = tried.cycles.get(key)
-        if outcome is None:
-            outcome = self.hold(self.job(), or_missed=True, work=tried.left)
-            tried.left -= outcome.work
-        if outcome.missed:
-            tried.missed.add(key)
-        else:
-            tried.cycles[key] = outcome
-        return outcome.match_of(self.job()) is not None
+    def work_left(self) -> float:
+        """Return the part of the work for all cycles that is left."""
+        return self.trials.left
 
-    def may_try(self) -> bool:
-        """Return whether another cycle may be held."""
-        return self.tried is None or self.tried.left > 0
-
-    def is_missed(self) -> bool:
-        """Return whether `is_matched` ended before the end of the cycle, without a match of the job in question."""
-        return self.tried is not None and _what_they_make(self.made) in self.tried.missed
-
-    def hold(self, until: JobRange | None = None, *, or_missed: bool = False, work: float = math.inf) -> Outcome:
-        """Simulate a cycle on a copy of the accounting; with *until*, it may end at the match of that job.
-
-        With *or_missed*, it may also end when no slot is left for that job, or after so much *work*.
-        """
+    def hold(self) -> Outcome:
+        """Simulate a cycle on a copy of the accounting."""
         accountant = self._accountant(lambda record: None)
-        times, clock = self.round_robin_times, time.monotonic
         # A cycle adds its own attributes to the slots; the next cycle on the same slots must not see them.
         slots = replace(self.slots, ads=self.slots.ads.at(self.now))
-        given = CycleInput(slots, self.jobs, accountant, self.policy, self.now, times, self.ads, clock)
-        return Outcome(given, until, or_missed=or_missed, work=work)
+        given = CycleInput(
+            *(slots, self.jobs, accountant, self.policy, self.now, self.round_robin_times, self.ads, time.monotonic)
+        )
+        return Outcome(given)
 
-    def about(self, job: JobRange, work: float = math.inf) -> Self:
-        """Return the same pool with the first job of a range as the job in question.
-
-        All cycles held for it look at *work* at most (`Outcome.work`).
-        """
-        return replace(self, target=replace(job, last_proc=job.first_proc), made=(), tried=Tried(work))
+    def about(self, job: JobRange) -> Self:
+        """Return the same pool with the first job of a range as the job in question."""
+        return replace(self, target=replace(job, last_proc=job.first_proc), trials=Trials())
 
     def changed_for_all(self, jobs: Sequence[JobRange], changes: Sequence[Change]) -> Self:
         """Return the pool after *changes*, with those of the job made to all of *jobs*."""
         own = [change for change in changes if change.kind in OWNERS]
-        world = replace(self, tried=None).changed([change for change in changes if change.kind not in OWNERS])
+        world = self.changed([change for change in changes if change.kind not in OWNERS])
         for each in jobs if own else ():
             world = replace(world, target=each).changed(own)
         return world
@@ -298,20 +268,6 @@ class ImaginedPool(Struct, frozen=True):
         for record in copy.records.values():
             edit(record)
         return copy
-
-
-def _what_they_make(changes: Sequence[Change]) -> Hashable:
-    """Return a key that is equal only for changes that make the same of a pool.
-
-    Of most changes, the last one of each thing counts, whatever their order.
-    """
-    adds = sum(change.kind is ChangeKind.ADD_SLOT for change in changes)
-    freed = [change.of for change in changes if change.kind is ChangeKind.FREE_SLOT]
-    # Parts of a slot may share a name, and freed ones are gone: which slot is meant depends on what was freed before.
-    in_any_order = adds + bool(freed) < 2 and len(set(freed)) == len(freed)
-    if not in_any_order or any(change.kind not in _SETS_A_VALUE for change in changes):
-        return tuple(replace(change, now=None) for change in changes)
-    return frozenset({(change.kind, change.of): change.to for change in changes}.items())
 
 
 def _clause_of(change: Change) -> str | None:
