@@ -157,17 +157,17 @@ class Groups:
         return group
 
     def borrowed(self, keys: Sequence[SlotKey]) -> NDArray[np.bool_]:
-        """Which of the slots *keys* are in use above the quotas of groups, at the start of the cycle."""
+        """Return which of the slots *keys* are used above the quota of their group at the start of the cycle."""
         charges = self._accountant.charges
         rows = [row for row, key in enumerate(keys) if key in charges]
         stays = [
             Stay(self.group_of(charge.submitter).name, charge.slot_weight, charge.start_time)
             for charge in (charges[keys[row]] for row in rows)
         ]
-        found = np.zeros(len(keys), np.bool_)
+        is_borrowed = np.zeros(len(keys), np.bool_)
         quotas = {group.name: group.quota for group in self.tree.groups}
-        found[rows] = [until is None for until in borrowed_until(stays, quotas)]
-        return found
+        is_borrowed[rows] = [until is None for until in borrowed_until(stays, quotas)]
+        return is_borrowed
 
     def used(self, group: QuotaGroup) -> float:
         """Return the slot weight that the group's own submitters use now."""

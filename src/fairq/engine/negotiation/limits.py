@@ -115,7 +115,7 @@ class Limits(Struct, kw_only=True):
             the job may still get that slot.
         caps: the hard caps on all matches of the group's turn; None: there are none.
         may_preempt: returns whether one more job may be preempted; None: there is no maximum.
-        lacks_preemptions: whether that maximum alone has refused a match.
+        lacks_preemptions: whether only that maximum has refused a match.
         stopped_by: the group whose cap last refused a match.
     """
 

@@ -52,7 +52,7 @@ class NegotiationPolicy(Struct, frozen=True, kw_only=True):
         match_claimed_idle: whether a claimed slot that runs no job is a candidate.
         tie_break: the order among candidates that rank equally: by name, in the order of the negotiator's sort, or as
             listed, as the negotiator does without a list.
-        borrowed_first: among slots in use that rank equally, those that are used above the quotas of groups come first.
+        borrowed_first: among slots in use that rank equally, those used above the quota of their group come first.
         floor_counts_usage: whether the use of a submitter counts towards its floor.
         report_job: whether a match names the job that runs, or the request's first job as today's
             negotiator logs it.

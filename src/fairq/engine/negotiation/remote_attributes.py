@@ -38,7 +38,7 @@ class Holders(Struct, frozen=True):
         priorities: per slot, the holder's effective priority at the cycle's start.
         changing: attributes of the slots about holders that change within the cycle; None if no slot has a holder.
         groups: per slot, the index of its holder's group in the tree; None: no hard cap depends on it.
-        find_borrowed: returns which slots are in use above the quotas of groups; None: the order of victims ignores it.
+        find_borrowed: returns which slots are used above the quota of their group; None: it is not considered.
     """
 
     held: NDArray[np.bool_]

@@ -1,8 +1,8 @@
-"""What runs above the quota of its group is borrowed: others have a right to these slots, and may take them back.
+"""Slots used above the quota of a group are borrowed: other groups are entitled to them and may take them back.
 
-In the order of their starts, the jobs of a group's own users take the group's own quota. The first one that finds too
-little of it left, and all that started later, are borrowed, until earlier ones have ended. As under hard caps, the use
-may pass the quota by up to half a slot (`rounding`). Nothing of that is stored.
+In the order of their starts, the jobs of a group's own users use the group's own quota. The first job that does not
+fit, and all that started later, borrow their slots until earlier jobs have ended. As under hard caps, the use may
+exceed the quota by up to half a slot (`rounding`). Loans are not stored.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from fairq.engine.weights import tolerance
 
 
 class Stay(NamedTuple):
-    """The use of a slot of *weight* by a *group* from *start* to *end* (seconds since 1970; None: it goes on)."""
+    """The use of a slot of *weight* by a *group* from *start* to *end* (seconds since 1970; None: it continues)."""
 
     group: str
     weight: float
@@ -27,59 +27,59 @@ class Stay(NamedTuple):
 
 
 def borrowed_until(stays: Sequence[Stay], quotas: Mapping[str, float]) -> list[int | None]:
-    """Return for each of *stays* until when it is borrowed: its start if it never is, None if it is and goes on.
+    """Return for each of *stays* until when it is borrowed: its start if it never is, None if it still is.
 
-    *quotas* are those of the groups' own users, in slot weight. Stays that begin together count in the order given.
+    *quotas* are the own quotas of groups, in slot weight. Stays that start at the same time count in the order given.
     """
-    places: dict[str, list[int]] = {}
-    for place in sorted(range(len(stays)), key=lambda place: stays[place].start):
-        places.setdefault(stays[place].group, []).append(place)
-    found: list[int | None] = [None] * len(stays)
-    for group, members in places.items():
-        ends = _of_group([stays[place] for place in members], quotas.get(group, 0.0))
-        for place, until in zip(members, ends, strict=True):
-            found[place] = until
-    return found
+    indices_by_group: dict[str, list[int]] = {}
+    for index in sorted(range(len(stays)), key=lambda index: stays[index].start):
+        indices_by_group.setdefault(stays[index].group, []).append(index)
+    ends_of_loans: list[int | None] = [None] * len(stays)
+    for group, members in indices_by_group.items():
+        ends = _borrowed_in_group([stays[index] for index in members], quotas.get(group, 0.0))
+        for index, until in zip(members, ends, strict=True):
+            ends_of_loans[index] = until
+    return ends_of_loans
 
 
-def _of_group(stays: Sequence[Stay], quota: float) -> list[int | None]:
+def _borrowed_in_group(stays: Sequence[Stay], quota: float) -> list[int | None]:
     """Return `borrowed_until` of the stays of one group, in the order of their starts."""
-    until: list[int | None] = [None] * len(stays)
+    end_of_loan: list[int | None] = [None] * len(stays)
     is_own = [False] * len(stays)
-    ends: list[tuple[int, int]] = []
+    pending_ends: list[tuple[int, int]] = []
     borrowed: deque[int] = deque()
-    used, most = 0.0, quota + tolerance(max(1.0, quota))
+    used, limit = 0.0, quota + tolerance(max(1.0, quota))
 
-    def fits(place: int) -> bool:
-        weight = stays[place].weight
-        return used + weight <= most + rounding(weight)
+    def fits(index: int) -> bool:
+        weight = stays[index].weight
+        return used + weight <= limit + rounding(weight)
 
     def pass_to(now: float) -> None:
-        """Let stays end up to *now*, and others take the quota that they leave."""
+        """End the stays up to *now*, and give the quota that they leave to borrowed ones."""
         nonlocal used
-        while ends and ends[0][0] <= now:
-            time, ended = heapq.heappop(ends)
+        while pending_ends and pending_ends[0][0] <= now:
+            time, ended = heapq.heappop(pending_ends)
             if is_own[ended]:
                 used -= stays[ended].weight
             else:
-                until[ended] = time
-            while borrowed and (until[borrowed[0]] is not None or fits(borrowed[0])):
+                end_of_loan[ended] = time
+            while borrowed and (end_of_loan[borrowed[0]] is not None or fits(borrowed[0])):
                 first = borrowed.popleft()
-                if until[first] is None:
+                if end_of_loan[first] is None:
                     own(first, time)
 
-    def own(place: int, since: int) -> None:
+    def own(index: int, since: int) -> None:
         nonlocal used
-        until[place], is_own[place] = since, True
-        used += stays[place].weight
+        end_of_loan[index], is_own[index] = since, True
+        used += stays[index].weight
 
-    for place, stay in enumerate(stays):
+    for index, stay in enumerate(stays):
         pass_to(stay.start)
-        if not borrowed and fits(place):
-            own(place, stay.start)
+        if not borrowed and fits(index):
+            own(index, stay.start)
         else:
-            borrowed.append(place)
+            borrowed.append(index)
         if stay.end is not None:
-            heapq.heappush(ends, (max(stay.start, stay.end), place))
+            heapq.heappush(pending_ends, (max(stay.start, stay.end), index))
     pass_to(math.inf)
-    return until
+    return end_of_loan

@@ -180,11 +180,11 @@ class SimulatedPool:
         """Return which slots take part in cycles, and are neither drained, offline nor reserved."""
         if self._unusable is None:
             self._unusable = unusable(self._ads)
-        found: NDArray[np.bool_] = slots_taking_part(self._ads, policy) & ~self._unusable
-        found[list(self._draining)] = False
-        for one in self._reserved:
-            found[list(one.rows)] = False
-        return found
+        is_promisable: NDArray[np.bool_] = slots_taking_part(self._ads, policy) & ~self._unusable
+        is_promisable[list(self._draining)] = False
+        for slots in self._reserved:
+            is_promisable[list(slots.rows)] = False
+        return is_promisable
 
     def snapshot(self, now: int) -> PoolSlots:
         """Return the slots as a cycle at *now* reads them."""
