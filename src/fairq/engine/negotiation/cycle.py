@@ -1,7 +1,7 @@
 """One negotiation cycle: matches, and the reasons for no more.
 
-It reads from top to bottom: `NegotiationCycle` finds what the cycle begins with, `run` divides the pie. From there, go
-on to `pie` (or `groups`), `turn`, `candidates`, `match_list`. docs/htcondor.md 3.1; matchmaker.cpp, negotiationTime.
+Read it from top to bottom: `NegotiationCycle` prepares a cycle, `run` divides the pie. Continue with `pie` (or
+`groups`), `turn`, `candidates`, `match_list`. docs/htcondor.md 3.1; matchmaker.cpp, negotiationTime.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ from fairq.engine.negotiation.submitters import (
     submitters_taking_part,
 )
 
-_ALIKE = 200
-"""So many pairs of a slot and an autocluster take as long to look at together as one slot."""
+_PAIRS_PER_SLOT = 200
+"""The number of pairs of a slot and an autocluster that cost as much work as one slot looked at."""
 
 
 def negotiate(
@@ -102,8 +102,8 @@ def bring_up_to_date(pool: PoolSlots, accountant: Accountant, policy: Negotiatio
 class NegotiationCycle:
     """The state of a running cycle; `negotiate` is the entry point.
 
-    Use is counted before (`bring_up_to_date`). Explanations read its `kinds`, the `concurrency` limits, and the `cost`
-    of every slot.
+    Call `bring_up_to_date` first. Explanations read its `kinds`, the `concurrency` limits, and the `cost` of every
+    slot.
     """
 
     def __init__(
@@ -141,23 +141,25 @@ class NegotiationCycle:
             taken.use_up([row for row in partitions.parts if partitions.is_used_up(row)])
             free_weight.take_all(sorted(taken.used_up))
         schedds = ScheddLimits(policy.max_jobs_running, jobs.queues)
-        queues, kept_out = submitters_taking_part(jobs.queues, policy, now, self._budget)
+        queues, excluded = submitters_taking_part(jobs.queues, policy, now, self._budget)
         jobs = Jobs(queues, jobs.ads, jobs.kinds)
         self._find_submitters(jobs, schedds, partitions)
         ads = self._autoclusters.kinds
         if holders.changing is not None and policy.cross_slot_prios and siblings_are_named(policy, pool.ads, ads):
-            # With more attributes, expressions may read others.
+            # More attributes of slots may change which attributes the autoclusters depend on.
             holders = self._find_holders(sees_siblings=True)
             self._find_submitters(jobs, schedds, partitions)
             ads = self._autoclusters.kinds
         self._shaped = ShapedExpressions(pool.ads, ("Rank", "Requirements"))
         limited = self._autoclusters.limited
         self.kinds = self._find_kinds(holders, weights, taken, static, partitions)
-        seen = slots_seen(pool.ads, policy)
-        self.concurrency = ConcurrencyLimits(policy.limits, pool.ads, ads, seen, as_today=policy.rules == "htcondor")
+        counted_slots = slots_seen(pool.ads, policy)
+        self.concurrency = ConcurrencyLimits(
+            policy.limits, pool.ads, ads, counted_slots, as_today=policy.rules == "htcondor"
+        )
         if self._groups is not None:
             self._groups.enrol(self._submitters, jobs)
-        decisions = {(one.name, one.schedd): one.decision for one in self._submitters}
+        decisions = {(submitter.name, submitter.schedd): submitter.decision for submitter in self._submitters}
         self.decision = CycleDecision(
             rules=policy.rules,
             time=now,
@@ -165,7 +167,7 @@ class NegotiationCycle:
             candidates=taken.left,
             pie=size_of(in_pie),
             min_slot_weight=self._least_weight(weights, shared, partitions),
-            submitters=[*decisions.values(), *(decision_without(queue, accountant) for queue in kept_out)],
+            submitters=[*decisions.values(), *(decision_without(queue, accountant) for queue in excluded)],
         )
         least, may_preempt = self.decision.min_slot_weight, permits_preemption(policy)
         self._ledger = Ledger(
@@ -199,7 +201,7 @@ class NegotiationCycle:
         )
 
     def run(self) -> CycleDecision:
-        """Divide the pie: one for all submitters, or one for each turn of a group."""
+        """Divide one pie for all submitters, or one for each turn of a group; return the decision."""
         ledger, decision = self._ledger, self.decision
         if self._groups is None:
             deal_pie(ledger, self._submitters, PieQuota())
@@ -221,20 +223,23 @@ class NegotiationCycle:
             for submitter in decision.submitters:
                 if submitter.stopped is StopReason.NO_SLOTS:
                     submitter.stopped = StopReason.UNUSABLE if self._pool.names else StopReason.NO_POOL
-        decision.submitters.sort(key=lambda one: (one.effective_priority, one.submitter, one.schedd))
+        decision.submitters.sort(key=lambda entry: (entry.effective_priority, entry.submitter, entry.schedd))
         return decision
 
     def examine(self, job: JobRange) -> RequestContext:
-        """Return the request for the first job of a range, with the attributes of this moment."""
+        """Return the request for the first job of a range, with the current attributes."""
         name = (job.submitter, job.schedd)
-        found = next(one for one in self.decision.submitters if (one.submitter, one.schedd) == name)
+        submitter = next(entry for entry in self.decision.submitters if (entry.submitter, entry.schedd) == name)
         kind = next(self.autoclusters_of(replace(job, last_proc=job.first_proc)))[0]
         evaluate_for(self._budget, Payer(job.submitter, kind, (job.cluster, job.first_proc)))
-        return self._ledger.request_context(found, kind, found.group)
+        return self._ledger.request_context(submitter, kind, submitter.group)
 
     def queue_of(self, name: str, schedd: str) -> Queue | None:
-        """Return the queue of a submitter; None if it takes no part."""
-        return next((one.queue for one in self._submitters if (one.name, one.schedd) == (name, schedd)), None)
+        """Return the queue of a submitter, None if it takes no part."""
+        return next(
+            (submitter.queue for submitter in self._submitters if (submitter.name, submitter.schedd) == (name, schedd)),
+            None,
+        )
 
     def autoclusters_of(self, job: JobRange) -> Iterator[tuple[int, int, int]]:
         """Return the autoclusters of a range of jobs as (number, first proc, last proc)."""
@@ -242,34 +247,34 @@ class NegotiationCycle:
 
     @property
     def pairs(self) -> int:
-        """What pairs of a slot and an autocluster cost at most: as much as to look at so many slots once."""
-        return len(self.cost) * len(self._autoclusters.kinds) // _ALIKE
+        """The maximum work for pairs of a slot and an autocluster, in slots looked at."""
+        return len(self.cost) * len(self._autoclusters.kinds) // _PAIRS_PER_SLOT
 
     @property
     def work(self) -> int:
-        """What the cycle cost, in slots looked at: the pairs, and the turns (`Ledger.work`)."""
+        """The work of the cycle, in slots looked at: `pairs`, and that of the turns (`Ledger.work`)."""
         return self.pairs + self._ledger.work
 
-    def same_cluster(self, one: JobRange, other: JobRange) -> bool:
-        """Return whether two jobs, the first ones of their ranges, are in one cluster for cluster skipping."""
+    def same_cluster(self, first_job: JobRange, second_job: JobRange) -> bool:
+        """Return whether two jobs (the first of each range) are in one cluster for cluster skipping."""
         chosen = self._policy.significant.chosen
         if not chosen:
-            return one.cluster == other.cluster
+            return first_job.cluster == second_job.cluster
         values = self._autoclusters.values_of(chosen | self._policy.significant.added)
-        first, second = (next(self.autoclusters_of(job))[0] for job in (one, other))
+        first, second = (next(self.autoclusters_of(job))[0] for job in (first_job, second_job))
         return values(first) == values(second)
 
     @property
     def divides(self) -> bool:
-        """Whether matches take another part of a slot than all that it has at the cycle's start."""
+        """Whether matches may take only a part of a slot, or make room on it."""
         return self.kinds.parts is not None or self._rooms is not None
 
     def weighted_used(self, name: str) -> float:
-        """Slot weight that a submitter or group uses now."""
+        """Return the slot weight that a submitter or group uses now."""
         return self._accountant.weighted_used(name)
 
     def _find_submitters(self, jobs: Jobs, schedds: ScheddLimits, partitions: Partitions | None) -> None:
-        """Number the autoclusters, and find what each submitter has on offer."""
+        """Number the autoclusters, and find the submitters with their queues."""
         policy, slots, constraint = self._policy, self._pool.ads, self._policy.job_constraint
         significant = policy.significant if policy.skip_by == "autocluster" else policy.significant.as_clusters()
         of_jobs = [constraint] if constraint else []
@@ -277,11 +282,11 @@ class NegotiationCycle:
         if partitions is not None:
             of_jobs += policy.modify_requests.values()
             on_jobs += partitions.requests()
-        self._autoclusters = found = Autoclusters(jobs.ads, slots, on_jobs, of_jobs, significant)
+        self._autoclusters = autoclusters = Autoclusters(jobs.ads, slots, on_jobs, of_jobs, significant)
         admits = None
         if constraint is not None:
-            admits = JobConstraint(constraint, self._now, found.kinds, self._budget).admits
-        self._submitters = find_submitters(jobs, found, policy, self._accountant, schedds, admits)
+            admits = JobConstraint(constraint, self._now, autoclusters.kinds, self._budget).admits
+        self._submitters = find_submitters(jobs, autoclusters, policy, self._accountant, schedds, admits)
 
     def _find_kinds(
         self,
@@ -291,40 +296,40 @@ class NegotiationCycle:
         static: StaticRanks | None,
         partitions: Partitions | None,
     ) -> Kinds:
-        """Find what is known of the kinds of jobs, with the parts and rooms that they can have of slots."""
-        policy, pool, found = self._policy, self._pool, self._autoclusters
+        """Prepare the kinds of jobs, with the parts and rooms of slots that they may get."""
+        policy, pool, autoclusters = self._policy, self._pool, self._autoclusters
         carves = policy.partitionable_slots == "carve"
-        through, any_held = rolled_up(pool.ads, policy), bool(holders.held.any())
-        gets_back = carves and policy.allow_pslot_preemption and bool(pool.carved) and any_held
+        is_rolled_up, any_held = rolled_up(pool.ads, policy), bool(holders.held.any())
+        returns_resources = carves and policy.allow_pslot_preemption and bool(pool.carved) and any_held
         kinds = Kinds(
             pool,
-            found.kinds,
+            autoclusters.kinds,
             holders,
             policy,
             weights,
             taken,
             static if partitions is None else None,
-            found.limited,
-            through,
-            slots_change=through is not None or (partitions is not None and (gets_back or not carves)),
+            autoclusters.limited,
+            is_rolled_up,
+            slots_change=is_rolled_up is not None or (partitions is not None and (returns_resources or not carves)),
         )
         preemption = kinds.preemption
         self._rooms: Rooms | None = None
-        if through is not None and any_held and kinds.static is None:
+        if is_rolled_up is not None and any_held and kinds.static is None:
             divided = np.empty(0, np.intp) if partitions is None else partitions.rows
-            self._rooms = Rooms(pool, policy, preemption, holders, taken, through & holders.held, divided)
+            self._rooms = Rooms(pool, policy, preemption, holders, taken, is_rolled_up & holders.held, divided)
             kinds.keeps_keys = True
         if partitions is not None:
             preempted = None
-            if gets_back:
+            if returns_resources:
                 preempted = PslotPreemption(partitions, pool.carved, pool.ads, preemption, taken)
             kinds.divide(
-                Parts(partitions, policy, kinds.ties, kinds.lists_held, found.kinds, kinds.evaluation, preempted)
+                Parts(partitions, policy, kinds.ties, kinds.lists_held, autoclusters.kinds, kinds.evaluation, preempted)
             )
         return kinds
 
     def _find_partitions(self, candidates: NDArray[np.bool_], holders: Holders) -> Partitions | None:
-        """Find the partitionable slots that are divided."""
+        """Return the partitionable slots that are divided, None if there are none."""
         policy = self._policy
         divided = divided_slots(self._pool.ads, policy.partitionable_slots, candidates, holders.held)
         if not divided.any():
@@ -332,17 +337,17 @@ class NegotiationCycle:
         return Partitions(self._pool.ads, divided, policy.partitionable_slots, policy.modify_requests, policy.dominant)
 
     def _dominant_resources(self) -> DominantResources | None:
-        """Who uses what now, and what is taken by the matches."""
+        """Return the dominant resources of use and matches, None if weights are not dominant."""
         slots, dominant = self._pool.ads, self._policy.dominant
         if dominant is None:
             return None
-        found = DominantResources(dominant, slots, users_of(slots, self._policy))
+        resources = DominantResources(dominant, slots, users_of(slots, self._policy))
         for match in self.decision.matches.single:
             amounts = None if match.carving is None else match.carving.amounts
-            found.add(match.submitter, found.of([match.slot], amounts))
+            resources.add(match.submitter, resources.of([match.slot], amounts))
         for alike in self.decision.matches.alike:
-            found.add(alike.submitter, found.of(alike.slots, None))
-        return found
+            resources.add(alike.submitter, resources.of(alike.slots, None))
+        return resources
 
     def _find_resource_use(self, in_pie: NDArray[np.float64], partitions: Partitions | None) -> ResourceUse | None:
         slots, dominant = self._pool.ads, self._policy.dominant
@@ -361,24 +366,24 @@ class NegotiationCycle:
             return FreeWeight(in_pie[0], free, self._pool.reserved)
         names = [f"request{name.lower()}" for name in self._policy.dominant.resources]
 
-        def asked() -> NDArray[np.bool_]:
-            """Which resources the kinds of jobs ask for that may still find a slot; all ask for cores."""
+        def requested() -> NDArray[np.bool_]:
+            """Return which resources are requested by kinds of jobs that may find a slot; cores always are."""
             kinds = (self._autoclusters.kinds[kind] for kind in np.flatnonzero(self.kinds.status != GONE).tolist())
-            found = {name for ad in kinds for name in names if ad.get(name, 0) != 0}
-            return np.array([name in found or not place for place, name in enumerate(names)])
+            requested_names = {name for ad in kinds for name in names if ad.get(name, 0) != 0}
+            return np.array([name in requested_names or not index for index, name in enumerate(names)])
 
-        return FreeResources(in_pie, free, self._pool.reserved, partitions, asked)
+        return FreeResources(in_pie, free, self._pool.reserved, partitions, requested)
 
     def _least_weight(
         self, weights: NDArray[np.float64], shared: NDArray[np.bool_], partitions: Partitions | None
     ) -> float:
-        """The smallest possible weight of a match: of any participating slot, or of any job in a carved slot."""
+        """Return the smallest possible weight of a match: of any slot taking part, or of any job in a carved slot."""
         if partitions is None or self._policy.partitionable_slots == "whole":
             return float(weights[shared].min()) if shared.any() else 0.0
-        whole = shared.copy()
-        whole[partitions.rows] = False
+        undivided = shared.copy()
+        undivided[partitions.rows] = False
         least = partitions.least_piece(self._autoclusters.kinds, self._policy)
-        smallest = float(weights[whole].min(initial=least))
+        smallest = float(weights[undivided].min(initial=least))
         return 0.0 if smallest == np.inf else smallest
 
     def _find_holders(self, *, sees_siblings: bool) -> Holders:

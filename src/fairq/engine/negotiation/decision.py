@@ -1,4 +1,4 @@
-"""What a cycle decided, and the record of why: data for the state, the table and the explanation."""
+"""The decision of a cycle and its reasons, for the state, the tables and the explanation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class MatchReason(StrEnum):
-    """For which reason a slot became a candidate (HTCondor 8 manual, "Negotiation")."""
+    """The reason why a slot became a candidate (HTCondor 8 manual, "Negotiation")."""
 
     NO_PREEMPTION = "no-preemption"
     RANK = "rank"
@@ -30,7 +30,7 @@ class MatchReason(StrEnum):
 
 
 class ProcRange(NamedTuple):
-    """Jobs of one cluster: its number, the first and the last proc."""
+    """Jobs of one cluster: the cluster, the first and the last proc."""
 
     cluster: int
     first: int
@@ -40,11 +40,15 @@ class ProcRange(NamedTuple):
 class Match(Struct, frozen=True):
     """One match, in the order made.
 
-    *request* is the first job of the request when the turn began, *slot* an index into the pool, *cost* its
-    weight, *machine_rank* how the slot ranks the job, *preempted* who had the slot. *carving* is what was taken
-    of a partitionable slot, and *key* what the accountant charges the use under. *concurrency_limits* is what
-    the job uses there. *group* is the one whose turn it was, *autoregroup* whether that was the second chance.
-    *evicted* are the dynamic slots preempted to make room on a partitionable slot that is matched as a whole.
+    Args:
+        request: the first job of the request when the turn began.
+        slot: its index in the pool. *cost*: its weight. *machine_rank*: its Rank for the job.
+        group: the group whose turn it was. *autoregroup*: whether that was the second chance.
+        preempted: the submitter whose job was preempted, None without preemption.
+        carving: what was taken of a partitionable slot.
+        key: the accountant's key of the charge.
+        concurrency_limits: the limits that the job uses there.
+        evicted: the dynamic slots preempted to make room on a partitionable slot that is matched as a whole.
     """
 
     submitter: str
@@ -66,12 +70,12 @@ class Match(Struct, frozen=True):
 
     @property
     def makes_room(self) -> bool:
-        """Whether its victims are dynamic slots, which end to make room for it."""
+        """Whether its victims are dynamic slots that are preempted to make room for it."""
         return self.carving is not None or self.evicted is not None
 
     @property
     def victims(self) -> tuple[int, ...]:
-        """The slots that are taken from somebody: that of the match, or dynamic ones that make room for it."""
+        """The slots whose jobs are preempted: that of the match, or dynamic slots that make room for it."""
         if self.preempted is None:
             return ()
         if self.evicted is not None:
@@ -80,10 +84,10 @@ class Match(Struct, frozen=True):
 
 
 class AlikeMatches(Struct, frozen=True):
-    """Matches in a row with whole slots that nobody used, without concurrency limits: as so many times `Match`.
+    """Consecutive matches with free, undivided slots, without concurrency limits; equivalent to a `Match` for each.
 
-    *slots* and *keys* are those of the jobs in order. *ranks* has how each slot of the pool ranks any job. A *request*
-    of None: each job is a request of its own.
+    *slots* and *keys* are those of the jobs in order. *ranks* is the Rank of each slot of the pool for any job. With
+    *request* None, each job is a request of its own.
     """
 
     submitter: str
@@ -98,12 +102,12 @@ class AlikeMatches(Struct, frozen=True):
     autoregroup: bool
 
     def each(self) -> Iterator[Match]:
-        """Yield every one of them."""
+        """Yield a `Match` for each job."""
         name, schedd, request, cost, ranks = self.submitter, self.schedd, self.request, self.cost, self.ranks
         group, autoregroup, reason = self.group, self.autoregroup, MatchReason.NO_PREEMPTION
         jobs = ((cluster, proc) for cluster, first, last in self.jobs for proc in range(first, last + 1))
         for job, slot, key in zip(jobs, self.slots, self.keys, strict=True):
-            # By place: by name, it takes three times as long.
+            # Positional arguments: keywords take three times as long.
             yield Match(
                 name,
                 schedd,
@@ -123,7 +127,7 @@ class AlikeMatches(Struct, frozen=True):
 
 
 class Matches(Sequence[Match]):
-    """All matches of a cycle. *steps* are the same, with alike ones in a row as one: what reads them costs less."""
+    """All matches of a cycle. *steps* are single and `AlikeMatches` in order, which are cheaper to read."""
 
     def __init__(self, matches: Iterable[Match] = ()) -> None:
         self.steps: list[Match | AlikeMatches] = list(matches)
@@ -132,12 +136,12 @@ class Matches(Sequence[Match]):
 
     @property
     def single(self) -> Iterator[Match]:
-        """The matches that were made one by one; all that preempt, carve or use concurrency limits are among them."""
+        """The matches made one by one; all that preempt, carve or use concurrency limits are among them."""
         return (step for step in self.steps if isinstance(step, Match))
 
     @property
     def alike(self) -> Iterator[AlikeMatches]:
-        """The others."""
+        """The matches made in a row."""
         return (step for step in self.steps if isinstance(step, AlikeMatches))
 
     def append(self, match: Match) -> None:
@@ -146,7 +150,7 @@ class Matches(Sequence[Match]):
         self._length += 1
 
     def extend(self, alike: AlikeMatches) -> None:
-        """Add alike matches in a row."""
+        """Add matches made in a row."""
         self.steps.append(alike)
         self._length += len(alike.slots)
 
@@ -157,11 +161,11 @@ class Matches(Sequence[Match]):
         return iter(self._all())
 
     @overload
-    def __getitem__(self, place: int) -> Match: ...
+    def __getitem__(self, index: int) -> Match: ...
     @overload
-    def __getitem__(self, place: slice) -> list[Match]: ...
-    def __getitem__(self, place: int | slice) -> Match | list[Match]:
-        return self._all()[place]
+    def __getitem__(self, index: slice) -> list[Match]: ...
+    def __getitem__(self, index: int | slice) -> Match | list[Match]:
+        return self._all()[index]
 
     def __eq__(self, other: object) -> bool:
         return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
@@ -180,7 +184,7 @@ class Matches(Sequence[Match]):
 
 
 class StopReason(StrEnum):
-    """Why a submitter got no more in this cycle."""
+    """Why a submitter got no further slot in this cycle."""
 
     NO_MORE_JOBS = "no more jobs"
     LIMIT = "submitter limit reached"
@@ -201,7 +205,7 @@ class StopReason(StrEnum):
 
 
 class LimitFigures(Struct, frozen=True):
-    """How much of a concurrency limit was in use before the cycle and is after it, and the most there may be."""
+    """The use of a concurrency limit before and after the cycle, and its maximum."""
 
     name: str
     in_use_before: float
@@ -210,13 +214,13 @@ class LimitFigures(Struct, frozen=True):
 
 
 class SubmitterDecision(Struct):
-    """What one submitter asked for, was entitled to and got in a pie.
+    """The demand of one submitter, its limits and its matches in a cycle.
 
     Weights are in slot weight. *share* (0 to 1) and *limit* are as the accountant publishes them (SubmitterShare,
-    SubmitterLimit): those of the pie's first spin, or with slices cut from what is free those of the last one that
-    the submitter took part in; that limit includes what it has. *slices* are what it might take in every spin.
-    *group* is the accounting group of the submitter; *quota_group* the one whose quota the limit came from, if that
-    stopped it; *time_budget* the budget that was used up, if that stopped it.
+    SubmitterLimit): those of the pie's first spin, or with slices cut from free weight those of the last spin that the
+    submitter took part in; that limit includes its use. *slices* are the slices of all spins. *group* is the
+    submitter's accounting group; *quota_group* is the group whose quota stopped it, *time_budget* the budget that
+    stopped it, if one did.
     """
 
     submitter: str
@@ -240,14 +244,13 @@ class SubmitterDecision(Struct):
 
 
 class CycleDecision(Struct):
-    """All that a cycle decided. *pie* is the weight of all slots, *min_slot_weight* the smallest of them.
+    """All decisions of a cycle. *pie* is the weight of all slots, *min_slot_weight* the smallest weight of a match.
 
-    With groups, *groups* are their turns in order, over *rounds* rounds of allocation; *quotas* the figures of
-    every group, and *round_robin_times* when each was last dealt a remainder (seconds since 1970), which the
-    next cycle wants to know. *problems* are what is odd about the groups configured. *overruns* are the expressions
-    that took longer than their budget. *dropped* are matches that were taken back, since their jobs were not there
-    any more, or not as they were, when the decision was to be stored. *dominant* has the dominant resources, if weights
-    are dominant.
+    With groups, *groups* are their turns in order, over *rounds* rounds of allocation; *quotas* are the figures of
+    every group; *round_robin_times* is when each last got a remainder (seconds since 1970), an input of the next
+    cycle. *problems* are problems of the configured groups. *overruns* are the expressions that exceeded their budget.
+    *dropped* are matches that were dropped because their jobs had changed or were gone when the decision was stored.
+    *dominant* has the dominant resources, if weights are dominant.
     """
 
     rules: str

@@ -1,4 +1,4 @@
-"""The ledger of a cycle: use, free slots and decisions. All turns read it and write to it."""
+"""The ledger of a cycle: use, free slots and decisions, which all turns read and write."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ if TYPE_CHECKING:
     from fairq.engine.negotiation.groups import Groups
 
 RejectionObserver = Callable[[Rejection, RequestContext, Kinds], None]
-"""Called for a rejection: the request, and the kinds of jobs with their slots at that moment."""
+"""Called for a rejection with its request, and the kinds of jobs with their current slots."""
 
 _REASONS = {NONE: MatchReason.NO_PREEMPTION, RANK: MatchReason.RANK, PRIO: MatchReason.PRIORITY}
 
-_STEP, _LIST, _QUICK = 50, 200, 10
-"""A step of a turn takes as long as a look at so many slots; so does a list, whose slots take a tenth each."""
+_STEP_COST, _LIST_COST, _SLOTS_PER_COST = 50, 200, 10
+"""The work of a step of a turn and of a new list, in slots looked at; and how many listed slots count as one."""
 
 
 class Allotment(NamedTuple):
-    """The resources of a match: the *keys* for its charge, its weight, and the part carved out of a slot.
+    """The resources of matches: the *keys* of their charges, the weight of each, and the part carved out of a slot.
 
-    *evicted* are the dynamic slots that make room on a slot matched as a whole; None: it has room.
+    *evicted* are the dynamic slots preempted to make room on a slot matched as a whole; None: it needs no room.
     """
 
     keys: list[SlotKey]
@@ -71,16 +71,16 @@ class Ledger(Struct, frozen=True):
         policy, kinds, lists, concurrency: as in the cycle.
         ads: an ad of each autocluster.
         has_limits: whether any job has concurrency limits.
-        decision: the record of matches and rejections.
+        decision: the decision, to which matches and rejections are added.
         groups: the accounting groups; None: there are none.
-        schedds: how many jobs the schedds still offer.
-        taken, free_weight: the slots that are left, and the slot weight of those that nobody uses.
+        schedds: the number of jobs that the schedds still offer.
+        taken, free_weight: the slots that are taken, and the weight of those that are free.
         keys: the accountant's keys of the slots.
         cost: the weight of every slot.
         running: per slot, the submitter of its running job.
         preemptions: the jobs preempted in this cycle.
         demands: the slot weight that each submitter uses or could use.
-        in_use: the use for expressions.
+        in_use: the use as expressions see it.
         slots: the slots' ads.
         now: seconds since 1970.
         stopwatch: measures the time budgets; None: there are none.
@@ -113,7 +113,7 @@ class Ledger(Struct, frozen=True):
     budget: EvaluationBudget | None
 
     def weighted_used(self, name: str) -> float:
-        """Slot weight that a submitter or group uses now."""
+        """Return the slot weight that a submitter or group uses now."""
         return self.accountant.weighted_used(name)
 
     def publish_share(self, name: str, share: float, limit: float) -> None:
@@ -123,16 +123,16 @@ class Ledger(Struct, frozen=True):
 
     @property
     def work(self) -> int:
-        """What the turns cost up to now, in slots looked at: their steps, and the lists that these needed."""
+        """The work of all turns so far, in slots looked at: their steps, and the lists that they built."""
         steps = len(self.decision.matches.steps) + len(self.decision.rejections.entries)
-        return steps * _STEP + self.lists.built * (_LIST + len(self.cost) // _QUICK)
+        return steps * _STEP_COST + self.lists.built * (_LIST_COST + len(self.cost) // _SLOTS_PER_COST)
 
     def regroups(self, group: str) -> bool:
-        """Whether a group's turn is the second chance of members of other groups."""
+        """Return whether a group's turn is the second chance for submitters of other groups."""
         return self.groups is not None and self.groups.regroups(group)
 
     def allot(self, slots: list[int]) -> Allotment:
-        """Take slots, or the proposed part of a divided slot."""
+        """Take *slots*, or the proposed part of a divided slot; return the resources taken."""
         parts, rooms, slot = self.kinds.parts, self.lists.rooms, slots[0]
         carving = None if parts is None else parts.carve(slot)
         if parts is None or carving is None:
@@ -141,7 +141,7 @@ class Ledger(Struct, frozen=True):
             room = None if rooms is None else rooms.on(slot)
             if room is None:
                 return Allotment([self.keys[slot] for slot in slots], self.cost[slot])
-            # Their use counts for the rest of the cycle: the negotiator does not know of it before the next one.
+            # The use of the victims still counts in this cycle, as in the negotiator.
             return Allotment([self.keys[slot]], room.cost, None, room.victims)
         for victim in carving.victims:
             self.accountant.remove_match(self.keys[victim], self.now)
@@ -154,7 +154,7 @@ class Ledger(Struct, frozen=True):
         return Allotment([(self.keys[slot], len(self.decision.matches))], carving.cost, carving)
 
     def packed_jobs(self, slot: int, job: Ad) -> int:
-        """Number of jobs that a match represents (matchmaker.cpp, jobsInSlot).
+        """Return the number of jobs that a match represents (matchmaker.cpp, jobsInSlot).
 
         With depth first, today's negotiator expects a schedd to pack every slot, even a static one.
         """
@@ -167,23 +167,23 @@ class Ledger(Struct, frozen=True):
         room = None if rooms is None else rooms.on(slot)
         return jobs_in_slot(self.slots, slot, job) if room is None else jobs_in_slot(room.ads, room.ad, job)
 
-    def request_context(self, of: SubmitterDecision, kind: int, group: str) -> RequestContext:
-        """The request for a submitter's kind of job in the turn of a group, with the attributes of this moment."""
-        priority = of.effective_priority
+    def request_context(self, decision: SubmitterDecision, kind: int, group: str) -> RequestContext:
+        """Return the request for a submitter's kind of job in a group's turn, with the current attributes."""
+        priority = decision.effective_priority
         added: Ad = {
             "submitteruserprio": priority,
             "submittorprio": priority,
-            "submitteruserresourcesinuse": self.in_use.of_user(of.submitter),
+            "submitteruserresourcesinuse": self.in_use.of_user(decision.submitter),
             "submitternegotiatinggroup": group,
             "submitterautoregroup": False,
         }
         if self.groups is not None:
-            added |= self.groups.attributes(of.submitter, group)
-        return RequestContext(kind, self.ads[kind], of.submitter, priority, added)
+            added |= self.groups.attributes(decision.submitter, group)
+        return RequestContext(kind, self.ads[kind], decision.submitter, priority, added)
 
 
 class Entries:
-    """What one turn writes into the ledger: matches with their charges, and rejections."""
+    """Writes the matches of one turn, with their charges, and its rejections into the ledger."""
 
     def __init__(self, ledger: Ledger, submitter: Submitter, limits: Limits, rules: PieRules) -> None:
         self._ledger, self._submitter, self._limits, self._rules = ledger, submitter, limits, rules
@@ -201,8 +201,8 @@ class Entries:
     ) -> None:
         """Charge matches of *jobs* with *slots* of one class, and record them.
 
-        *request* is the first job of their request; None: each is one of its own. *text* are the concurrency limits
-        that the job uses. *rank* is how the slot ranks the job; None: as `Kinds.ranks_of_all` tells.
+        *request* is the first job of their request; None: each job is a request. *text* are the concurrency limits
+        that the job uses. *rank* is the slot's Rank for the job; None: it is in `Kinds.ranks_of_all`.
         """
         ledger, submitter, decision = self._ledger, self._submitter, self._submitter.decision
         name, schedd, count = submitter.name, submitter.schedd, len(slots)
@@ -221,13 +221,13 @@ class Entries:
             alike = AlikeMatches(name, schedd, jobs, request, slots, keys, cost, ranks, self._group, self._regroups)
             ledger.decision.matches.extend(alike)
             return
-        making_room = evicted or (() if carving is None else carving.victims)
+        room_victims = evicted or (() if carving is None else carving.victims)
         if state != NONE:
-            ledger.preemptions.use(name, len(making_room) or 1)
-        from_whom = making_room[0] if making_room else slots[0]
-        preempted = None if state == NONE else ledger.running[from_whom]
+            ledger.preemptions.use(name, len(room_victims) or 1)
+        preempted_slot = room_victims[0] if room_victims else slots[0]
+        preempted = None if state == NONE else ledger.running[preempted_slot]
         job, reason = (jobs[0].cluster, jobs[0].first), _REASONS[state]
-        # By place: by name, a match takes three times as long to note.
+        # Positional arguments: keywords take three times as long.
         ledger.decision.matches.append(
             Match(
                 *(name, schedd, *job, request or job, slots[0], cost, rank, self._group, reason, preempted),
@@ -249,7 +249,7 @@ class Entries:
             self._ledger.observer(rejection, context, self._ledger.kinds)
 
     def refuse_many(self, kinds: Numbers, clusters: Numbers, procs: Numbers, why: NDArray[np.uint8], ask: Ask) -> None:
-        """Record that the first jobs of requests were refused: their *kinds*, and *why*, by the place in `OF_MANY`."""
+        """Record that the first jobs of requests were refused: their *kinds*, and *why* as indices in `OF_MANY`."""
         submitter, limits = self._submitter, self._limits
         submitter.decision.rejected += len(kinds)
         entry = RejectedMany(

@@ -1,4 +1,4 @@
-"""One pie: slots dealt out among submitters by the ratio of their effective priorities, spin after spin.
+"""One pie: slots are divided among submitters by their effective priorities, spin after spin.
 
 HTCondor 8 manual, layperson's description of the pie spin and pie slice; matchmaker.cpp, negotiateWithGroup,
 calculateSubmitterLimit, calculatePieLeft, calculateNormalizationFactor.
@@ -21,9 +21,11 @@ from fairq.engine.negotiation.turn import Turn, TurnEnd
 
 
 def deal_pie(ledger: Ledger, submitters: Sequence[Submitter], quota: PieQuota) -> list[Submitter]:
-    """Serve submitters below their floors, then divide a pie within a *quota*; return those who still want more."""
+    """Serve submitters below their floors, then divide a pie within a *quota*; return those that want more slots."""
     rules = _rules(ledger, quota)
-    below = [one for one in submitters if 0 < one.decision.floor > ledger.weighted_used(one.name)]
+    below = [
+        submitter for submitter in submitters if 0 < submitter.decision.floor > ledger.weighted_used(submitter.name)
+    ]
     if below:
         _deal(ledger, replace(rules, floor_round=True), below)
     return _deal(ledger, rules, submitters)
@@ -57,35 +59,35 @@ def _rules(ledger: Ledger, quota: PieQuota) -> PieRules:
 
 
 class Pie:
-    """Deals one pie. `spins` counts how often it went round; `submitters` are those still in it."""
+    """Deals one pie. `spins` is the number of spins so far; `submitters` are those that still take part."""
 
     def __init__(self, ledger: Ledger, rules: PieRules, submitters: Sequence[Submitter]) -> None:
         self._ledger, self._rules = ledger, rules
         self.submitters = list(submitters)
         self.spins = 0
-        self.leftovers = Leftovers(ledger, rules, lambda: self._room(self._group_used()), self._missing)
-        self._left = 0.0
+        self.leftovers = Leftovers(ledger, rules, lambda: self._quota_left(self._group_used()), self._missing)
+        self._pie_left = 0.0
         self._max_min = rules.pie_slices == "max_min" and not rules.ignore_user_priorities
-        self._preempts_on = rules.consider_preemption and not rules.preempt_only_to_share
+        self._preempts_in_later_spins = rules.consider_preemption and not rules.preempt_only_to_share
         self._free_first = self._max_min and rules.last_dealing and rules.preempt_only_to_share
         self._shares: dict[str, float] = {}
-        """Everybody's share of the pie, in inverse ratio of effective priorities; each name counts once."""
+        """The share of each submitter, inversely proportional to effective priorities; each name counts once."""
         self._parts: dict[str, float] = {}
-        """The weight of that share; of reserved slots, only those who may use them have one."""
+        """The weight of that share; reserved slots are shared only by the submitters that may use them."""
         self._entitled: dict[str, float] = {}
-        """What each submitter is entitled to, as of the first spin; it may preempt for that."""
+        """The entitlements as of the first spin, up to which submitters may preempt."""
         self._slices: dict[str, Slice] = {}
         self._used_before: dict[str, float] = {}
-        self._has_matched = False
-        self._in_order: list[Submitter] = []
-        self._kept_by_limit: list[Submitter] = []
+        self._has_matches = False
+        self._turn_order: list[Submitter] = []
+        self._limited_to_busy_slots: list[Submitter] = []
 
     def deal(self) -> None:
-        """Spin until a whole spin neither hands out slots nor satisfies anybody (one spin for floors).
+        """Spin until a spin neither matches a slot nor satisfies a submitter (one spin for floors).
 
-        With the last dealing, what the slices left over is dealt then. Where priority may preempt jobs, those come
-        first in it whom it brings nearer to their entitlement: otherwise they would preempt in the next cycle whoever
-        got it. After it those may preempt who were kept from it since something was free.
+        With the last dealing, leftovers are dealt then. If priority may preempt jobs, submitters below their
+        entitlement come first: otherwise they would preempt, in the next cycle, those that got the leftovers.
+        Afterwards, submitters that did not preempt because slots were free may preempt.
         """
         while self._spin() and not self._rules.floor_round:
             pass
@@ -96,13 +98,13 @@ class Pie:
             self.submitters = self.leftovers.deal(self.submitters, to_entitled=True)
         self.submitters = self.leftovers.deal(self.submitters)
         if preempts and self._ledger.kinds.preemption.may_preempt():
-            # Also those whom their slice kept from slots of others alone: what they waited for may be gone.
-            waiting = {*self._kept_by_limit, *self.submitters}
-            self.leftovers.preempt(one for one in self._in_order if one in waiting)
-            self.submitters = [one for one in self.submitters if one.queue.jobs_left]
+            # Also those that the limit refused only busy slots: the free slot they waited for may be taken.
+            waiting = {*self._limited_to_busy_slots, *self.submitters}
+            self.leftovers.preempt(submitter for submitter in self._turn_order if submitter in waiting)
+            self.submitters = [submitter for submitter in self.submitters if submitter.queue.jobs_left]
 
     def _spin(self) -> bool:
-        """Go round once; whether another spin may bring more."""
+        """Run one spin; return whether another spin may match more."""
         rules = self._rules
         first = self.spins == 0
         ignore_limit = first and rules.consider_preemption
@@ -111,61 +113,61 @@ class Pie:
             self._pass_over(self.submitters)
             return False
         if not rules.consider_preemption:
-            self.submitters = [one for one in self.submitters if one.queue.idle_jobs]
+            self.submitters = [submitter for submitter in self.submitters if submitter.queue.idle_jobs]
         if not self.submitters:
             return False
         self._divide(group_used)
         if first and rules.preempt_only_to_share and rules.consider_preemption and self._is_first_chance:
             self._entitled = self._ledger.demands.entitlements(rules.quota.group, rules.charged_limit, rules.total)
-        self._left = self._count_up(group_used)
-        if not rules.consider_preemption and self._left <= 0:
+        self._pie_left = self._sum_limits(group_used)
+        if not rules.consider_preemption and self._pie_left <= 0:
             return False
         self.spins += 1
         if first:
-            self.submitters = self._in_order = in_order(self.submitters, self._ledger.policy)
-        left_before, self._has_matched = self._left, False
+            self.submitters = self._turn_order = in_order(self.submitters, self._ledger.policy)
+        left_before, self._has_matches = self._pie_left, False
         staying: list[Submitter] = []
-        for place, submitter in enumerate(self.submitters):
+        for index, submitter in enumerate(self.submitters):
             if not ignore_limit and self._is_used_up():
-                self._pass_over(self.submitters[place:])
-                staying += self.submitters[place:]
+                self._pass_over(self.submitters[index:])
+                staying += self.submitters[index:]
                 break
             end = self._turn(submitter, group_used, ignore_limit)
             if not end.satisfied:
                 staying.append(submitter)
             elif end.reason in (StopReason.LIMIT, StopReason.PREEMPTIONS):
-                self._kept_by_limit.append(submitter)
-        # Today's negotiator asks the rest of the pie, which no match makes smaller where the limits are infinite.
-        has_matched = self._has_matched if rules.pie_slices == "max_min" else self._left < left_before
-        moved = has_matched or len(staying) < len(self.submitters)
+                self._limited_to_busy_slots.append(submitter)
+        # Today's negotiator compares what is left of the pie, which matches do not change if limits are infinite.
+        has_matched = self._has_matches if rules.pie_slices == "max_min" else self._pie_left < left_before
+        has_moved = has_matched or len(staying) < len(self.submitters)
         self.submitters = staying
-        if self._max_min and self._ledger.free_weight.total <= 0 and not self._preempts_on:
+        if self._max_min and self._ledger.free_weight.total <= 0 and not self._preempts_in_later_spins:
             return False
-        return moved and bool(staying) and self._ledger.taken.left > 0
+        return has_moved and bool(staying) and self._ledger.taken.left > 0
 
     def _turn(self, submitter: Submitter, group_used: float, ignore_limit: bool) -> TurnEnd:
         rules, decision = self._rules, submitter.decision
         used = self._ledger.weighted_used(submitter.name)
         if rules.quota.caps_preemption:
             group_used = self._group_used()
-        limit, unclaimed = self._limit(self._parts[submitter.name], used, group_used)
+        limit, unclaimed_limit = self._limit(self._parts[submitter.name], used, group_used)
         if rules.floor_round:
-            limit = min(self._below_floor(decision, used), limit)
-        missing, limit = limit, min(limit, self._left)
+            limit = min(self._lacking_to_floor(decision, used), limit)
+        missing, limit = limit, min(limit, self._pie_left)
         if rules.preempt_only_to_share:
             missing = self._missing(submitter, used) if self.spins == 1 and self._is_first_chance else 0.0
         if self._max_min:
-            unclaimed = self._slice(submitter, used)
-            limit = max(unclaimed, missing) if ignore_limit or self._preempts_on else unclaimed
+            unclaimed_limit = self._slice(submitter, used)
+            limit = max(unclaimed_limit, missing) if ignore_limit or self._preempts_in_later_spins else unclaimed_limit
         ceiling = headroom(decision.ceiling, used)
         self._publish(submitter)
-        end, stopped_by = self._no_turn(submitter, limit, ceiling), None
+        end, stopped_by = self._end_without_turn(submitter, limit, ceiling), None
         if end is None:
             limits = Limits(
                 limit=limit,
-                unclaimed_limit=unclaimed,
+                unclaimed_limit=unclaimed_limit,
                 ceiling=ceiling,
-                pie_left=self._left,
+                pie_left=self._pie_left,
                 exact=rules.last_dealing,
                 free_first=self._free_first,
                 least=rules.min_slot_weight,
@@ -174,8 +176,8 @@ class Pie:
                 caps=rules.quota.caps,
             )
             end = Turn(self._ledger, submitter, limits, rules, rank_beyond_limit=ignore_limit).run()
-            self._left, stopped_by = limits.pie_left, limits.stopped_by
-            self._has_matched |= limits.used > 0
+            self._pie_left, stopped_by = limits.pie_left, limits.stopped_by
+            self._has_matches |= limits.used > 0
             limit -= limits.used
             if rules.last_dealing and not end.satisfied and limits.ceiling - limits.used < rules.least:
                 end = TurnEnd(True, StopReason.CEILING)
@@ -190,43 +192,47 @@ class Pie:
                 decision.stopped = StopReason.QUOTA
         return end
 
-    def _no_turn(self, submitter: Submitter, limit: float, ceiling: float) -> TurnEnd | None:
-        """Reasons to pass over a submitter in this spin."""
+    def _end_without_turn(self, submitter: Submitter, limit: float, ceiling: float) -> TurnEnd | None:
+        """Return why a submitter gets no turn in this spin, None if it gets one."""
         smallest = self._rules.min_slot_weight
         if not submitter.queue.idle_jobs:
             return TurnEnd(True, StopReason.NO_IDLE_JOBS)
-        if self.spins > 1 and (limit < smallest or self._left < smallest):
+        if self.spins > 1 and (limit < smallest or self._pie_left < smallest):
             return TurnEnd(False, StopReason.LIMIT)
         if ceiling == 0 or ceiling < smallest:
             return TurnEnd(True, StopReason.CEILING)
         return None
 
     def _divide(self, group_used: float) -> None:
-        """Find everybody's share of the pie and, of slices cut from what is free, the slice within the quota."""
-        priorities = {one.name: one.effective_priority for one in self.submitters}
+        """Compute every submitter's share of the pie and, if slices are cut from free weight, its slice."""
+        priorities = {submitter.name: submitter.effective_priority for submitter in self.submitters}
         worst = max(priorities.values())
         normal = sum(worst / priority for priority in priorities.values())
         self._shares = {name: worst / (priority * normal) for name, priority in priorities.items()}
         self._parts = self._parts_of(priorities)
         if self._max_min:
-            names = {one.name: one.effective_priority for one in self.submitters if one.queue.jobs_left}
+            names = {
+                submitter.name: submitter.effective_priority
+                for submitter in self.submitters
+                if submitter.queue.jobs_left
+            }
             self._used_before = {name: self._ledger.weighted_used(name) for name in names}
             wanting = {name: Wanting(priority, self._used_before[name]) for name, priority in names.items()}
-            self._slices = self._cut(self._room(group_used), wanting)
+            self._slices = self._cut(self._quota_left(group_used), wanting)
 
-    def _cut(self, room: float, wanting: Mapping[str, Wanting]) -> dict[str, Slice]:
-        """Cut what is free, at most *room*, into slices; reserved slots are divided among those who may use them."""
-        apart = []
+    def _cut(self, quota_left: float, wanting: Mapping[str, Wanting]) -> dict[str, Slice]:
+        """Cut the free weight, at most *quota_left*, into slices; reserved slots go to submitters that may use them."""
+        reserved = []
         for weight, admits in self._ledger.free_weight.reserved():
             admitted = {name: user for name, user in wanting.items() if admits(name)}
             if admitted and weight > 0:
-                apart.append((weight, admitted))
-        found = slices(min(self._ledger.free_weight.for_all(), room), wanting)
-        for weight, admitted in apart:
-            for name, more in slices(min(weight, room), admitted).items():
-                own = found[name]
-                found[name] = Slice(own.share, own.slice + more.slice, own.part + more.slice)
-        return found
+                reserved.append((weight, admitted))
+        cuts = slices(min(self._ledger.free_weight.for_all(), quota_left), wanting)
+        for weight, admitted in reserved:
+            for name, reserved_cut in slices(min(weight, quota_left), admitted).items():
+                cut = cuts[name]
+                cuts[name] = Slice(cut.share, cut.slice + reserved_cut.slice, cut.part + reserved_cut.slice)
+        return cuts
 
     def _parts_of(self, priorities: Mapping[str, float]) -> dict[str, float]:
         """Return each submitter's part of the whole pie, and of the reserved slots that it may use."""
@@ -240,39 +246,39 @@ class Pie:
         return parts
 
     def _limit(self, part: float, used: float, group_used: float) -> tuple[float, float]:
-        """A submitter's limit, and the limit for slots that nobody has to leave."""
+        """Return a submitter's limit, and its limit for matches without preemption."""
         rules = self._rules
         limit = UNLIMITED if rules.ignore_user_priorities else max(0.0, part - used)
         quota = rules.charged_limit
-        unclaimed = limit if quota is None else min(limit, max(0.0, quota - group_used))
+        unclaimed_limit = limit if quota is None else min(limit, max(0.0, quota - group_used))
         binds_all = rules.quota.caps_preemption or not rules.consider_preemption
-        return (unclaimed if binds_all else limit), unclaimed
+        return (unclaimed_limit if binds_all else limit), unclaimed_limit
 
     def _slice(self, submitter: Submitter, used: float) -> float:
-        """What is left of a submitter's slice of this spin, of which it may have used some at another schedd."""
-        found = self._slices.get(submitter.name)
-        if found is None:
+        """Return what is left of a submitter's slice; it may have used some of it at another schedd."""
+        own_slice = self._slices.get(submitter.name)
+        if own_slice is None:
             return 0.0
-        left = found.slice - max(0.0, used - self._used_before[submitter.name])
+        remaining = own_slice.slice - max(0.0, used - self._used_before[submitter.name])
         if self._rules.floor_round:
-            left = min(left, self._below_floor(submitter.decision, used))
-        return max(0.0, left)
+            remaining = min(remaining, self._lacking_to_floor(submitter.decision, used))
+        return max(0.0, remaining)
 
     def _missing(self, submitter: Submitter, used: float) -> float:
-        """What a submitter misses to its entitlement; a match of half that weight or less brings it no nearer."""
+        """Return what a submitter lacks to its entitlement; rounding errors count as nothing."""
         rules = self._rules
         entitled = UNLIMITED if rules.ignore_user_priorities else self._entitled.get(submitter.name, 0.0)
         missing = max(0.0, entitled - used - rules.tolerance)
-        return min(self._below_floor(submitter.decision, used), missing) if rules.floor_round else missing
+        return min(self._lacking_to_floor(submitter.decision, used), missing) if rules.floor_round else missing
 
-    def _below_floor(self, decision: SubmitterDecision, used: float) -> float:
-        """How much a submitter has still to get in the floor round."""
+    def _lacking_to_floor(self, decision: SubmitterDecision, used: float) -> float:
+        """Return how much a submitter lacks to its floor."""
         return decision.floor - (used if self._rules.floor_counts_usage else 0.0)
 
-    def _count_up(self, group_used: float) -> float:
-        """The sum of all limits, by which a spin tells whether it moved; also everybody's starvation.
+    def _sum_limits(self, group_used: float) -> float:
+        """Return the sum of all limits, by which a spin decides whether it matched anything; set each starvation.
 
-        Slices that are cut from what is free need no bound by what is left.
+        Slices that are cut from free weight need no such bound.
         """
         total = 0.0
         for submitter in self.submitters:
@@ -286,11 +292,11 @@ class Pie:
         return UNLIMITED if self._max_min else total
 
     def _publish(self, submitter: Submitter) -> None:
-        """Let the decision and the accountant's reports say what the submitter may have."""
-        decision, found = submitter.decision, self._slices.get(submitter.name)
-        if found is not None:
-            decision.share, decision.limit = found.share, found.part
-            decision.slices.append(found.slice)
+        """Store the submitter's share and limit in the decision and for the accountant's reports."""
+        decision, own_slice = submitter.decision, self._slices.get(submitter.name)
+        if own_slice is not None:
+            decision.share, decision.limit = own_slice.share, own_slice.part
+            decision.slices.append(own_slice.slice)
         elif self.spins == 1 and not self._max_min:
             decision.share, decision.limit = self._shares[submitter.name], self._parts[submitter.name]
         else:
@@ -298,7 +304,7 @@ class Pie:
         self._ledger.publish_share(submitter.name, decision.share, decision.limit)
 
     def _pass_over(self, submitters: Sequence[Submitter]) -> None:
-        """Note who gets no turn since the group's quota is used up."""
+        """Record that *submitters* get no turn because the group's quota is used up."""
         for submitter in submitters:
             submitter.pass_over(self._rules.quota_group)
 
@@ -307,8 +313,8 @@ class Pie:
         """Whether this is the first round of allocation; a second chance with all others counts as a first one."""
         return not self._rules.quota.leftovers
 
-    def _room(self, group_used: float) -> float:
-        """How much more the group may have in use."""
+    def _quota_left(self, group_used: float) -> float:
+        """Return how much more the group may use."""
         quota = self._rules.charged_limit
         return UNLIMITED if quota is None else max(0.0, quota - group_used)
 

@@ -9,7 +9,7 @@ and priority decides (`PreemptState.PRIO`). A slot that prefers its running job 
 2. **Policy.** Preemption by priority requires that PREEMPTION_REQUIREMENTS is true and that the holder's effective
 priority is worse (`Preemption.preemptable`). A submitter does not preempt its own jobs by priority.
 3. **Order.** Among slots of equal rank, free slots come first, then slots that prefer the job, then the others, with
-the highest PREEMPTION_RANK first (`order`), and then those that are borrowed (`quotas.loans`).
+the highest PREEMPTION_RANK first (`order`), then borrowed ones (`quotas.loans`).
 4. **Limits.** By priority, a submitter preempts only as long as that brings it nearer to its entitlement
 (`limits.Limits`, `slices.entitlements`); no match passes a hard cap (`quotas.enforcement`).
 
@@ -57,32 +57,32 @@ HOUR = 3600
 
 
 class PreemptionCounts:
-    """The jobs preempted in the cycle: how many, and how many for one submitter, `NegotiationPolicy` permits."""
+    """Counts the jobs preempted in a cycle, and for each submitter, against the maxima of the policy."""
 
     def __init__(self, policy: NegotiationPolicy) -> None:
-        of_cycle, of_hour = policy.max_preemptions_per_cycle, policy.max_preemptions_per_hour
-        left = [] if of_cycle is None else [of_cycle]
-        left += [] if of_hour is None else [of_hour - policy.preempted_lately]
-        self._left = min(left, default=None)
-        self._of_submitter = policy.max_preemptions_per_submitter
-        self.is_bounded = self._left is not None or self._of_submitter is not None
-        self._count = 0
-        self._counts: Counter[str] = Counter()
+        max_per_cycle, max_per_hour = policy.max_preemptions_per_cycle, policy.max_preemptions_per_hour
+        remaining = [] if max_per_cycle is None else [max_per_cycle]
+        remaining += [] if max_per_hour is None else [max_per_hour - policy.preempted_lately]
+        self._max_preemptions = min(remaining, default=None)
+        self._max_per_submitter = policy.max_preemptions_per_submitter
+        self.is_bounded = self._max_preemptions is not None or self._max_per_submitter is not None
+        self._preempted = 0
+        self._preempted_for: Counter[str] = Counter()
 
     def permit(self, submitter: str) -> bool:
         """Return whether one more job may be preempted for a submitter."""
-        if self._left is not None and self._count >= self._left:
+        if self._max_preemptions is not None and self._preempted >= self._max_preemptions:
             return False
-        return self._of_submitter is None or self._counts[submitter] < self._of_submitter
+        return self._max_per_submitter is None or self._preempted_for[submitter] < self._max_per_submitter
 
     def use(self, submitter: str, jobs: int) -> None:
-        """Count so many jobs that are preempted for a submitter."""
-        self._count += jobs
-        self._counts[submitter] += jobs
+        """Count *jobs* more jobs preempted for a submitter."""
+        self._preempted += jobs
+        self._preempted_for[submitter] += jobs
 
 
 def permits_preemption(policy: NegotiationPolicy) -> bool:
-    """Whether the policy may ever let priority preempt a job: PREEMPTION_REQUIREMENTS is not the constant false."""
+    """Return whether priority may ever preempt a job: PREEMPTION_REQUIREMENTS is not the constant false."""
     requirements = policy.preemption_requirements
     return policy.consider_preemption and (requirements is None or requirements.node != Literal(False))
 
@@ -91,12 +91,12 @@ RANKS = (parse("Rank"), parse("CurrentRank"))
 
 
 class Preemption:
-    """The slots in use, and who may take them.
+    """The slots in use, and the rules for preempting their jobs.
 
     Args:
         slots: the slots' ads. *holders*: their users.
         policy: the cycle's rules.
-        evaluate: makes an `Evaluation` of what the slots' side reads.
+        evaluate: makes an `Evaluation`.
     """
 
     def __init__(
@@ -111,14 +111,14 @@ class Preemption:
         self.held = holders.held
         self.any_held = bool(holders.held.any())
         self.codes = holders.names.codes
-        """The holder of every slot, as a number; -1 for nobody."""
+        """The number of every slot's holder; -1 for nobody."""
         self._code_of = {name: code for code, name in enumerate(holders.names.distinct)}
         requirements = policy.preemption_requirements
         self.meeting = evaluate(self._find_meeting, [], [requirements] if requirements else [])
-        """The slots in use for which PREEMPTION_REQUIREMENTS is true; all of them without that policy."""
+        """Evaluates for which slots in use PREEMPTION_REQUIREMENTS is true; for all of them without that policy."""
 
     def put_borrowed_first(self, ties: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return places for the order of slots that rank equally, with slots that are borrowed before all others."""
+        """Return *ties*, the positions among slots that rank equally, with borrowed slots before all others."""
         return ties if self._borrowed is None else ties - len(ties) * self._borrowed
 
     @cached_property
@@ -127,11 +127,11 @@ class Preemption:
         return None if find is None else find()
 
     def may_preempt(self) -> bool:
-        """Whether any slot might be preempted by priority."""
+        """Return whether any job might be preempted by priority."""
         return self.any_held and permits_preemption(self._policy)
 
     def slots_stay(self) -> bool:
-        """Whether no slot can be taken from its user in the whole cycle, by priority or by a machine's Rank."""
+        """Return whether no job can be preempted in this cycle, by priority or by a machine's Rank."""
         if not self.any_held:
             return True
         if self.may_preempt() or attributes_read(RANKS, "target", self._slots):
@@ -139,30 +139,30 @@ class Preemption:
         live = self._holders.changing
         if live is not None and columns_read(RANKS, "target", self._slots) & (live.live | {EVERY_ATTRIBUTE}):
             return False
-        rank, current = (evaluate_in_columns(of, self._slots, {}).as_rank(0.0) for of in RANKS)
+        rank, current = (evaluate_in_columns(expression, self._slots, {}).as_rank(0.0) for expression in RANKS)
         return not bool((self.held & (rank > current)).any())
 
     def code_of(self, submitter: str) -> int:
-        """The number of a submitter in `codes`."""
+        """Return the number of a submitter in `codes`."""
         return self._code_of.get(submitter, len(self._code_of))
 
     def own(self, submitter: str) -> NDArray[np.bool_]:
-        """The slots that *submitter* itself holds."""
+        """Return which slots *submitter* holds."""
         own: NDArray[np.bool_] = self.codes == self.code_of(submitter)
         return own
 
     def claims(self, job: Ad) -> NDArray[np.int8]:
-        """Return per slot its preempt state for a job; -1 where the slot prefers its running job."""
+        """Return for each slot its preempt state for a job; -1 if the slot prefers its running job."""
         state = np.full(len(self._slots), NONE, np.int8)
         if self.any_held:
-            rank, current = (evaluate_in_columns(of, self._slots, job).as_rank(0.0) for of in RANKS)
+            rank, current = (evaluate_in_columns(expression, self._slots, job).as_rank(0.0) for expression in RANKS)
             state[self.held] = PRIO
             state[self.held & (rank > current)] = RANK
             state[self.held & (rank < current)] = -1
         return state
 
     def preemptable(self, kind: int, ask: Ask) -> NDArray[np.bool_]:
-        """The slots whose holder may be preempted by priority, but for the submitter's own."""
+        """Return which slots' jobs may be preempted by priority, if they are not the submitter's own."""
         meeting = self.meeting.get(kind, ask)
         margin = self._policy.preempt_prio_delta
         if margin is None or not self.any_held:
@@ -172,7 +172,7 @@ class Preemption:
         return preemptable
 
     def ranks(self, kind: int, ask: Ask) -> NDArray[np.floating]:
-        """PREEMPTION_RANK of every slot at this moment."""
+        """Return the current PREEMPTION_RANK of every slot."""
         if self._holders.changing is not None:
             self._holders.changing.refresh()
         return negotiator_rank(self._policy.preemption_rank, self._slots, ask(kind).ad(), self._rows)
