@@ -63,7 +63,6 @@ HEAVY_ALLOWED = (
     "fairq.state.idle_",
     "fairq.state.queue_needs",
     "fairq.columns.claims",
-    "fairq.state.claim_columns",
 )
 
 

@@ -6,13 +6,12 @@ from typing import Any
 
 from tests.state.broker_pool import fill_broker
 
-from fairq.common.past import EndedJob, UsageRow
+from fairq.common.past import CycleRecord, EndedJob, MatchRecord, UsageRow
 from fairq.common.records import (
     AccountingRecord,
     Actor,
     Change,
     Claim,
-    CycleRecord,
     DelayState,
     DynamicSlot,
     JobEvent,
@@ -21,7 +20,6 @@ from fairq.common.records import (
     Launch,
     LaunchPhase,
     Lease,
-    MatchRecord,
     PilotSlot,
     QueueNumber,
     Run,

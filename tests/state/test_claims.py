@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from fairq.common.records import Claim, SlotRecord
-from fairq.state import claim_columns, claims, slots
+from fairq.state import claims, slots
 from fairq.state.claims import AlikeClaims
 from fairq.state.connection import reading, writing
 
@@ -22,11 +22,11 @@ def test_alike_claims_share_their_terms_until_the_last_is_released(state):
         claims.store(opened, [Claim(3, "b@x", 100, 1.0, advertised={"Activity": "Idle"})])
     second, third = replace(FIRST, slot_id=4, proc=4), replace(FIRST, slot_id=1, proc=5)
     with reading(state) as opened:
-        every, table = claims.load_all(opened), claim_columns.load(opened)
+        every, table = claims.load_all(opened), claims.load_table(opened)
         assert every[0] == third
         assert list(table.values()) == every
         assert list(table.without(4).values()) == [one for one in every if one.slot_id != 4]
-        assert table == claim_columns.load(opened) != table.without(4)
+        assert table == claims.load_table(opened) != table.without(4)
         assert table.weights_in_use()["a@x", "far"] == 4.5
         assert claims.of_slots(opened, [4, 3]) == [second, Claim(3, "b@x", 100, 1.0, advertised={"Activity": "Idle"})]
         assert stored(opened) == 2
@@ -38,7 +38,7 @@ def test_alike_claims_share_their_terms_until_the_last_is_released(state):
         claims.release(opened, [2, 4])
         assert stored(opened) == 1
         claims.delete_all(opened)
-        assert (claims.load_all(opened), dict(claim_columns.load(opened)), stored(opened)) == ([], {}, 0)
+        assert (claims.load_all(opened), dict(claims.load_table(opened)), stored(opened)) == ([], {}, 0)
 
 
 def test_readers_go_on_while_very_many_claims_are_stored(state):

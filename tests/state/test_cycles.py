@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairq.common.records import CycleRecord
+from fairq.common.past import CycleRecord
 from fairq.state import cycles
 from fairq.state.connection import reading, writing
 

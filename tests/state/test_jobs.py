@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.state.pools import layout, procs, queued
 
 from fairq.common.records import JobStatus
-from fairq.state import jobs, whole_queue
+from fairq.state import jobs
 from fairq.state.connection import reading, writing
 from fairq.state.job_changes import Piece, by_cluster, rewrite
 
@@ -206,7 +206,7 @@ def test_many_jobs_in_an_empty_queue_are_in_all_indexes(state):
     indexes = "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = 'job' ORDER BY name"
     with writing(state) as opened:
         before = opened.connection.execute(indexes).fetchall()
-        whole_queue.replace(opened, [procs(number, 0, 0, ad_id=0) for number in range(1, 6001)], [{}])
+        jobs.replace_all(opened, [procs(number, 0, 0, ad_id=0) for number in range(1, 6001)], [{}])
     with reading(state) as opened:
         assert opened.connection.execute(indexes).fetchall() == before
         assert opened.connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)

@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairq.common.records import MatchRecord, MatchRun
+from fairq.common.past import MatchRecord, MatchRun
 from fairq.state import cycles
 from fairq.state.rows import dumps
 

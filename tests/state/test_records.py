@@ -3,17 +3,8 @@
 import pytest
 from tests.state.pools import ACTOR, fill
 
-from fairq.common.records import (
-    AccountingRecord,
-    Actor,
-    Change,
-    Claim,
-    CycleRecord,
-    Lease,
-    MatchRecord,
-    Run,
-    SlotRecord,
-)
+from fairq.common.past import CycleRecord, MatchRecord
+from fairq.common.records import AccountingRecord, Actor, Change, Claim, Lease, Run, SlotRecord
 from fairq.errors.base import StateError
 from fairq.state import claims, cycles, history, meta, runs, slots, submitters
 from fairq.state.connection import reading, writing

@@ -7,14 +7,14 @@ from tests.state.test_job_kinds import pool as pool  # noqa: PLC0414 - a fixture
 
 from fairq.common.past import EndedJob
 from fairq.common.records import JobStatus
-from fairq.state import check, ended_jobs, idle_jobs, job_ads, job_kinds, jobs, whole_queue
+from fairq.state import check, ended_jobs, idle_jobs, job_ads, job_kinds, jobs
 from fairq.state.connection import in_memory, reading, writing
 
 
 def replace(state, count):
     """Let jobs of two kinds be the queue; a single one is of the first kind."""
     jobs_now = [procs(number, 0, 0, ad_id=(number + 1) % 2) for number in range(1, count + 1)]
-    whole_queue.replace(state, jobs_now, [{"Kind": 0}, {"Kind": 1}])
+    jobs.replace_all(state, jobs_now, [{"Kind": 0}, {"Kind": 1}])
 
 
 @pytest.mark.parametrize(("count", "kinds"), [(0, []), (1, [0]), (6000, [0, 1])])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any, TypeGuard
 
 OPEN = "/Expr("
@@ -40,3 +40,8 @@ def as_expression(text: str) -> str:
 def attribute(ad: Mapping[str, Any], lower: str) -> Any:
     """Return an attribute of an ad by its name in *lower* case; None if it is missing."""
     return next((value for name, value in ad.items() if name.lower() == lower), None)
+
+
+def without_attributes(ad: Mapping[str, Any], lower: Container[str]) -> dict[str, Any]:
+    """Return an ad without the attributes of these names in *lower* case."""
+    return {name: value for name, value in ad.items() if name.lower() not in lower}

@@ -1,12 +1,50 @@
-"""Records of the past: jobs that have left the queue, and charged usage."""
+"""Records of the past: cycles with their matches, jobs that have left the queue, and charged usage."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from fairq.common.records import PROC_PLACEHOLDER, Ad, JobStatus
+
+
+class MatchRecord(Struct):
+    """One match of a stored cycle, in the order made (*sequence* from 0)."""
+
+    sequence: int
+    schedd: str
+    cluster: int
+    proc: int
+    submitter: str
+    slot: str
+    reason: str
+    preempted: str | None = None
+
+
+class MatchRun(NamedTuple):
+    """Matches of a cycle in a row that differ only in job and slot.
+
+    *jobs* are ranges of procs: (cluster, first proc, how many). *slots* has the name of the slot of each job.
+    """
+
+    schedd: str
+    submitter: str
+    reason: str
+    preempted: str | None
+    jobs: Sequence[tuple[int, int, int]]
+    slots: Sequence[str]
+
+
+class CycleRecord(Struct):
+    """One stored negotiation cycle; *decision* is the JSON document of the cycle without its matches."""
+
+    number: int
+    time: int
+    rules: str
+    decision: dict[str, Any]
+    matches: list[MatchRecord] = field(default_factory=list)
 
 
 class EndedJob(Struct):

@@ -187,6 +187,15 @@ WITHDRAWN = "withdrawn from"
 """The first words of the reason of a job that is idle again because an engine did not start it."""
 
 
+class Procs(NamedTuple):
+    """Procs *first_proc* to *last_proc*, both included, of one cluster."""
+
+    schedd: str
+    cluster: int
+    first_proc: int
+    last_proc: int
+
+
 class JobRange(Struct):
     """Identical jobs: procs *first_proc* to *last_proc* of one cluster.
 
@@ -213,6 +222,11 @@ class JobRange(Struct):
 
     def __len__(self) -> int:
         return self.last_proc - self.first_proc + 1
+
+    @property
+    def procs(self) -> Procs:
+        """The procs of the range."""
+        return Procs(self.schedd, self.cluster, self.first_proc, self.last_proc)
 
     def attributes(self) -> Ad:
         """Return the job attributes that are columns here; ProcId is missing, it differs per proc."""
@@ -326,6 +340,11 @@ class Launch(Struct):
         """The schedd, cluster and proc of its job."""
         return (self.schedd, self.cluster, self.proc)
 
+    @property
+    def procs(self) -> Procs:
+        """The proc of its job, as a range."""
+        return Procs(*self.key, self.proc)
+
 
 class JobEvent(Struct):
     """An event of procs *first_proc* to *last_proc* at *time*: HTCondor's event *number*, with its *body*.
@@ -347,43 +366,6 @@ class JobEvent(Struct):
 
     def __len__(self) -> int:
         return self.last_proc - self.first_proc + 1
-
-
-class MatchRecord(Struct):
-    """One match of a stored cycle, in the order made (*sequence* from 0)."""
-
-    sequence: int
-    schedd: str
-    cluster: int
-    proc: int
-    submitter: str
-    slot: str
-    reason: str
-    preempted: str | None = None
-
-
-class MatchRun(NamedTuple):
-    """Matches of a cycle in a row that differ only in job and slot.
-
-    *jobs* are ranges of procs: (cluster, first proc, how many). *slots* has the name of the slot of each job.
-    """
-
-    schedd: str
-    submitter: str
-    reason: str
-    preempted: str | None
-    jobs: Sequence[tuple[int, int, int]]
-    slots: Sequence[str]
-
-
-class CycleRecord(Struct):
-    """One stored negotiation cycle; *decision* is the JSON document of the cycle without its matches."""
-
-    number: int
-    time: int
-    rules: str
-    decision: dict[str, Any]
-    matches: list[MatchRecord] = field(default_factory=list)
 
 
 class Change(Struct, frozen=True):

@@ -42,8 +42,8 @@ class PartTexts(NamedTuple):
                 yield dumps(dict(zip(names, values, strict=True)))
             return
         literals, columns = ["{"], list[Sequence[str]]()
-        for place, (name, column) in enumerate(zip(names, self.columns, strict=True)):
-            literals[-1] += f"{',' if place else ''}{dumps(name)}:"
+        for number, (name, column) in enumerate(zip(names, self.columns, strict=True)):
+            literals[-1] += f"{',' if number else ''}{dumps(name)}:"
             if isinstance(column, str):
                 literals[-1] += column
             else:
@@ -72,13 +72,13 @@ def of_ad(ad: Ad) -> str:
 
 def of_ads(ads: Sequence[Ad]) -> list[str]:
     """Return the texts of *ads*: those that `rows.dumps` makes of each, for many ads in half the time."""
-    found: list[str] = []
+    texts: list[str] = []
     for start in range(0, len(ads), STRETCH):
         some = ads[start : start + STRETCH]
         table = AdTable()
         table.put(range(len(some)), some)
-        found += in_order(table.parts, [part.objects() for part in of_table(table)])
-    return found
+        texts += in_order(table.parts, [part.objects() for part in of_table(table)])
+    return texts
 
 
 def of_table(ads: AdTable) -> Iterator[PartTexts]:
@@ -91,11 +91,11 @@ def in_order(parts: Sequence[Part], texts: Sequence[Iterable[str]]) -> list[str]
     """Return in order of row the *texts* that the ads of each of *parts* have."""
     if len(parts) == 1:
         return list(texts[0])
-    found = [""] * sum(len(part.rows) for part in parts)
+    ordered = [""] * sum(len(part.rows) for part in parts)
     for part, of_part in zip(parts, texts, strict=True):
         for row, text in zip(part.rows, of_part, strict=True):
-            found[row] = text
-    return found
+            ordered[row] = text
+    return ordered
 
 
 def _array(values: Sequence[Any], column: str | Sequence[Any]) -> str:

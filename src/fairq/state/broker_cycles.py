@@ -43,7 +43,7 @@ def add(state: State, cycle: BrokerCycle) -> None:
 
 def add_verdicts(state: State, verdicts: Iterable[TaskVerdict]) -> None:
     """Store verdicts of runs that are there."""
-    values = ((one.task, one.cycle, one.status, one.data) for one in verdicts)
+    values = ((verdict.task, verdict.cycle, verdict.status, verdict.data) for verdict in verdicts)
     rows.insert(state, "INSERT INTO broker_verdict (task, cycle, status, data)", values)
 
 
@@ -55,8 +55,8 @@ def load(state: State, number: int) -> BrokerCycle | None:
 
 def load_all(state: State) -> Iterator[BrokerCycle]:
     """Return every run that is kept, oldest first."""
-    found = state.connection.execute("SELECT * FROM broker_cycle ORDER BY number").fetchall()
-    return map(_cycle, found)
+    stored = state.connection.execute("SELECT * FROM broker_cycle ORDER BY number").fetchall()
+    return map(_cycle, stored)
 
 
 def _cycle(row: tuple[int, int, str, str]) -> BrokerCycle:
@@ -66,11 +66,11 @@ def _cycle(row: tuple[int, int, str, str]) -> BrokerCycle:
 
 def load_verdicts(state: State, task: int | None = None) -> list[TaskVerdict]:
     """Return the verdicts that are kept, of one task or (None) of all, oldest first."""
-    found = state.connection.execute(
+    cursor = state.connection.execute(
         "SELECT task, cycle, status, data FROM broker_verdict WHERE ?1 IS NULL OR task = ?1 ORDER BY cycle, task",
         (task,),
     )
-    return [TaskVerdict(*row) for row in found]
+    return [TaskVerdict(*row) for row in cursor]
 
 
 def load_verdict(state: State, task: int, cycle: int | None = None) -> TaskVerdict | None:

@@ -42,10 +42,10 @@ def export(state: State) -> dict[str, Any]:
         for kind in STORED
     }
     verdicts = [
-        as_object(_Verdict(one.task, one.cycle, one.status, base64.b64encode(one.data).decode()))
-        for one in broker_cycles.load_verdicts(state)
+        as_object(_Verdict(verdict.task, verdict.cycle, verdict.status, base64.b64encode(verdict.data).decode()))
+        for verdict in broker_cycles.load_verdicts(state)
     ]
-    return {**kinds, "cycles": [as_object(one) for one in broker_cycles.load_all(state)], "verdicts": verdicts}
+    return {**kinds, "cycles": [as_object(verdict) for verdict in broker_cycles.load_all(state)], "verdicts": verdicts}
 
 
 def read(part: Any) -> dict[str, list[Any]]:
@@ -54,22 +54,24 @@ def read(part: Any) -> dict[str, list[Any]]:
     Raises InvalidDocumentError, naming the place.
     """
     part = read_object(part, "broker")
-    found = read_object({**empty(), **part}, "broker", empty())
-    cycles = read_records(BrokerCycle, found["cycles"], "broker.cycles")
-    verdicts = read_records(_Verdict, found["verdicts"], "broker.verdicts")
-    _once("broker.cycles", [one.number for one in cycles])
-    _once("broker.verdicts", [(one.task, one.cycle) for one in verdicts])
-    numbers = {one.number for one in cycles}
-    for place, one in enumerate(verdicts):
-        if one.cycle not in numbers:
-            problem = f"there is no cycle {one.cycle}"
-            raise InvalidDocumentError(place=f"broker.verdicts[{place}].cycle", problem=problem)
+    members = read_object({**empty(), **part}, "broker", empty())
+    cycles = read_records(BrokerCycle, members["cycles"], "broker.cycles")
+    verdicts = read_records(_Verdict, members["verdicts"], "broker.verdicts")
+    _once("broker.cycles", [record.number for record in cycles])
+    _once("broker.verdicts", [(record.task, record.cycle) for record in verdicts])
+    numbers = {record.number for record in cycles}
+    for number, record in enumerate(verdicts):
+        if record.cycle not in numbers:
+            problem = f"there is no cycle {record.cycle}"
+            raise InvalidDocumentError(place=f"broker.verdicts[{number}].cycle", problem=problem)
     return {
-        **{kind.name: _rows(kind, found[kind.name], f"broker.{kind.name}") for kind in STORED},
+        **{kind.name: _rows(kind, members[kind.name], f"broker.{kind.name}") for kind in STORED},
         "cycles": cycles,
         "verdicts": [
-            TaskVerdict(one.task, one.cycle, one.status, _bytes(one.data, f"broker.verdicts[{place}].data"))
-            for place, one in enumerate(verdicts)
+            TaskVerdict(
+                record.task, record.cycle, record.status, _bytes(record.data, f"broker.verdicts[{number}].data")
+            )
+            for number, record in enumerate(verdicts)
         ],
     }
 
@@ -83,10 +85,10 @@ def store(state: State, part: dict[str, list[Any]]) -> None:
     broker_cycles.add_verdicts(state, part["verdicts"])
 
 
-def _rows(kind: Kind, found: Any, place: str) -> list[broker_data.Row]:
-    if not isinstance(found, list):
+def _rows(kind: Kind, records: Any, place: str) -> list[broker_data.Row]:
+    if not isinstance(records, list):
         raise InvalidDocumentError(place=place, problem="must be a list")
-    made = [_row(kind, record, f"{place}[{number}]") for number, record in enumerate(found)]
+    made = [_row(kind, record, f"{place}[{number}]") for number, record in enumerate(records)]
     at = [kind.positions[column.name] for column in kind.keys]
     _once(place, [tuple(row[one] for one in at) for row in made])
     return made
@@ -114,8 +116,8 @@ def _bytes(text: str, place: str) -> bytes:
         raise InvalidDocumentError(place=place, problem="is not base64") from None
 
 
-def _once(place: str, found: list[Any]) -> None:
+def _once(place: str, keys: list[Any]) -> None:
     seen: dict[Any, int] = {}
-    for number, key in enumerate(found):
+    for number, key in enumerate(keys):
         if seen.setdefault(key, number) != number:
             raise InvalidDocumentError(place=f"{place}[{number}]", problem=f"the same as {place}[{seen[key]}]")

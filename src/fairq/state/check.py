@@ -65,9 +65,9 @@ def _damage(state: State) -> Iterator[str]:
 
 
 def _altered_schema(state: State) -> Iterator[str]:
-    found = set(state.connection.execute(_SCHEMA))
+    stored = set(state.connection.execute(_SCHEMA))
     for kind, name, sql in _sound_schema():
-        if (kind, name, sql) not in found:
+        if (kind, name, sql) not in stored:
             yield f"damage: the {kind} {name} is missing or is not as fairq made it"
 
 
@@ -186,7 +186,7 @@ def _without_claim(job: _Running, claimed: int) -> Iterator[str]:
 
 
 def _counters_against_claims(state: State) -> Iterator[str]:
-    if int(meta.get(state, "usage_recorded_until") or 0):
+    if meta.number(state, "usage_recorded_until"):
         # The counters are those of imported records, which may know of slots that are not here.
         return
     if meta.get(state, "preempted_counted") == "1":

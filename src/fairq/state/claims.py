@@ -11,21 +11,26 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from itertools import count, repeat
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fairq.common.records import Ad, Claim
+from msgspec.structs import astuple
+
+from fairq.common.records import Ad, Claim, Procs
 from fairq.state import rows
 from fairq.state.connection import State, keeping_few_pages
-from fairq.state.job_changes import Procs
 
-TERMS = (
+if TYPE_CHECKING:
+    from fairq.columns.claims import ClaimTable
+
+_TERMS = (
     "submitter, start_time, slot_weight, current_rank, concurrency_limits, negotiating_group, autoregroup, advertised, "
     "charged, matched"
 )
+_JOB = Claim.__struct_fields__.index("schedd")
 _MANY = 5000
 """From so many claims on, it takes less time to put all of them into the indexes at the end than each by itself."""
 
-_SELECT = f"SELECT slot_id, schedd, cluster, proc, {TERMS} FROM whole_claim"
+_SELECT = f"SELECT slot_id, schedd, cluster, proc, {_TERMS} FROM whole_claim"
 
 
 _BYTES = 100
@@ -36,7 +41,7 @@ _FEW = 1_000
 
 _Terms = tuple[Any, ...]
 _Charge = tuple[str, int, float]
-_Told = tuple[float, str | None, str | None, bool | None, Ad | None, bool, bool]
+_Details = tuple[float, str | None, str | None, bool | None, Ad | None, bool, bool]
 
 
 class AlikeClaims(NamedTuple):
@@ -50,31 +55,54 @@ def load_all(state: State) -> list[Claim]:
     """Return every claim, in pool order of the slots."""
     execute = state.connection.execute
     # Their terms are read once, not with every claim.
-    terms = {number: split_terms(columns) for number, *columns in execute(f"SELECT id, {TERMS} FROM claim_terms")}
-    found = execute("SELECT terms, slot_id, schedd, cluster, proc FROM claim ORDER BY slot_id")
+    terms = {number: _split_terms(columns) for number, *columns in execute(f"SELECT id, {_TERMS} FROM claim_terms")}
+    cursor = execute("SELECT terms, slot_id, schedd, cluster, proc FROM claim ORDER BY slot_id")
     claims: list[Claim] = []
-    for number, slot_id, schedd, cluster, proc in found:
-        charge, told = terms[number]
-        claims.append(Claim(*(slot_id, *charge, schedd, cluster, proc, *told)))
+    for number, slot_id, schedd, cluster, proc in cursor:
+        charge, details = terms[number]
+        claims.append(Claim(*(slot_id, *charge, schedd, cluster, proc, *details)))
     return claims
+
+
+def load_table(state: State) -> ClaimTable:
+    """Return every claim by column, in pool order of the slots: in a third of the time of single ones."""
+    import numpy as np
+
+    from fairq.columns.claims import ClaimTable
+
+    execute = state.connection.execute
+    numbers: list[int] = []
+    alike: list[Claim] = []
+    for number, *columns in execute(f"SELECT id, {_TERMS} FROM claim_terms ORDER BY id"):
+        charge, details = _split_terms(columns)
+        numbers.append(number)
+        alike.append(Claim(*(0, *charge, None, None, None, *details)))
+    # One text for each column: a row of SQLite's costs several times as much as a number in a text.
+    # A scan of the table itself, not of an index, goes by slot; to ask for that order takes three times as long.
+    arrays = ", ".join(f"json_group_array({column})" for column in ("slot_id", "terms", "schedd", "cluster", "proc"))
+    texts = execute(f"SELECT {arrays} FROM claim NOT INDEXED").fetchone()
+    slots, terms = (np.fromstring(text[1:-1], np.int64, sep=",") for text in texts[:2])
+    schedds, clusters, procs = map(rows.loads_array, texts[2:])
+    places = np.searchsorted(np.array(numbers, np.int64), terms)
+    return ClaimTable(slots, places, alike, schedds, clusters, procs)
 
 
 def of_procs(state: State, procs: Iterable[Procs]) -> list[Claim]:
     """Return the claims of the jobs among *procs*."""
-    found: list[Claim] = []
+    of_jobs: list[Claim] = []
     for schedd, cluster, first_proc, last_proc in procs:
-        found += (
+        of_jobs += (
             _claim(row)
             for row in state.connection.execute(
                 f"{_SELECT} WHERE cluster = ? AND schedd = ? AND proc BETWEEN ? AND ? ORDER BY proc",
                 (cluster, schedd, first_proc, last_proc),
             )
         )
-    return found
+    return of_jobs
 
 
 def are_alike(state: State, procs: Procs) -> bool:
-    """Tell whether the claims of all the jobs *procs* differ only in slot and proc, or none of them has a claim."""
+    """Return whether the claims of all the jobs *procs* differ only in slot and proc, or none of them has a claim."""
     schedd, cluster, first_proc, last_proc = procs
     number, first, last = state.connection.execute(
         "SELECT count(*), min(terms), max(terms) FROM claim WHERE cluster = ? AND schedd = ? AND proc BETWEEN ? AND ?",
@@ -86,8 +114,8 @@ def are_alike(state: State, procs: Procs) -> bool:
 def of_slots(state: State, slot_ids: Iterable[int]) -> list[Claim]:
     """Return the claims on these slots."""
     find = state.connection.execute
-    found = (find(f"{_SELECT} WHERE slot_id = ?", (number,)).fetchone() for number in slot_ids)
-    return [_claim(row) for row in found if row is not None]
+    selected = (find(f"{_SELECT} WHERE slot_id = ?", (number,)).fetchone() for number in slot_ids)
+    return [_claim(row) for row in selected if row is not None]
 
 
 def slots_of_jobs(state: State) -> set[int]:
@@ -96,7 +124,7 @@ def slots_of_jobs(state: State) -> set[int]:
 
 
 def any_advertised(state: State) -> bool:
-    """Tell whether any claim has further attributes of an imported slot's ad."""
+    """Return whether any claim has further attributes of an imported slot's ad."""
     query = "SELECT EXISTS (SELECT 1 FROM claim_terms WHERE advertised IS NOT NULL)"
     return bool(state.connection.execute(query).fetchone()[0])
 
@@ -118,7 +146,7 @@ def store(state: State, claims: Iterable[Claim]) -> None:
 
 
 def alone(claim: Claim) -> AlikeClaims:
-    """Return one claim as if there were others that are alike."""
+    """Return one claim as a group of its own."""
     return AlikeClaims(claim, [claim.slot_id])
 
 
@@ -135,7 +163,7 @@ def store_alike(state: State, alike: Iterable[AlikeClaims]) -> None:
         procs = repeat(None) if claim.proc is None else count(claim.proc)
         new += zip(slots, repeat(number), repeat(claim.schedd), repeat(claim.cluster), procs)
     state.connection.executemany(
-        f"INSERT INTO claim_terms (id, used, {TERMS}) VALUES ({', '.join('?' * 12)})",
+        f"INSERT INTO claim_terms (id, used, {_TERMS}) VALUES ({', '.join('?' * 12)})",
         ((number, used[number], *terms) for terms, number in numbers.items()),
     )
     # In the order of the table's key: in any other, SQLite takes twice as long.
@@ -190,11 +218,11 @@ def miscounted(state: State) -> Iterator[tuple[int, int, int]]:
 
 def _claim(row: tuple[Any, ...]) -> Claim:
     slot_id, schedd, cluster, proc, *columns = row
-    charge, told = split_terms(columns)
-    return Claim(*(slot_id, *charge, schedd, cluster, proc, *told))
+    charge, details = _split_terms(columns)
+    return Claim(*(slot_id, *charge, schedd, cluster, proc, *details))
 
 
-def split_terms(columns: Sequence[Any]) -> tuple[_Charge, _Told]:
+def _split_terms(columns: Sequence[Any]) -> tuple[_Charge, _Details]:
     """Return the values of a claim that its terms give: the fields before its job, and those after it."""
     submitter, start_time, slot_weight, rank, limits, group, regrouped, advertised, charged, matched = columns
     return (submitter, start_time, slot_weight), (
@@ -209,15 +237,6 @@ def split_terms(columns: Sequence[Any]) -> tuple[_Charge, _Told]:
 
 
 def _terms(claim: Claim) -> _Terms:
-    return (
-        claim.submitter,
-        claim.start_time,
-        claim.slot_weight,
-        claim.current_rank,
-        claim.concurrency_limits,
-        claim.negotiating_group,
-        claim.autoregroup,
-        None if claim.advertised is None else rows.dumps(claim.advertised),
-        claim.charged,
-        claim.matched,
-    )
+    _, *charge = astuple(claim)[:_JOB]
+    *details, advertised, charged, matched = astuple(claim)[_JOB + 3 :]
+    return (*charge, *details, None if advertised is None else rows.dumps(advertised), charged, matched)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from pathlib import Path
 
 from msgspec import Struct
@@ -34,6 +34,7 @@ __all__ = [
     "keeping_few_pages",
     "kept_open",
     "migrated",
+    "opened_for",
     "putting_together",
     "reading",
     "trying",
@@ -99,7 +100,7 @@ def is_written(path: Path) -> bool:
 
 @contextmanager
 def putting_together(path: Path) -> Iterator[None]:
-    """Use what was read of the state before; as in `reading`, damaged records raise StateDamagedError."""
+    """Use what was read of the state earlier; damaged records raise StateDamagedError, as in `reading`."""
     with mapped(resolve(path), WAIT):
         yield
 
@@ -146,12 +147,17 @@ def writing(path: Path, wait: float = WAIT) -> Iterator[State]:
                 remove_unborn(connection, path, opened)
 
 
+def opened_for(path: Path, *, dry_run: bool, create: bool = True) -> AbstractContextManager[State]:
+    """Open the state for a change; for reading in a dry run, or if there is none and it is not to *create*."""
+    return reading(path) if dry_run or not (create or exists(path)) else writing(path)
+
+
 @contextmanager
 def keeping_few_pages(state: State, *, changed: int = 0) -> Iterator[None]:
-    """Keep in memory what the body changes, about so many bytes, and little of what it only reads.
+    """Keep in memory about *changed* bytes of changes, and few pages that are only read.
 
-    To keep all pages of a large table of which each is read once costs more than to read a few of them again. With
-    more changes than that, the body takes longer; they are written before its end no sooner than otherwise.
+    Keeping all pages of a large table that is read once costs more than reading a few of them again. With more
+    changes, the body takes longer, but they are written no sooner.
     """
     execute = state.connection.execute
     execute(f"PRAGMA cache_size = -{min(_READ_KIB + changed // 1024, _MOST_KIB)}")
@@ -165,7 +171,7 @@ def keeping_few_pages(state: State, *, changed: int = 0) -> Iterator[None]:
 
 @contextmanager
 def trying(path: Path) -> Iterator[State]:
-    """Change a copy of the state in memory, to see what would come of it where the state itself may not be changed."""
+    """Change a copy of the state in memory, for a preview where the state itself may not be changed."""
     with closing(_memory()) as copy, reading(path) as state:
         state.connection.backup(copy)
         copy.execute("BEGIN")
@@ -174,9 +180,9 @@ def trying(path: Path) -> Iterator[State]:
 
 @contextmanager
 def watching(path: Path) -> Iterator[Callable[[], bool]]:
-    """Have it told, at any time, whether anybody has changed the state since the beginning.
+    """Provide a function that returns whether anybody has changed the state since the beginning.
 
-    Ask it before changing anything, in a transaction of one's own too. Where it cannot be told the answer is yes.
+    Call it before changing anything, also in a transaction of your own. It returns true where it cannot know.
     """
     path = readable(path)
     with ExitStack() as open_files:
@@ -197,7 +203,7 @@ def watching(path: Path) -> Iterator[Callable[[], bool]]:
 
 @contextmanager
 def in_memory() -> Iterator[State]:
-    """Write to an empty state that no file holds, to see what would come of it."""
+    """Write to an empty state in memory, for a preview."""
     with mapped(Path(":memory:"), 0), closing(_memory()) as connection:
         connection.execute("BEGIN")
         migrate(connection, 0)

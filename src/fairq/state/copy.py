@@ -63,16 +63,16 @@ def _reported(target: Path) -> Iterator[None]:
         reason = "a file of this name exists already; choose another name"
         raise BackupError(target=target, reason=reason) from error
     except (OSError, sqlite3.Error) as error:
-        told = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise BackupError(target=target, reason=told) from error
+        cause = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise BackupError(target=target, reason=cause) from error
 
 
 @contextmanager
 def _copied(source: sqlite3.Connection, directory: Path, original: Path | None) -> Iterator[Path]:
     """Yield a copy inside a draft in *directory*."""
-    with files.draft(directory) as place:
+    with files.draft(directory) as folder:
         # The name is short: that of the state may be as long as a name can be.
-        copy = place / "state.db"
+        copy = folder / "state.db"
         # Created here, since SQLite neither follows the whole umask nor says why it cannot.
         descriptor = files.create(copy)
         try:

@@ -46,10 +46,10 @@ def add(state: Path, time: int, kind: str, message: str) -> None:
         with suppress(OSError):  # the file of another user who may write the state
             resemble(descriptor, like)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-        found = _read(os.pread(descriptor, _LARGEST, 0))
-        found.counts[kind] = found.counts.get(kind, 0) + 1
-        found.time, found.kind, found.message = time, kind, message[:_LONGEST]
-        content = json.dumps(asdict(found)).encode()
+        errors = _read(os.pread(descriptor, _LARGEST, 0))
+        errors.counts[kind] = errors.counts.get(kind, 0) + 1
+        errors.time, errors.kind, errors.message = time, kind, message[:_LONGEST]
+        content = json.dumps(asdict(errors)).encode()
         os.pwrite(descriptor, content, 0)
         os.ftruncate(descriptor, len(content))
     finally:
@@ -62,7 +62,7 @@ def _file(state: Path) -> Path:
 
 def _read(content: bytes) -> CycleErrors:
     try:
-        found = CycleErrors(**json.loads(content))
-        return found if all(isinstance(count, int) for count in found.counts.values()) else CycleErrors()
+        errors = CycleErrors(**json.loads(content))
+        return errors if all(isinstance(count, int) for count in errors.counts.values()) else CycleErrors()
     except (ValueError, TypeError, AttributeError):
         return CycleErrors()

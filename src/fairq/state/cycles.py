@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from fairq.common.records import CycleRecord, MatchRecord, MatchRun
+from fairq.common.past import CycleRecord, MatchRecord, MatchRun
 from fairq.state.connection import State
 from fairq.state.rows import dumps
 
@@ -68,7 +68,7 @@ def add_written(state: State, cycle: WrittenCycle) -> None:
 
 def _text(decision: dict[str, Any]) -> str:
     """Return the JSON text of a decision."""
-    texts = (_plain(of) if name == "rejections" else dumps(of) for name, of in decision.items())
+    texts = (_plain(value) if name == "rejections" else dumps(value) for name, value in decision.items())
     return f"{{{','.join(f'{dumps(name)}:{text}' for name, text in zip(decision, texts, strict=True))}}}"
 
 
@@ -140,7 +140,7 @@ def load(state: State, number: int) -> CycleRecord | None:
 def _decision(text: str) -> dict[str, Any]:
     decision: dict[str, Any] = json.loads(text)
     if "rejections" in decision:
-        decision["rejections"] = [one for entry in decision["rejections"] for one in _each(entry)]
+        decision["rejections"] = [rejection for entry in decision["rejections"] for rejection in _each(entry)]
     return decision
 
 
@@ -183,9 +183,9 @@ def joined_runs(runs: Iterable[MatchRun]) -> Iterator[MatchRun]:
 
 def matches_in(runs: Iterable[tuple[Any, ...]]) -> list[MatchRecord]:
     """Return the matches of stored *runs*, numbered in order."""
-    found: list[MatchRecord] = []
+    matches: list[MatchRecord] = []
     for schedd, submitter, reason, preempted, jobs, slots in runs:
         procs = ((cluster, proc) for cluster, first, count in jobs for proc in range(first, first + count))
         for (cluster, proc), slot in zip(procs, slots, strict=True):
-            found.append(MatchRecord(len(found), schedd, cluster, proc, submitter, slot, reason, preempted))
-    return found
+            matches.append(MatchRecord(len(matches), schedd, cluster, proc, submitter, slot, reason, preempted))
+    return matches

@@ -34,7 +34,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from fairq.common.records import AccountingRecord, Ad, Claim, CycleRecord, DynamicSlot, JobRange, Run, SlotRecord
+from fairq.common.past import CycleRecord
+from fairq.common.records import AccountingRecord, Ad, Claim, DynamicSlot, JobRange, Run, SlotRecord
 from fairq.common.reservation import Reservation
 from fairq.errors.pool import InvalidDocumentError
 from fairq.state import (
@@ -116,7 +117,7 @@ _TYPES: dict[str, Any] = {
 
 def export(state: State) -> dict[str, Any]:
     """Return the whole state as the document that the module describes."""
-    found: dict[str, Iterable[Any]] = {
+    members: dict[str, Iterable[Any]] = {
         "submitters": submitters.load_all(state),
         "slots": slots.load_all(state),
         "dynamic_slots": dynamic_slots.load_all(state),
@@ -126,15 +127,15 @@ def export(state: State) -> dict[str, Any]:
         "runs": runs.load(state),
         "cycles": cycles.load_all(state),
         "history": [
-            HistoryRecord(one.time, one.user, one.command, one.subject, one.before, one.after, one.reason)
-            for one in history.load(state)
+            HistoryRecord(entry.time, entry.user, entry.command, entry.subject, entry.before, entry.after, entry.reason)
+            for entry in history.load(state)
         ],
         **document_members.export(state),
     }
     parts = {"broker": broker_document.export(state)}
     meta = dict(state.connection.execute("SELECT key, value FROM meta ORDER BY key").fetchall())
     document = {"fairq": {"document": VERSION, "schema": newest()}, "meta": meta}
-    return document | {name: [as_object(record) for record in records] for name, records in found.items()} | parts
+    return document | {name: [as_object(record) for record in records] for name, records in members.items()} | parts
 
 
 def restore(state: State, document: Any) -> None:
@@ -145,12 +146,12 @@ def restore(state: State, document: Any) -> None:
     Raises:
         InvalidDocumentError: naming the place; the state must be given up then, as `writing` does.
     """
-    found = _read(document)
-    _check(found)
+    members = _read(document)
+    _check(members)
     with _append_only_lifted(state):
         for table in _TABLES:
             state.connection.execute(f"DELETE FROM {table}")
-        _store(state, found)
+        _store(state, members)
     for fault in check.contradictions(state):
         raise InvalidDocumentError(place="the document", problem=f"contradicts itself: {fault}")
 
@@ -170,12 +171,12 @@ def _read(document: Any) -> dict[str, Any]:
     has_ledger = not is_older or "usage_edits" in document
     if is_older:
         document = {**{name: [] for name in _RECORDS}, "broker": {}, **document}
-    found = read_object(document, "the document", {"fairq", "meta", "broker", *_RECORDS})
-    version: _Version = read_record(_Version, found["fairq"], "fairq")
+    members = read_object(document, "the document", {"fairq", "meta", "broker", *_RECORDS})
+    version: _Version = read_record(_Version, members["fairq"], "fairq")
     if version.document != VERSION:
         problem = f"version {version.document} is not known, only {VERSION}"
         raise InvalidDocumentError(place="fairq.document", problem=problem)
-    for key, value in read_object(found["meta"], "meta").items():
+    for key, value in read_object(members["meta"], "meta").items():
         _require(isinstance(value, str), f"meta.{key}", f"must be a string, not {value!r}")
         is_right = key not in _NUMBERS or (value.isdecimal() and value.isascii())
         _require(is_right, f"meta.{key}", f"must be a whole number in a string, not {value!r}")
@@ -184,10 +185,13 @@ def _read(document: Any) -> dict[str, Any]:
                 msgspec.json.decode(value, type=_TYPES[key])
             except msgspec.MsgspecError as error:
                 raise InvalidDocumentError(place=f"meta.{key}", problem=f"is not valid: {error}") from None
-    records = {name: read_records(of, found[name], name, may_lack=is_older) for name, of in _RECORDS.items()}
+    records = {
+        name: read_records(record_type, members[name], name, may_lack=is_older)
+        for name, record_type in _RECORDS.items()
+    }
     if not has_ledger:
-        records["usage_edits"] = document_members.earlier_usage(records["submitters"], found["meta"])
-    return found | records | {"broker": broker_document.read(found["broker"])}
+        records["usage_edits"] = document_members.earlier_usage(records["submitters"], members["meta"])
+    return members | records | {"broker": broker_document.read(members["broker"])}
 
 
 def _is_older(document: Any) -> bool:
@@ -197,46 +201,46 @@ def _is_older(document: Any) -> bool:
     return isinstance(schema, int) and schema < newest()
 
 
-def _check(found: dict[str, Any]) -> None:
-    """See that records are there once, and that what they refer to is there."""
-    _once("submitters", (record.name for record in found["submitters"]))
-    _once("slots", (slot.id for slot in found["slots"]))
-    _once("slots", ((slot.name, slot.address) for slot in found["slots"]))
-    _once("dynamic_slots", (dynamic.slot_id for dynamic in found["dynamic_slots"]))
-    _once("claims", (claim.slot_id for claim in found["claims"]))
-    _once("job_ads", (record.id for record in found["job_ads"]))
-    _once("job_ads", (rows.dumps(record.ad) for record in found["job_ads"]))
-    _once("cycles", (cycle.number for cycle in found["cycles"]))
-    for number, cycle in enumerate(found["cycles"]):
+def _check(members: dict[str, Any]) -> None:
+    """Check that no record is there twice, and that all records that others refer to exist."""
+    _once("submitters", (record.name for record in members["submitters"]))
+    _once("slots", (slot.id for slot in members["slots"]))
+    _once("slots", ((slot.name, slot.address) for slot in members["slots"]))
+    _once("dynamic_slots", (dynamic.slot_id for dynamic in members["dynamic_slots"]))
+    _once("claims", (claim.slot_id for claim in members["claims"]))
+    _once("job_ads", (record.id for record in members["job_ads"]))
+    _once("job_ads", (rows.dumps(record.ad) for record in members["job_ads"]))
+    _once("cycles", (cycle.number for cycle in members["cycles"]))
+    for number, cycle in enumerate(members["cycles"]):
         _once(f"cycles[{number}].matches", (match.sequence for match in cycle.matches))
-    slot_ids = {slot.id for slot in found["slots"]}
-    for number, dynamic in enumerate(found["dynamic_slots"]):
+    slot_ids = {slot.id for slot in members["slots"]}
+    for number, dynamic in enumerate(members["dynamic_slots"]):
         place = f"dynamic_slots[{number}]"
         _require(dynamic.slot_id in slot_ids, f"{place}.slot_id", f"there is no slot {dynamic.slot_id}")
         _require(dynamic.parent_id in slot_ids, f"{place}.parent_id", f"there is no slot {dynamic.parent_id}")
         for name, amount in dynamic.carved.items():
             is_amount = isinstance(amount, int | float) and not isinstance(amount, bool) and 0 <= amount < inf
             _require(is_amount, f"{place}.carved.{name}", "must be a number, at least 0")
-    ad_ids = {record.id for record in found["job_ads"]}
-    document_members.check(found, slot_ids, ad_ids, _require, _once)
-    for number, claim in enumerate(found["claims"]):
+    ad_ids = {record.id for record in members["job_ads"]}
+    document_members.check(members, slot_ids, ad_ids, _require, _once)
+    for number, claim in enumerate(members["claims"]):
         _require(claim.slot_id in slot_ids, f"claims[{number}].slot_id", f"there is no slot {claim.slot_id}")
         is_whole = (claim.cluster is None) == (claim.proc is None)
         _require(is_whole, f"claims[{number}]", "cluster and proc must be null together")
-    _once("claims", (_claimed_for(claim) for claim in found["claims"]))
-    for number, job in enumerate(found["jobs"]):
+    _once("claims", (_claimed_for(claim) for claim in members["claims"]))
+    for number, job in enumerate(members["jobs"]):
         _require(job.ad_id in ad_ids, f"jobs[{number}].ad_id", f"there is no job ad {job.ad_id}")
         _require(0 <= job.first_proc <= job.last_proc, f"jobs[{number}].last_proc", "is before first_proc")
-    _check_overlaps(found["jobs"])
+    _check_overlaps(members["jobs"])
 
 
 def _check_overlaps(queue: list[JobRange]) -> None:
     order = sorted(range(len(queue)), key=lambda at: (queue[at].cluster, queue[at].schedd, queue[at].first_proc))
-    for one, other in pairwise(order):
-        before, after = queue[one], queue[other]
+    for number, next_number in pairwise(order):
+        before, after = queue[number], queue[next_number]
         is_apart = (before.cluster, before.schedd) != (after.cluster, after.schedd)
         is_apart = is_apart or before.last_proc < after.first_proc
-        _require(is_apart, f"jobs[{other}]", f"job {after.cluster}.{after.first_proc} is also in jobs[{one}]")
+        _require(is_apart, f"jobs[{next_number}]", f"job {after.cluster}.{after.first_proc} is also in jobs[{number}]")
 
 
 def _claimed_for(claim: Claim) -> object:
@@ -256,26 +260,34 @@ def _once(place: str, keys: Iterable[Any]) -> None:
         _require(first == number, f"{place}[{number}]", f"the same as {place}[{first}]")
 
 
-def _store(state: State, found: dict[str, Any]) -> None:
+def _store(state: State, members: dict[str, Any]) -> None:
     execute = state.connection.executemany
-    execute("INSERT INTO meta VALUES (?, ?)", found["meta"].items())
-    submitters.put(state, found["submitters"])
-    slots.put(state, found["slots"])
+    execute("INSERT INTO meta VALUES (?, ?)", members["meta"].items())
+    submitters.put(state, members["submitters"])
+    slots.put(state, members["slots"])
     slots.gather(state)
-    dynamic_slots.add(state, found["dynamic_slots"])
-    claims.store(state, found["claims"])
-    job_ads.put(state, {record.id: record.ad for record in found["job_ads"]})
-    jobs.add(state, found["jobs"])
-    runs.add(state, found["runs"])
-    document_members.store(state, found)
-    for cycle in found["cycles"]:
+    dynamic_slots.add(state, members["dynamic_slots"])
+    claims.store(state, members["claims"])
+    job_ads.put(state, {record.id: record.ad for record in members["job_ads"]})
+    jobs.add(state, members["jobs"])
+    runs.add(state, members["runs"])
+    document_members.store(state, members)
+    for cycle in members["cycles"]:
         cycles.add(state, cycle)
-    broker_document.store(state, found["broker"])
+    broker_document.store(state, members["broker"])
     execute(
         "INSERT INTO history (time, user, command, subject, before, after, reason) VALUES (?, ?, ?, ?, ?, ?, ?)",
         (
-            (one.time, one.user, one.command, one.subject, rows.dumps(one.before), rows.dumps(one.after), one.reason)
-            for one in found["history"]
+            (
+                entry.time,
+                entry.user,
+                entry.command,
+                entry.subject,
+                rows.dumps(entry.before),
+                rows.dumps(entry.after),
+                entry.reason,
+            )
+            for entry in members["history"]
         ),
     )
 

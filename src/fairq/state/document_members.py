@@ -71,35 +71,37 @@ def earlier_usage(records: Iterable[AccountingRecord], meta: dict[str, str]) -> 
     """Return what the *records* of a state without a ledger have accumulated, as entries of one."""
     time = int(meta.get("last_update") or 0)
     return [
-        UsageEdit(time, one.name, "earlier", "", one.accumulated_usage, one.weighted_accumulated_usage)
-        for one in sorted(records, key=lambda one: one.name)
-        if one.accumulated_usage or one.weighted_accumulated_usage
+        UsageEdit(time, record.name, "earlier", "", record.accumulated_usage, record.weighted_accumulated_usage)
+        for record in sorted(records, key=lambda record: record.name)
+        if record.accumulated_usage or record.weighted_accumulated_usage
     ]
 
 
-def check(found: dict[str, Any], slot_ids: set[int], ad_ids: set[int], require: Require, once: Once) -> None:
-    """See that records are there once, and that what they refer to is there."""
-    _check_shares(found, slot_ids, require, once)
-    _check_launches(found, require, once)
-    _check_waits(found, require, once)
-    for number, ended in enumerate(found["ended_jobs"]):
+def check(members: dict[str, Any], slot_ids: set[int], ad_ids: set[int], require: Require, once: Once) -> None:
+    """Check that no record is there twice, and that all records that others refer to exist."""
+    _check_shares(members, slot_ids, require, once)
+    _check_launches(members, require, once)
+    _check_waits(members, require, once)
+    for number, ended in enumerate(members["ended_jobs"]):
         place = f"ended_jobs[{number}]"
         require(ended.ad_id in ad_ids, f"{place}.ad_id", f"there is no job ad {ended.ad_id}")
         require(0 <= ended.first_proc <= ended.last_proc, f"{place}.last_proc", "is before first_proc")
 
 
-def _check_shares(found: dict[str, Any], slot_ids: set[int], require: Require, once: Once) -> None:
-    once("pilot_slots", (pilot.slot_id for pilot in found["pilot_slots"]))
-    for number, pilot in enumerate(found["pilot_slots"]):
+def _check_shares(members: dict[str, Any], slot_ids: set[int], require: Require, once: Once) -> None:
+    once("pilot_slots", (pilot.slot_id for pilot in members["pilot_slots"]))
+    for number, pilot in enumerate(members["pilot_slots"]):
         require(pilot.slot_id in slot_ids, f"pilot_slots[{number}].slot_id", f"there is no slot {pilot.slot_id}")
-    once("task_queues", (queue.number for queue in found["task_queues"]))
-    once("task_queues", ((rows.dumps(queue.identity), queue.part) for queue in found["task_queues"]))
-    for number, queue in enumerate(found["task_queues"]):
+    once("task_queues", (queue.number for queue in members["task_queues"]))
+    once("task_queues", ((rows.dumps(queue.identity), queue.part) for queue in members["task_queues"]))
+    for number, queue in enumerate(members["task_queues"]):
         problem = _identity_problem(queue.identity)
         require(problem is None, f"task_queues[{number}].identity", problem or "")
-    once("share_groups", (group.name for group in found["share_groups"]))
-    once("usage_reports", ((one.owner_group, one.time_span, one.entity) for one in found["usage_reports"]))
-    once("matching_delays", ((one.site, one.attribute, one.value) for one in found["matching_delays"]))
+    once("share_groups", (group.name for group in members["share_groups"]))
+    once(
+        "usage_reports", ((record.owner_group, record.time_span, record.entity) for record in members["usage_reports"])
+    )
+    once("matching_delays", ((record.site, record.attribute, record.value) for record in members["matching_delays"]))
 
 
 def _identity_problem(identity: dict[str, Any]) -> str | None:
@@ -120,22 +122,22 @@ def _identity_problem(identity: dict[str, Any]) -> str | None:
     return None
 
 
-def _check_launches(found: dict[str, Any], require: Require, once: Once) -> None:
-    once("launches", (launch.name for launch in found["launches"]))
-    once("launches", (launch.id for launch in found["launches"]))
-    once("job_events", (event.id for event in found["job_events"]))
-    for number, launch in enumerate(found["launches"]):
+def _check_launches(members: dict[str, Any], require: Require, once: Once) -> None:
+    once("launches", (launch.name for launch in members["launches"]))
+    once("launches", (launch.id for launch in members["launches"]))
+    once("job_events", (event.id for event in members["job_events"]))
+    for number, launch in enumerate(members["launches"]):
         is_plain = launch.name not in ("", ".", "..") and "/" not in launch.name and "\0" not in launch.name
         require(is_plain, f"launches[{number}].name", "must be the name of a directory")
 
 
-def _check_waits(found: dict[str, Any], require: Require, once: Once) -> None:
-    once("job_waits", ((one.cluster, one.first_proc) for one in found["job_waits"]))
-    once("job_caps", (one.cluster for one in found["job_caps"]))
-    known = {(one.cluster, one.first_proc) for one in found["job_waits"]}
-    for number, wait in enumerate(found["job_waits"]):
+def _check_waits(members: dict[str, Any], require: Require, once: Once) -> None:
+    once("job_waits", ((record.cluster, record.first_proc) for record in members["job_waits"]))
+    once("job_caps", (record.cluster for record in members["job_caps"]))
+    known = {(record.cluster, record.first_proc) for record in members["job_waits"]}
+    for number, wait in enumerate(members["job_waits"]):
         require(0 <= wait.first_proc <= wait.last_proc, f"job_waits[{number}].last_proc", "is before first_proc")
-    for number, after in enumerate(found["job_afters"]):
+    for number, after in enumerate(members["job_afters"]):
         place = f"job_afters[{number}]"
         require((after.cluster, after.first_proc) in known, place, "no job waits for it")
         require(
@@ -145,16 +147,16 @@ def _check_waits(found: dict[str, Any], require: Require, once: Once) -> None:
         )
 
 
-def store(state: State, found: dict[str, Any]) -> None:
+def store(state: State, members: dict[str, Any]) -> None:
     """Store the records of every member in a state without such records."""
-    pilot_slots.add(state, found["pilot_slots"])
-    task_queues.put(state, found["task_queues"])
-    share_groups.replace_all(state, found["share_groups"])
-    share_groups.replace_reports(state, found["usage_reports"])
-    pilot_slots.put_delays(state, found["matching_delays"])
-    launches.add(state, found["launches"])
-    job_events.add(state, found["job_events"])
-    ended_jobs.add(state, found["ended_jobs"])
-    usage.add(state, found["usage"])
-    usage.add_edits(state, found["usage_edits"])
-    waits.add(state, found["job_waits"], found["job_afters"], found["job_caps"])
+    pilot_slots.add(state, members["pilot_slots"])
+    task_queues.put(state, members["task_queues"])
+    share_groups.replace_all(state, members["share_groups"])
+    share_groups.replace_reports(state, members["usage_reports"])
+    pilot_slots.put_delays(state, members["matching_delays"])
+    launches.add(state, members["launches"])
+    job_events.add(state, members["job_events"])
+    ended_jobs.add(state, members["ended_jobs"])
+    usage.add(state, members["usage"])
+    usage.add_edits(state, members["usage_edits"])
+    waits.add(state, members["job_waits"], members["job_afters"], members["job_caps"])

@@ -17,31 +17,35 @@ _LARGEST = 2**63 - 1
 _Reader = Callable[[Any, str], Any]
 
 
-def read_records(of: type[Any], value: Any, place: str, *, may_lack: bool = False) -> list[Any]:
-    """Return a list of objects as records of the record type *of*; see `read_record`.
+def read_records(record_type: type[Any], value: Any, place: str, *, may_lack: bool = False) -> list[Any]:
+    """Return a list of objects as records of the record type *record_type*; see `read_record`.
 
     Raises:
         InvalidDocumentError: naming the place below *place*.
     """
     if not isinstance(value, list):
         raise InvalidDocumentError(place=place, problem=f"must be a list, not {_shown(value)}")
-    return [read_record(of, item, f"{place}[{number}]", may_lack=may_lack) for number, item in enumerate(value)]
+    return [
+        read_record(record_type, item, f"{place}[{number}]", may_lack=may_lack) for number, item in enumerate(value)
+    ]
 
 
-def read_record(of: type[Any], value: Any, place: str, *, may_lack: bool = False) -> Any:
-    """Return an object with exactly the fields of the record type *of* as such a record.
+def read_record(record_type: type[Any], value: Any, place: str, *, may_lack: bool = False) -> Any:
+    """Return an object with exactly the fields of the record type *record_type* as such a record.
 
     With *may_lack*, fields that have a default may be missing.
 
     Raises:
         InvalidDocumentError: naming the place below *place*.
     """
-    readers = _readers(of)
+    readers = _readers(record_type)
     if may_lack and isinstance(value, dict):
-        optional = of.__struct_fields__[len(of.__struct_fields__) - len(of.__struct_defaults__) :]
+        optional = record_type.__struct_fields__[
+            len(record_type.__struct_fields__) - len(record_type.__struct_defaults__) :
+        ]
         readers = {name: read for name, read in readers.items() if name in value or name not in optional}
-    found = read_object(value, place, readers.keys())
-    return of(**{name: read(found[name], f"{place}.{name}") for name, read in readers.items()})
+    members = read_object(value, place, readers.keys())
+    return record_type(**{name: read(members[name], f"{place}.{name}") for name, read in readers.items()})
 
 
 def as_object(record: Any) -> dict[str, Any]:
@@ -77,11 +81,11 @@ def read_object(value: Any, place: str, names: Any = None) -> dict[str, Any]:
 _known: dict[type[Any], dict[str, _Reader]] = {}
 
 
-def _readers(of: type[Any]) -> dict[str, _Reader]:
-    if of not in _known:
-        hints = get_type_hints(of)
-        _known[of] = {name: _reader(hints[name]) for name in of.__struct_fields__}
-    return _known[of]
+def _readers(record_type: type[Any]) -> dict[str, _Reader]:
+    if record_type not in _known:
+        hints = get_type_hints(record_type)
+        _known[record_type] = {name: _reader(hints[name]) for name in record_type.__struct_fields__}
+    return _known[record_type]
 
 
 def _reader(hint: Any) -> _Reader:
@@ -89,7 +93,7 @@ def _reader(hint: Any) -> _Reader:
     if hint is Any:
         return lambda value, _: value
     if isinstance(hint, UnionType):
-        (other,) = (one for one in get_args(hint) if one is not NoneType)
+        (other,) = (argument for argument in get_args(hint) if argument is not NoneType)
         read = _reader(other)
         return lambda value, place: None if value is None else read(value, place)
     if get_origin(hint) is list:

@@ -16,6 +16,16 @@ def load_all(state: State) -> list[DynamicSlot]:
     return _records(state.connection.execute(f"{_SELECT} ORDER BY slot_id").fetchall())
 
 
+def ids(state: State) -> set[int]:
+    """Return the numbers of all dynamic slots."""
+    return {number for (number,) in state.connection.execute("SELECT slot_id FROM dynamic_slot")}
+
+
+def parent_ids(state: State) -> set[int]:
+    """Return the numbers of the partitionable slots that have dynamic ones."""
+    return {number for (number,) in state.connection.execute("SELECT DISTINCT parent_id FROM dynamic_slot")}
+
+
 def families(state: State, slot_ids: Iterable[int]) -> list[DynamicSlot]:
     """Return the dynamic slots of the families (a partitionable slot and its dynamic ones) of these, in pool order."""
     if not state.connection.execute("SELECT EXISTS (SELECT 1 FROM dynamic_slot)").fetchone()[0]:
@@ -23,25 +33,25 @@ def families(state: State, slot_ids: Iterable[int]) -> list[DynamicSlot]:
     find = state.connection.execute
     parents = set(slot_ids)
     for number in [*parents]:
-        parents.update(one for (one,) in find("SELECT parent_id FROM dynamic_slot WHERE slot_id = ?", (number,)))
-    found = [row for number in parents for row in find(f"{_SELECT} WHERE parent_id = ?", (number,))]
-    return _records(sorted(found))
+        parents.update(parent for (parent,) in find("SELECT parent_id FROM dynamic_slot WHERE slot_id = ?", (number,)))
+    of_parents = [row for number in parents for row in find(f"{_SELECT} WHERE parent_id = ?", (number,))]
+    return _records(sorted(of_parents))
 
 
 def children(state: State, parent_ids: Iterable[int]) -> list[int]:
     """Return the numbers of the dynamic slots of these partitionable ones."""
-    found: list[int] = []
+    numbers: list[int] = []
     for number in parent_ids:
         carved = state.connection.execute("SELECT slot_id FROM dynamic_slot WHERE parent_id = ?", (number,))
-        found += (child for (child,) in carved)
-    return found
+        numbers += (child for (child,) in carved)
+    return numbers
 
 
 def add(state: State, dynamic: Iterable[DynamicSlot]) -> None:
     """Mark slots of the pool as dynamic."""
     state.connection.executemany(
         "INSERT INTO dynamic_slot (slot_id, parent_id, carved) VALUES (?, ?, ?)",
-        ((one.slot_id, one.parent_id, rows.dumps(one.carved)) for one in dynamic),
+        ((slot.slot_id, slot.parent_id, rows.dumps(slot.carved)) for slot in dynamic),
     )
 
 
@@ -58,6 +68,6 @@ def forget_all(state: State) -> None:
     state.connection.execute("DELETE FROM dynamic_slot")
 
 
-def _records(found: Sequence[tuple[int, int, str]]) -> list[DynamicSlot]:
-    carved = rows.loads_all(text for _, _, text in found)
-    return [DynamicSlot(slot, parent, amounts) for (slot, parent, _), amounts in zip(found, carved, strict=True)]
+def _records(stored: Sequence[tuple[int, int, str]]) -> list[DynamicSlot]:
+    carved = rows.loads_all(text for _, _, text in stored)
+    return [DynamicSlot(slot, parent, amounts) for (slot, parent, _), amounts in zip(stored, carved, strict=True)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import repeat
 from typing import Any
 
@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from fairq.common.past import EndedJob
 from fairq.common.records import JobStatus
-from fairq.state import rows
+from fairq.state import meta, rows
 from fairq.state.connection import State
 from fairq.state.job_ads import delete_unused
 
@@ -45,7 +45,7 @@ def add(state: State, ended: Iterable[EndedJob]) -> None:
     """Append jobs that have left the queue."""
     state.connection.executemany(
         f"INSERT INTO ended_job ({_COLUMNS}) VALUES ({', '.join('?' * len(_NAMES))})",
-        ([_stored(one, name) for name in _NAMES] for one in ended),
+        ([_stored(job, name) for name in _NAMES] for job in ended),
     )
 
 
@@ -79,10 +79,10 @@ def page(state: State, wanted: Wanted, limit: int, before: tuple[int, int] | Non
     if before is not None:
         condition += (" AND " if condition else " WHERE ") + "end_time <= ? AND (end_time < ? OR id < ?)"
         values += [before[0], *before]
-    found = state.connection.execute(
+    cursor = state.connection.execute(
         f"SELECT id, {_COLUMNS} FROM ended_job{condition} ORDER BY end_time DESC, id DESC LIMIT ?", [*values, limit]
     )
-    return [(row[0], _record(row[1:])) for row in found]
+    return [(row[0], _record(row[1:])) for row in cursor]
 
 
 def count(state: State, wanted: Wanted) -> int:
@@ -111,22 +111,22 @@ def clusters_since(state: State, since: int) -> list[tuple[str, str, str | None,
 def reruns(state: State) -> list[tuple[int, str, int, int]]:
     """Return which jobs run again, or have run and were not removed: old cluster, owner, first and last proc."""
     again = "SELECT id, json_extract(ad, '$.RerunOf') AS old FROM job_ad WHERE instr(ad, '\"RerunOf\"')"
-    found = "SELECT old, owner, first_proc, last_proc FROM"
+    select = "SELECT old, owner, first_proc, last_proc FROM"
     return state.connection.execute(
-        f"WITH again AS ({again}) {found} job JOIN again ON ad_id = again.id "
-        f"UNION ALL {found} ended_job JOIN again ON ad_id = again.id WHERE status = ?",
+        f"WITH again AS ({again}) {select} job JOIN again ON ad_id = again.id "
+        f"UNION ALL {select} ended_job JOIN again ON ad_id = again.id WHERE status = ?",
         (JobStatus.COMPLETED,),
     ).fetchall()
 
 
 def forget(state: State, before: int, limit: int) -> None:
     """Delete at most *limit* jobs that ended before a time, the oldest first, and the ads that only they used."""
-    found = state.connection.execute(
+    cursor = state.connection.execute(
         "SELECT id, ad_id FROM ended_job WHERE end_time < ? ORDER BY end_time, id LIMIT ?", (before, limit)
     ).fetchall()
-    if found:
-        state.connection.executemany("DELETE FROM ended_job WHERE id = ?", ((number,) for number, _ in found))
-        delete_unused(state, {ad for _, ad in found})
+    if cursor:
+        state.connection.executemany("DELETE FROM ended_job WHERE id = ?", ((number,) for number, _ in cursor))
+        delete_unused(state, {ad for _, ad in cursor})
 
 
 def _condition(wanted: Wanted) -> tuple[str, list[Any]]:
@@ -183,3 +183,19 @@ def _record(row: tuple[Any, ...]) -> EndedJob:
     if row[_TEMPLATE] is not None:
         record.template = json.loads(row[_TEMPLATE])
     return record
+
+
+_UNREPORTED = "untold"
+
+
+def unreported(state: State) -> list[int]:
+    """Return the clusters of which a job that wants it has left the queue, and whose end was not reported yet."""
+    return [int(word) for word in (meta.get(state, _UNREPORTED) or "").split()]
+
+
+def set_unreported(state: State, clusters: Collection[int]) -> None:
+    """Replace these clusters."""
+    if clusters:
+        meta.set(state, _UNREPORTED, " ".join(map(str, sorted(clusters))))
+    else:
+        meta.remove(state, _UNREPORTED)

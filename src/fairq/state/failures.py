@@ -71,8 +71,8 @@ def from_sqlite(error: sqlite3.Error, path: Path, wait: float) -> FairqError:
             result: FairqError = StateLockedError(what=f"the state file {path}", wait=wait, place=path)
         case sqlite3.SQLITE_NOTADB:
             cure = "move it away and restore a backup with 'fairq state restore'"
-            found = f"it is not an SQLite file, or its beginning is damaged; if it is the state, {cure}"
-            result = StateForeignError(state=path, found=found)
+            problem = f"it is not an SQLite file, or its beginning is damaged; if it is the state, {cure}"
+            result = StateForeignError(state=path, found=problem)
         case sqlite3.SQLITE_CORRUPT:
             result = StateDamagedError(state=path, reason=error)
         case sqlite3.SQLITE_FULL:

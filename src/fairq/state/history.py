@@ -42,13 +42,13 @@ def record(state: State, actor: Actor, changes: Iterable[Change], *, own: bool =
         raise NotAllowedError(user=actor.user, action=f"do this ({actor.command})", who=ADMINISTRATORS)
     if actor.request is not None:
         _fulfil(state, actor, *actor.request)
-    before = _newest(state)
+    before = latest(state)
     who = (actor.time, actor.user, actor.command, actor.reason)
     state.connection.executemany(
         "INSERT INTO history (time, user, command, reason, subject, before, after) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        ((*who, one.subject, rows.dumps(one.before), rows.dumps(one.after)) for one in changes),
+        ((*who, change.subject, rows.dumps(change.before), rows.dumps(change.after)) for change in changes),
     )
-    return range(before + 1, _newest(state) + 1)
+    return range(before + 1, latest(state) + 1)
 
 
 _REQUESTS_KEPT = 30 * 86400
@@ -66,14 +66,10 @@ def _fulfil(state: State, actor: Actor, request: str, attempt: str) -> None:
 
 
 def is_fulfilled(state: State, request: str) -> bool:
-    """Say whether a transaction has fulfilled this *request*."""
+    """Return whether a transaction has fulfilled this *request*."""
     return bool(
         state.connection.execute("SELECT EXISTS (SELECT 1 FROM request WHERE id = ?)", (request,)).fetchone()[0]
     )
-
-
-def _newest(state: State) -> int:
-    return int(state.connection.execute("SELECT coalesce(max(id), 0) FROM history").fetchone()[0])
 
 
 def latest(state: State) -> int:
@@ -82,7 +78,7 @@ def latest(state: State) -> int:
 
 
 def others_changed(state: State, since: int, command: str) -> bool:
-    """Tell whether another *command* has changed anything after change number *since*."""
+    """Return whether another *command* has changed anything after change number *since*."""
     query = "SELECT EXISTS (SELECT 1 FROM history WHERE id > ? AND command <> ?)"
     return bool(state.connection.execute(query, (since, command)).fetchone()[0])
 
@@ -101,14 +97,14 @@ def load(
     If given, only those of a *subject* (of a user also without domain and groups), by a *user*, made at *since*
     (seconds since 1970) or later, or those *after* an entry of this number.
     """
-    found = state.connection.execute(
+    stored = state.connection.execute(
         "SELECT id, time, user, command, subject, before, after, reason FROM history "
         "WHERE (?1 IS NULL OR subject = ?1 OR (instr(?1, '@') = 0 AND instr('.' || subject, '.' || ?1 || '@') > 0)) "
         "AND (?2 IS NULL OR user = ?2) AND (?3 IS NULL OR time >= ?3) "
         "AND id > ?5 ORDER BY id DESC LIMIT ?4",
         (subject, user, since, _ALL if limit is None else min(limit, _ALL), after),
     ).fetchall()
-    found.reverse()
-    values = rows.loads_all(text for row in found for text in row[5:7])
+    stored.reverse()
+    values = rows.loads_all(text for row in stored for text in row[5:7])
     pairs = zip(values[::2], values[1::2], strict=True)
-    return [Entry(*(*row[:5], *pair, row[7])) for row, pair in zip(found, pairs, strict=True)]
+    return [Entry(*(*row[:5], *pair, row[7])) for row, pair in zip(stored, pairs, strict=True)]

@@ -46,8 +46,8 @@ def load_needs(state: State) -> IdleJobs:
 
 def count(state: State) -> int:
     """Return how many ranges of idle jobs there are."""
-    found = state.connection.execute("SELECT count(*) FROM job WHERE status = ?", (JobStatus.IDLE,))
-    return int(found.fetchone()[0])
+    cursor = state.connection.execute("SELECT count(*) FROM job WHERE status = ?", (JobStatus.IDLE,))
+    return int(cursor.fetchone()[0])
 
 
 def _every(state: State) -> str:
@@ -66,10 +66,10 @@ def _read(
         # SQLite carries all that is named here from row to row, and does without facts that are not.
         taken = f"SELECT {', '.join([*names, *counted])} FROM job LEFT JOIN {facts} WHERE {where} {_ORDER}"
         counts = ["count(*)", *(f"count({name})" for name in counted)] if counted else []
-        found = state.connection.execute(
+        cursor = state.connection.execute(
             f"SELECT {', '.join([*counts, *map(_together, names)])} FROM ({taken})", values
         )
-        return list(found.fetchone())
+        return list(cursor.fetchone())
 
     size, *counts = read(common, rare)
     given = dict(zip(common, counts[len(rare) :], strict=True))
@@ -98,7 +98,7 @@ def _together(name: str) -> str:
 
 def numbers_in(text: str | None, size: int) -> Numbers:
     """Return the *size* numbers that SQLite put into one *text*."""
-    found = np.fromstring(text or "", np.int64, sep=",")
-    if len(found) != size:
+    numbers = np.fromstring(text or "", np.int64, sep=",")
+    if len(numbers) != size:
         raise ValueError("a number of a job is none")
-    return found
+    return numbers

@@ -46,8 +46,8 @@ def _numbers(state: State, digests: list[bytes]) -> dict[bytes, int]:
     for start in range(0, len(digests), _AT_ONCE):
         wanted = digests[start : start + _AT_ONCE]
         marks = ", ".join("?" * len(wanted))
-        found = state.connection.execute(f"SELECT digest, id FROM job_ad WHERE digest IN ({marks})", wanted)
-        numbers.update(found)
+        cursor = state.connection.execute(f"SELECT digest, id FROM job_ad WHERE digest IN ({marks})", wanted)
+        numbers.update(cursor)
     return numbers
 
 
@@ -101,19 +101,19 @@ def texts(state: State, ids: Iterable[int]) -> dict[int, str]:
         chosen = set(wanted)
         return {number: text for number, text in every if number in chosen}
     marks = ", ".join("?" * _AT_ONCE)
-    found: list[tuple[int, str]] = []
+    pairs: list[tuple[int, str]] = []
     for start in range(0, len(wanted), _AT_ONCE):
         some = wanted[start : start + _AT_ONCE]
         # Always the same statement, which SQLite then has at hand; no ad has the number that fills it up.
         some += [-1] * (_AT_ONCE - len(some))
-        found += state.connection.execute(f"SELECT id, ad FROM job_ad WHERE id IN ({marks})", some)
-    return dict(found)
+        pairs += state.connection.execute(f"SELECT id, ad FROM job_ad WHERE id IN ({marks})", some)
+    return dict(pairs)
 
 
 def load_all(state: State) -> dict[int, Ad]:
     """Return every shared ad by its number, in order of number."""
-    found = state.connection.execute("SELECT id, ad FROM job_ad ORDER BY id").fetchall()
-    return dict(zip((number for number, _ in found), rows.loads_all(text for _, text in found), strict=True))
+    stored = state.connection.execute("SELECT id, ad FROM job_ad ORDER BY id").fetchall()
+    return dict(zip((number for number, _ in stored), rows.loads_all(text for _, text in stored), strict=True))
 
 
 def attribute_names(state: State) -> list[str]:
@@ -132,19 +132,19 @@ def put(state: State, ads: Mapping[int, Ad]) -> None:
 
 def damaged(state: State) -> list[int]:
     """Return the numbers of the shared ads that are not those of their digests."""
-    found = state.connection.execute("SELECT id, digest, CAST(ad AS BLOB) FROM job_ad ORDER BY id")
-    return [number for number, stored, text in found if digest(text) != stored]
+    cursor = state.connection.execute("SELECT id, digest, CAST(ad AS BLOB) FROM job_ad ORDER BY id")
+    return [number for number, stored, text in cursor if digest(text) != stored]
 
 
 def unchanged(state: State, ads: Mapping[int, Ad]) -> set[int]:
     """Return the numbers under which these *ads* are stored, of those that they had."""
     digests = _digests(map(str.encode, ad_texts.of_ads(list(ads.values()))))
-    found = _numbers(state, digests)
-    return {number for number, digest in zip(ads, digests, strict=True) if found.get(digest) == number}
+    number_of = _numbers(state, digests)
+    return {number for number, digest in zip(ads, digests, strict=True) if number_of.get(digest) == number}
 
 
-def _insert(state: State, found: Iterable[tuple[int, bytes, str]]) -> None:
-    rows.insert(state, "INSERT INTO job_ad (id, digest, ad)", found)
+def _insert(state: State, new: Iterable[tuple[int, bytes, str]]) -> None:
+    rows.insert(state, "INSERT INTO job_ad (id, digest, ad)", new)
 
 
 def digest(text: bytes) -> bytes:

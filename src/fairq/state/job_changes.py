@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple, TypedDict, Unpack
 
-from fairq.common.records import Ad, JobStatus
+from fairq.common.records import Ad, JobStatus, Procs
 from fairq.state import rows
 from fairq.state.connection import State
 from fairq.state.job_ads import delete_unused
@@ -74,8 +74,8 @@ def change_many(state: State, procs: Iterable[Procs], **columns: Unpack[JobColum
 
     def changed(tail: Tail) -> Tail:
         new = list(tail)
-        for place, value in places:
-            new[place] = value
+        for column, value in places:
+            new[column] = value
         return tuple(new)
 
     return _rewrite(state, procs, changed)
@@ -162,26 +162,17 @@ def _rewrite(state: State, procs: Iterable[Procs], changed: Callable[[Tail], Tai
 
 def _pieces(state: State, schedd: str, cluster: int, first: int, last: int) -> list[Piece]:
     """Return the ranges from the one before *first* to the one after *last*, so that they can be joined."""
-    found = state.connection.execute(
+    cursor = state.connection.execute(
         f"SELECT first_proc, last_proc, {', '.join(_TAIL)} FROM job WHERE cluster = ?1 AND schedd = ?2 "
         "AND first_proc BETWEEN coalesce((SELECT max(first_proc) FROM job "
         "WHERE cluster = ?1 AND schedd = ?2 AND first_proc < ?3), ?3) AND ?4 ORDER BY first_proc",
         (cluster, schedd, first, last + 1),
     )
-    return [Piece(row[0], row[1], row[2:]) for row in found]
+    return [Piece(row[0], row[1], row[2:]) for row in cursor]
 
 
 Tail = tuple[Any, ...]
 """What a range is besides its bounds: the columns after `last_proc`."""
-
-
-class Procs(NamedTuple):
-    """Procs *first_proc* to *last_proc*, both included, of one cluster."""
-
-    schedd: str
-    cluster: int
-    first_proc: int
-    last_proc: int
 
 
 class Piece(NamedTuple):
@@ -202,7 +193,7 @@ class ClusterProcs(NamedTuple):
 
 def by_cluster(procs: Iterable[Procs]) -> Iterator[ClusterProcs]:
     """Group procs by their cluster."""
-    for (schedd, cluster), group in groupby(sorted(procs), key=lambda one: one[:2]):
+    for (schedd, cluster), group in groupby(sorted(procs), key=lambda procs_of_cluster: procs_of_cluster[:2]):
         bounds: list[tuple[int, int]] = []
         for _, _, first, last in group:
             if bounds and first <= bounds[-1][1] + 1:

@@ -6,11 +6,13 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from msgspec.structs import astuple, replace
+
 from fairq.common.records import JobEvent
 from fairq.state import rows
 from fairq.state.connection import State
 
-_COLUMNS = "id, time, schedd, cluster, first_proc, last_proc, number, body, log, written"
+_COLUMNS = ", ".join(JobEvent.__struct_fields__)
 
 
 def load_all(state: State) -> list[JobEvent]:
@@ -31,32 +33,26 @@ def of_job(state: State, cluster: int, proc: int | None = None) -> list[JobEvent
 
 def unwritten(state: State) -> list[JobEvent]:
     """Return the events that are still to be written to their logs, oldest first."""
-    found = state.connection.execute(f"SELECT {_COLUMNS} FROM job_event WHERE NOT written ORDER BY id")
-    return _records(found.fetchall())
+    cursor = state.connection.execute(f"SELECT {_COLUMNS} FROM job_event WHERE NOT written ORDER BY id")
+    return _records(cursor.fetchall())
 
 
 def unwritten_ids(state: State) -> set[int]:
     """Return the numbers of the events that are still to be written to their logs."""
-    return {one for (one,) in state.connection.execute("SELECT id FROM job_event WHERE NOT written")}
+    return {number for (number,) in state.connection.execute("SELECT id FROM job_event WHERE NOT written")}
 
 
 def add(state: State, events: Iterable[JobEvent]) -> None:
     """Append events; a number (id) of 0 is replaced by the next one."""
     state.connection.executemany(
         f"INSERT INTO job_event ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            (
-                one.id or None, one.time, one.schedd, one.cluster, one.first_proc, one.last_proc, one.number,
-                rows.dumps(one.body), one.log, one.written,
-            )
-            for one in events
-        ),
-    )  # fmt: skip
+        (astuple(replace(event, id=event.id or None, body=rows.dumps(event.body))) for event in events),
+    )
 
 
 def mark_written(state: State, ids: Iterable[int]) -> None:
     """Note that events are in their logs."""
-    state.connection.executemany("UPDATE job_event SET written = 1 WHERE id = ?", [(one,) for one in ids])
+    state.connection.executemany("UPDATE job_event SET written = 1 WHERE id = ?", [(number,) for number in ids])
 
 
 def forget(state: State, before: int) -> None:
@@ -69,5 +65,5 @@ def forget(state: State, before: int) -> None:
     )
 
 
-def _records(found: Sequence[tuple[Any, ...]]) -> list[JobEvent]:
-    return [JobEvent(*(*row[:7], json.loads(row[7]), row[8], bool(row[9]))) for row in found]
+def _records(stored: Sequence[tuple[Any, ...]]) -> list[JobEvent]:
+    return [JobEvent(*(*row[:7], json.loads(row[7]), row[8], bool(row[9]))) for row in stored]

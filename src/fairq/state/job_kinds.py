@@ -20,9 +20,9 @@ WORTHWHILE = 1000
 
 def load(state: State) -> dict[int, KnownKind]:
     """Return every known kind by its number; the numbers begin at 1."""
-    found = state.connection.execute("SELECT id, content FROM job_kind").fetchall()
-    contents = rows.loads_all(text for _, text in found)
-    return {number: KnownKind(frozenset(names), ad) for (number, _), (names, ad) in zip(found, contents, strict=True)}
+    stored = state.connection.execute("SELECT id, content FROM job_kind").fetchall()
+    contents = rows.loads_all(text for _, text in stored)
+    return {number: KnownKind(frozenset(names), ad) for (number, _), (names, ad) in zip(stored, contents, strict=True)}
 
 
 def store(state: State, learned: Mapping[int, KnownKind], read: Mapping[int, Ad] | None) -> None:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from itertools import islice
 from typing import Any, NamedTuple
 
 from msgspec.structs import astuple
 
 from fairq.common.expression_form import OPEN
-from fairq.common.records import WITHDRAWN, JobRange, JobStatus
-from fairq.state import ad_texts, rows
+from fairq.common.records import WITHDRAWN, Ad, JobRange, JobStatus, Procs
+from fairq.state import ad_texts, job_ads, rows, waits
 from fairq.state.connection import State
 from fairq.state.job_ads import ad_id, ad_ids, ads
 from fairq.state.job_ads import in_turn as ads_in_turn
 from fairq.state.job_changes import (
     JobColumns,
-    Procs,
     change,
     change_many,
     mark_running,
@@ -47,6 +47,7 @@ __all__ = [
     "owners_starting",
     "remove",
     "remove_many",
+    "replace_all",
     "running_counts",
     "select",
     "set_status",
@@ -58,6 +59,9 @@ _SELECT = (
     "priority, schedd, own, template, reason, hold_code, hold_subcode FROM job"
 )
 _OWN, _TEMPLATE = 11, 12
+_MANY = 5000
+"""From so many ranges on, it takes less time to put all of them into the indexes at the end than each by itself."""
+
 _MOST_DIGITS = 18
 """Of a number that SQLite can hold."""
 
@@ -81,6 +85,23 @@ def add(state: State, ranges: Iterable[JobRange]) -> None:
     )
 
 
+def replace_all(state: State, ranges: Sequence[JobRange], ads: Sequence[Ad]) -> None:
+    """Put *ranges* in the place of all jobs; their ``ad_id`` is an index into *ads*, and becomes the ad's number.
+
+    This is many times faster than to take each job out of the queue and put another one in.
+    """
+    is_first = job_ads.is_empty(state)
+    with rows.indexed_at_the_end(state, "job") if len(ranges) >= _MANY else nullcontext():
+        state.connection.execute("DELETE FROM job")
+        waits.remove_all(state)
+        numbers = job_ads.ad_ids(state, ads)
+        for job in ranges:
+            job.ad_id = numbers[job.ad_id]
+        add(state, ranges)
+    if not is_first or len({job.ad_id for job in ranges}) < len(set(numbers)):
+        job_ads.delete_all_unused(state)
+
+
 def _row(job: JobRange) -> tuple[Any, ...]:
     row = astuple(job)
     if job.own is None and job.template is None:
@@ -92,10 +113,10 @@ def _row(job: JobRange) -> tuple[Any, ...]:
 
 def idle(state: State) -> list[JobRange]:
     """Return the idle jobs, ordered by schedd, submitter, cluster, first proc."""
-    found = state.connection.execute(
+    cursor = state.connection.execute(
         f"{_SELECT} WHERE status = ? ORDER BY schedd, submitter, cluster, first_proc", (JobStatus.IDLE,)
     )
-    return _ranges(found.fetchall())
+    return _ranges(cursor.fetchall())
 
 
 def has_idle_since(state: State, time: float) -> bool:
@@ -132,22 +153,22 @@ def select(
         conditions.append(f"status IN ({', '.join('?' * len(statuses))})")
         values.extend(statuses)
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-    found = _ranges(
+    ranges = _ranges(
         state.connection.execute(f"{_SELECT}{where} ORDER BY cluster, schedd, first_proc", values).fetchall()
     )
     if proc is not None:
-        for job in found:
+        for job in ranges:
             job.first_proc = job.last_proc = proc
-    return found
+    return ranges
 
 
 def at(state: State, keys: Iterable[tuple[int, str, int]], status: int | None = None) -> list[JobRange]:
     """Return the ranges with these clusters, schedds and first procs (in *status* only if given), in that order."""
     condition = "cluster = ?1 AND schedd = ?2 AND first_proc = ?3 AND (?4 IS NULL OR status = ?4)"
-    found = (
+    selected = (
         state.connection.execute(f"{_SELECT} WHERE {condition}", (*key, status)).fetchone() for key in sorted(set(keys))
     )
-    return _ranges([row for row in found if row is not None])
+    return _ranges([row for row in selected if row is not None])
 
 
 def first(
@@ -162,11 +183,11 @@ def first(
     if after is not None:
         where += f" {'AND' if where else 'WHERE'} (schedd, cluster, first_proc) > (?, ?, ?)"
         key = (after.schedd, after.cluster, after.first_proc)
-    found = state.connection.execute(
+    cursor = state.connection.execute(
         f"{_SELECT}{where} ORDER BY schedd, cluster, first_proc LIMIT ?",
         (*values, *key, -1 if limit is None else limit),
     )
-    return _ranges(found.fetchall())
+    return _ranges(cursor.fetchall())
 
 
 class Widest(NamedTuple):
@@ -186,13 +207,13 @@ def widest(state: State, statuses: Collection[int] | None = None) -> Widest | No
     *priority* is the one with most digits, sign included.
     """
     where, values = _in_statuses(statuses)
-    found = state.connection.execute(
+    cursor = state.connection.execute(
         "SELECT max(cluster), max(last_proc), min(priority), max(priority), max(length(submitter)), "
         f"max(status = {int(JobStatus.WAITING)} OR "
         f"(status = {int(JobStatus.IDLE)} AND reason LIKE '{WITHDRAWN}%')) FROM job{where}",
         values,
     )
-    cluster, proc, lowest, highest, length, withdrawn = found.fetchone()
+    cluster, proc, lowest, highest, length, withdrawn = cursor.fetchone()
     if cluster is None:
         return None
     priority = max(lowest, highest, key=lambda value: len(str(value)))
@@ -202,10 +223,10 @@ def widest(state: State, statuses: Collection[int] | None = None) -> Widest | No
 def counts(state: State, statuses: Collection[int] | None = None) -> dict[int, int]:
     """Return how many jobs there are by status, of *statuses* only if given."""
     where, values = _in_statuses(statuses)
-    found = state.connection.execute(
+    cursor = state.connection.execute(
         f"SELECT status, sum(last_proc - first_proc + 1) FROM job{where} GROUP BY status", values
     )
-    return dict(found.fetchall())
+    return dict(cursor.fetchall())
 
 
 def counts_of(state: State, cluster: int) -> dict[int, int]:
@@ -223,12 +244,12 @@ def _in_statuses(statuses: Collection[int] | None) -> tuple[str, list[int]]:
 def counts_by_submitter(state: State) -> dict[str, tuple[int, int, int]]:
     """Return how many jobs of each submitter are (idle, running, held); those that wait are idle, too."""
     query = "SELECT submitter, " + ", ".join(
-        f"sum(CASE WHEN status IN ({', '.join(str(int(one)) for one in statuses)}) "
+        f"sum(CASE WHEN status IN ({', '.join(str(int(status)) for status in statuses)}) "
         "THEN last_proc - first_proc + 1 ELSE 0 END)"
         for statuses in ((JobStatus.IDLE, JobStatus.WAITING), (JobStatus.RUNNING,), (JobStatus.HELD,))
     )
-    found = state.connection.execute(f"{query} FROM job GROUP BY submitter ORDER BY submitter")
-    return {name: (waiting, running, held) for name, waiting, running, held in found}
+    cursor = state.connection.execute(f"{query} FROM job GROUP BY submitter ORDER BY submitter")
+    return {name: (waiting, running, held) for name, waiting, running, held in cursor}
 
 
 def count(state: State) -> int:
@@ -245,11 +266,11 @@ def count_ranges(state: State, owner: str) -> int:
 
 def running_counts(state: State) -> dict[tuple[str, str], int]:
     """Return how many jobs run, by (submitter, schedd)."""
-    found = state.connection.execute(
+    cursor = state.connection.execute(
         "SELECT submitter, schedd, sum(last_proc - first_proc + 1) FROM job WHERE status = ? GROUP BY 1, 2",
         (JobStatus.RUNNING,),
     )
-    return {(submitter, schedd): count for submitter, schedd, count in found}
+    return {(submitter, schedd): count for submitter, schedd, count in cursor}
 
 
 def owners(state: State) -> set[tuple[str, str]]:
@@ -265,26 +286,26 @@ def names_starting(state: State, prefix: str, limit: int = 50) -> list[str]:
     cluster, dot, proc = prefix.partition(".")
     if not dot:
         condition, values = _starting("cluster", cluster)
-        found = state.connection.execute(
+        cursor = state.connection.execute(
             f"SELECT DISTINCT cluster FROM job WHERE {condition} ORDER BY cluster LIMIT ?", (*values, limit)
         )
-        return [str(number) for (number,) in found]
+        return [str(number) for (number,) in cursor]
     if not cluster.isdecimal() or len(cluster) > _MOST_DIGITS:
         return []
-    found = state.connection.execute(
+    cursor = state.connection.execute(
         "SELECT first_proc, last_proc FROM job WHERE cluster = ? ORDER BY first_proc", (int(cluster),)
     )
-    procs = (number for first, last in found for number in _numbers_starting(proc, first, last))
+    procs = (number for first, last in cursor for number in _numbers_starting(proc, first, last))
     return [f"{cluster}.{number}" for number in islice(procs, limit)]
 
 
 def owners_starting(state: State, prefix: str, limit: int = 50) -> list[str]:
     """Return the owners of queued jobs whose names start with *prefix*, in order, by one indexed query."""
-    found = state.connection.execute(
+    cursor = state.connection.execute(
         "SELECT DISTINCT owner FROM job WHERE owner >= ? AND owner < ? ORDER BY owner LIMIT ?",
         (prefix, prefix + "\U0010ffff", limit),
     )
-    return [owner for (owner,) in found]
+    return [owner for (owner,) in cursor]
 
 
 def _bounds_starting(prefix: str) -> list[tuple[int, int]]:
@@ -311,14 +332,14 @@ def _numbers_starting(prefix: str, first: int, last: int) -> Iterator[int]:
         yield from range(max(low, first), min(high, last) + 1)
 
 
-def _ranges(found: Sequence[tuple[Any, ...]]) -> list[JobRange]:
-    if all(row[_OWN] is None and row[_TEMPLATE] is None for row in found):
-        return [JobRange(*row) for row in found]
-    owns = rows.loads_all(row[_OWN] or "null" for row in found)
-    templates = rows.loads_all(row[_TEMPLATE] or "null" for row in found)
+def _ranges(stored: Sequence[tuple[Any, ...]]) -> list[JobRange]:
+    if all(row[_OWN] is None and row[_TEMPLATE] is None for row in stored):
+        return [JobRange(*row) for row in stored]
+    owns = rows.loads_all(row[_OWN] or "null" for row in stored)
+    templates = rows.loads_all(row[_TEMPLATE] or "null" for row in stored)
     return [
         JobRange(*(*row[:_OWN], own, template, *row[_TEMPLATE + 1 :]))
-        for row, own, template in zip(found, owns, templates, strict=True)
+        for row, own, template in zip(stored, owns, templates, strict=True)
     ]
 
 
@@ -335,9 +356,9 @@ def with_number(state: State, name: str, numbers: Iterable[int]) -> list[JobRang
 def _with_any(state: State, written: Sequence[str]) -> list[JobRange]:
     every = "job_ad.ad || coalesce(job.own, '') || coalesce(job.template, '')"
     condition = " OR ".join(f"instr({every}, ?)" for _ in written)
-    found = state.connection.execute(
+    cursor = state.connection.execute(
         f"{_SELECT} JOIN job_ad ON job_ad.id = ad_id WHERE schedd = '' AND ({condition}) "
         "ORDER BY cluster, schedd, first_proc",
         written,
     )
-    return _ranges(found.fetchall())
+    return _ranges(cursor.fetchall())

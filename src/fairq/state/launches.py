@@ -40,25 +40,25 @@ def of_job(state: State, cluster: int, proc: int) -> list[Launch]:
 
 def of_procs(state: State, schedd: str, cluster: int, first_proc: int, last_proc: int) -> list[Launch]:
     """Return the runs of a range of procs, oldest first."""
-    found = state.connection.execute(
+    cursor = state.connection.execute(
         f"SELECT {_COLUMNS} FROM launch WHERE cluster = ? AND proc BETWEEN ? AND ? AND schedd = ? ORDER BY id",
         (cluster, first_proc, last_proc, schedd),
     )
-    return _records(found.fetchall())
+    return _records(cursor.fetchall())
 
 
 def last_of_cluster(state: State, cluster: int) -> dict[int, Launch]:
     """Return the last run of every job of a cluster, by proc."""
-    found = state.connection.execute(f"SELECT {_COLUMNS} FROM launch WHERE cluster = ? ORDER BY id", (cluster,))
-    return {one.proc: one for one in _records(found.fetchall())}
+    cursor = state.connection.execute(f"SELECT {_COLUMNS} FROM launch WHERE cluster = ? ORDER BY id", (cluster,))
+    return {launch.proc: launch for launch in _records(cursor.fetchall())}
 
 
 def ended_before(state: State, time: int, limit: int) -> list[tuple[str, str]]:
     """Return launcher and name of at most *limit* runs that ended before *time*, the oldest first."""
-    found = state.connection.execute(
+    cursor = state.connection.execute(
         "SELECT launcher, name FROM launch WHERE phase = 'ended' AND end_time < ? ORDER BY id LIMIT ?", (time, limit)
     )
-    return found.fetchall()
+    return cursor.fetchall()
 
 
 def failed_starts(state: State, slot: str, whole: str) -> int:
@@ -72,12 +72,12 @@ def failed_starts(state: State, slot: str, whole: str) -> int:
         "phase = 'ended' AND (slot = ?1 OR (?2 <> ?1 AND substr(slot, 1, length(?3)) = ?3 "
         "AND substr(slot, -length(?4)) = ?4)) AND coalesce(json_extract(ended, '$.step'), '') <> 'executable'"
     )
-    found = state.connection.execute(
+    cursor = state.connection.execute(
         f"SELECT count(DISTINCT cluster) FROM launch WHERE {there} AND id > (SELECT coalesce(max(id), 0) FROM launch "
         f"WHERE {there} AND json_extract(ended, '$.reason') <> 'start')",
         (slot, whole, f"{stem}_", at + machine or "_"),
     )
-    return int(found.fetchone()[0])
+    return int(cursor.fetchone()[0])
 
 
 def names(state: State) -> set[str]:
@@ -89,7 +89,7 @@ def add(state: State, launches: Iterable[Launch]) -> None:
     """Append runs; a number of 0 is replaced by the next one."""
     state.connection.executemany(
         f"INSERT INTO launch ({_COLUMNS}) VALUES ({', '.join('?' * len(_NAMES))})",
-        ([_stored(one, name) for name in _NAMES] for one in launches),
+        ([_stored(launch, name) for name in _NAMES] for launch in launches),
     )
 
 
@@ -98,7 +98,7 @@ def store(state: State, launches: Iterable[Launch], *columns: str) -> None:
     setting = ", ".join(f"{name} = ?" for name in columns)
     state.connection.executemany(
         f"UPDATE launch SET {setting} WHERE name = ?",
-        ([*(_stored(one, name) for name in columns), one.name] for one in launches),
+        ([*(_stored(launch, name) for name in columns), launch.name] for launch in launches),
     )
 
 
@@ -116,9 +116,9 @@ def _stored(launch: Launch, name: str) -> Any:
     return rows.dumps(value) if name in _JSON and value is not None else value
 
 
-def _records(found: Sequence[tuple[Any, ...]]) -> list[Launch]:
+def _records(stored: Sequence[tuple[Any, ...]]) -> list[Launch]:
     result = []
-    for row in found:
+    for row in stored:
         values = dict(zip(_NAMES, row, strict=True))
         for name in _JSON:
             if values[name] is not None:

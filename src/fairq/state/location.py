@@ -59,7 +59,7 @@ def resolve_for_writing(path: Path) -> Path:
 
 
 def exists(path: Path) -> bool:
-    """Tell whether a state file is there to be read.
+    """Return whether a state file is there to be read.
 
     Raises:
         StateForeignError: it is a directory, a device or the like.
@@ -67,16 +67,16 @@ def exists(path: Path) -> bool:
     """
     path = readable(path)
     try:
-        found = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         return False
     except OSError as error:
         raise from_os(error, path, "reach") from error
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         raise StateForeignError(state=path, found="it is a directory")
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise StateForeignError(state=path, found="it is not a regular file")
-    if found.st_size == 1:
+    if status.st_size == 1:
         # SQLite takes a file of one byte for an empty one, and would write over it.
         raise StateForeignError(state=path, found="it is not an SQLite file")
     if not os.access(path, os.R_OK):
@@ -85,9 +85,9 @@ def exists(path: Path) -> bool:
 
 
 def prepare_for_writing(path: Path) -> None:
-    """See that its directory is there (see `make_directory`), and that both the file and its directory can be written.
+    """Make its directory if needed (see `make_directory`); check that the file and its directory can be written.
 
-    SQLite opens a file it may not write for reading only, without a word; so fairq looks first.
+    SQLite silently opens for reading only a file that it may not write.
     """
     if exists(path):
         _require_writable(path, path, "the file may not be written")
@@ -105,21 +105,21 @@ def check_journal(path: Path) -> None:
     """
     for journal in (Path(f"{path}-journal"), Path(f"{path}-wal")):
         try:
-            found, state = journal.lstat(), path.stat()
+            journal_status, state = journal.lstat(), path.stat()
         except OSError:
             continue
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(journal_status.st_mode):
             raise StateError(state=path, reason=f"{journal} is not a regular file; remove it")
         shared = state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-        if not shared and found.st_uid not in {0, state.st_uid}:
-            whose = user_name(found.st_uid)
+        if not shared and journal_status.st_uid not in {0, state.st_uid}:
+            whose = user_name(journal_status.st_uid)
             raise StateError(state=path, reason=f"{journal} belongs to {whose}, who may not write the state; remove it")
 
 
-def _require_writable(place: Path, state: Path, otherwise: str) -> None:
-    if os.access(place, os.W_OK):
+def _require_writable(file: Path, state: Path, otherwise: str) -> None:
+    if os.access(file, os.W_OK):
         return
-    if os.statvfs(place).f_flag & os.ST_RDONLY:
+    if os.statvfs(file).f_flag & os.ST_RDONLY:
         raise StateReadOnlyError(state=state, reason="the file system is read-only")
     raise StatePermissionError(action="write", state=state, reason=otherwise)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
 from msgspec import Struct
 
 from fairq.state import meta
@@ -26,19 +25,10 @@ class Pause(Struct, frozen=True):
 
 def load(state: State, now: int) -> Pause | None:
     """Return the pause in effect at *now*, None if there is none."""
-    pause = stored(state)
+    pause = meta.load(state, KEY, Pause)
     return None if pause is None or (pause.until is not None and pause.until <= now) else pause
-
-
-def stored(state: State) -> Pause | None:
-    """Return the stored pause; it may be over."""
-    found = meta.get(state, KEY)
-    return None if found is None else msgspec.json.decode(found, type=Pause)
 
 
 def store(state: State, pause: Pause | None) -> None:
     """Store *pause* in the place of the former one; None: the pool is not paused."""
-    if pause is None:
-        meta.remove(state, KEY)
-    else:
-        meta.set(state, KEY, msgspec.json.encode(pause).decode())
+    meta.store(state, KEY, pause)

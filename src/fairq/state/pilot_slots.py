@@ -12,8 +12,8 @@ from fairq.state.connection import State
 
 def load_all(state: State) -> list[PilotSlot]:
     """Return the slots of all pilots, in pool order."""
-    found = state.connection.execute("SELECT slot_id, site, grid_ce, pilot FROM pilot_slot ORDER BY slot_id")
-    return [PilotSlot(*row) for row in found]
+    cursor = state.connection.execute("SELECT slot_id, site, grid_ce, pilot FROM pilot_slot ORDER BY slot_id")
+    return [PilotSlot(*row) for row in cursor]
 
 
 class PilotJob(NamedTuple):
@@ -27,19 +27,19 @@ class PilotJob(NamedTuple):
 
 def jobs_at(state: State, site: str) -> list[PilotJob]:
     """Return the jobs that pilots at *site* run."""
-    found = state.connection.execute(
+    cursor = state.connection.execute(
         "SELECT coalesce(schedd, ''), cluster, proc, grid_ce FROM pilot_slot JOIN claim USING (slot_id) "
         "WHERE site = ? AND cluster IS NOT NULL ORDER BY slot_id",
         (site,),
     )
-    return [PilotJob(*row) for row in found]
+    return [PilotJob(*row) for row in cursor]
 
 
 def add(state: State, pilots: Iterable[PilotSlot]) -> None:
-    """Say of slots of the pool that they are a pilot's."""
+    """Mark slots of the pool as a pilot's."""
     state.connection.executemany(
         "INSERT INTO pilot_slot (slot_id, site, grid_ce, pilot) VALUES (?, ?, ?, ?)",
-        ((one.slot_id, one.site, one.grid_ce, one.pilot) for one in pilots),
+        ((pilot.slot_id, pilot.site, pilot.grid_ce, pilot.pilot) for pilot in pilots),
     )
 
 
@@ -55,17 +55,17 @@ def forget_all(state: State) -> None:
 
 def load_delays(state: State, site: str | None = None) -> list[DelayState]:
     """Return the delays at *site*, or all of them."""
-    found = state.connection.execute(
+    cursor = state.connection.execute(
         "SELECT site, attribute, value, tokens, time FROM matching_delay WHERE ?1 IS NULL OR site = ?1 "
         "ORDER BY site, attribute, value",
         (site,),
     )
-    return [DelayState(*row) for row in found]
+    return [DelayState(*row) for row in cursor]
 
 
 def put_delays(state: State, delays: Iterable[DelayState]) -> None:
     """Store delays, each in the place of what was known of it."""
     state.connection.executemany(
         "INSERT OR REPLACE INTO matching_delay (site, attribute, value, tokens, time) VALUES (?, ?, ?, ?, ?)",
-        ((one.site, one.attribute, one.value, one.tokens, one.time) for one in delays),
+        ((delay.site, delay.attribute, delay.value, delay.tokens, delay.time) for delay in delays),
     )

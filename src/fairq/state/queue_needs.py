@@ -73,12 +73,12 @@ def add(state: State, numbers: Sequence[int], parts: Sequence[int], fields: Iter
 
 def _value_ids(state: State, texts: Sequence[str]) -> dict[str | None, int | None]:
     rows.insert(state, "INSERT OR IGNORE INTO need_value (value)", ((text,) for text in texts))
-    found = state.connection.execute(
+    cursor = state.connection.execute(
         "SELECT need_value.value, need_value.id "
         "FROM json_each(?) AS wanted CROSS JOIN need_value ON need_value.value = wanted.value",
         (rows.dumps(texts),),
     )
-    return {None: None, **dict(found)}
+    return {None: None, **dict(cursor)}
 
 
 def policy(state: State) -> str | None:
@@ -86,9 +86,9 @@ def policy(state: State) -> str | None:
     return meta.get(state, _POLICY)
 
 
-def keep(state: State, policy: str, found: Iterable[AdNeed]) -> None:
+def keep(state: State, policy: str, needs: Iterable[AdNeed]) -> None:
     """Store to which queue ads belong under a *policy*, and forget what was found under another one."""
     if meta.get(state, _POLICY) != policy:
         state.connection.execute("DELETE FROM job_need")
         meta.set(state, _POLICY, policy)
-    state.connection.executemany("INSERT OR REPLACE INTO job_need VALUES (?, ?, ?, ?)", found)
+    state.connection.executemany("INSERT OR REPLACE INTO job_need VALUES (?, ?, ?, ?)", needs)

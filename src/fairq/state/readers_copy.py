@@ -67,8 +67,8 @@ def publish(state: Path) -> Path | None:
             return None
         target.parent.mkdir(mode=0o755, exist_ok=True)
         target.parent.chmod(0o755)
-        with files.draft(state.parent) as place:
-            draft = place / "copy.db"
+        with files.draft(state.parent) as folder:
+            draft = folder / "copy.db"
             copied_at = _settled_time(state)
             with reading(state) as opened, closing(sqlite3.connect(draft.as_uri(), uri=True)) as copy:
                 opened.connection.backup(copy)
@@ -109,8 +109,8 @@ def _settled_time(state: Path) -> int:
     """Return the modification time of the state, which every later change will change."""
     if time.time() - state.stat().st_mtime < _TICK:
         time.sleep(_TICK)
-    found = state.stat()
-    return found.st_mtime_ns if abs(time.time() - found.st_mtime) >= _TICK else _OUTDATED
+    status = state.stat()
+    return status.st_mtime_ns if abs(time.time() - status.st_mtime) >= _TICK else _OUTDATED
 
 
 @contextmanager
@@ -126,7 +126,7 @@ def _one_at_a_time(lock: Path) -> Iterator[None]:
 
 @contextmanager
 def one_copy_each(state: Path, uid: int) -> Iterator[None]:
-    """Let one copy at a time be made and sent to the user *uid*, who could otherwise fill the memory."""
+    """Allow one copy at a time for the user *uid*, who could otherwise fill the memory."""
     folder = state.parent / "readers"
     folder.mkdir(mode=0o700, exist_ok=True)
     with _one_at_a_time(folder / str(uid)):
@@ -242,13 +242,13 @@ def _is_shown(name: str, value: Any) -> bool:
 
 
 def _numbers(text: str) -> str:
-    found: dict[str, Any] = json.loads(text)
-    return _dumps({name: value for name, value in found.items() if isinstance(value, (int, float, bool))})
+    values: dict[str, Any] = json.loads(text)
+    return _dumps({name: value for name, value in values.items() if isinstance(value, (int, float, bool))})
 
 
 def _only(text: str, names: frozenset[str]) -> str:
-    found = json.loads(text)
-    return text if found is None else _dumps({name: value for name, value in found.items() if name in names})
+    values = json.loads(text)
+    return text if values is None else _dumps({name: value for name, value in values.items() if name in names})
 
 
 def _dumps(value: Any) -> str:

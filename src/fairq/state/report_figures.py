@@ -30,7 +30,7 @@ class EndedFigures(Struct, frozen=True):
 
 def ended(state: State, since: int, until: int) -> list[EndedFigures]:
     """Return the figures of the jobs that ended from *since* to *until* (not included), by submitter."""
-    found = state.connection.execute(
+    cursor = state.connection.execute(
         "SELECT submitter, sum(last_proc - first_proc + 1), "
         "sum(status = 4 AND (signal IS NOT NULL OR coalesce(exit_code, 0) <> 0)), "
         "sum(CASE WHEN status = 3 THEN last_proc - first_proc + 1 ELSE 0 END), count(nullif(measured_seconds, 0)), "
@@ -41,7 +41,7 @@ def ended(state: State, since: int, until: int) -> list[EndedFigures]:
         "FROM ended_job WHERE end_time >= ? AND end_time < ? GROUP BY submitter ORDER BY submitter",
         (since, until),
     )
-    rows = ((*figures, json.loads(waits)) for *figures, waits in found)
+    rows = ((*figures, json.loads(waits)) for *figures, waits in cursor)
     return [EndedFigures(*row) for row in rows]
 
 
@@ -61,24 +61,24 @@ def run_sums(state: State, since: int, until: int, longest: int, *, by_slot: boo
     A run without length counts at its start.
     """
     slot = "slot" if by_slot else "''"
-    found = state.connection.execute(
+    cursor = state.connection.execute(
         "SELECT submitter, place, count(*), sum(seconds), total(seconds * slot_weight) FROM ("
         f"SELECT submitter, {slot} AS place, slot_weight, min(end_time, ?2) - max(start_time, ?1) AS seconds FROM run "
         "WHERE end_time >= ?1 AND end_time <= ?2 + ?3 AND start_time < ?2 "
         "AND (end_time > ?1 OR start_time = end_time) AND end_time - start_time <= ?3) GROUP BY 1, 2",
         (since, until, longest),
     )
-    return [RunSums(*row) for row in found]
+    return [RunSums(*row) for row in cursor]
 
 
 def lost(state: State, since: int, until: int) -> dict[str, float]:
     """Return, by submitter, the seconds times slot weight of the runs that a preemption ended in that time."""
-    found = state.connection.execute(
+    cursor = state.connection.execute(
         "SELECT submitter, total((end_time - start_time) * slot_weight) FROM run "
         "WHERE end_time >= ? AND end_time < ? AND how = 'preempted' GROUP BY submitter",
         (since, until),
     )
-    return dict(found)
+    return dict(cursor)
 
 
 def ran(state: State, since: int, until: int, longest: int, now: int) -> Iterator[tuple[str, str, int, int, float]]:

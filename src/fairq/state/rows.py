@@ -37,35 +37,35 @@ def loads_array(text: str | bytes) -> list[Any]:
         return values
 
 
-def insert(state: State, into: str, found: Iterable[Sequence[Any]]) -> None:
+def insert(state: State, into: str, values_of_rows: Iterable[Sequence[Any]]) -> None:
     """Insert many rows by *into*, a statement up to its VALUES.
 
-    Some stand in one statement each time, which takes a quarter less time than one by one, and NULL stands there where
-    none of them has a value, which takes half the time again.
+    Several rows in one statement take a quarter less time than one by one; a literal NULL for a column without values
+    halves that again.
     """
-    left = iter(found)
+    left = iter(values_of_rows)
     first = next(left, None)
     if first is None:
         return
     width, left = len(first), chain([first], left)
     while some := list(islice(left, _VALUES // width)):
         empty = {
-            place for place, value in enumerate(some[0]) if value is None and all(row[place] is None for row in some)
+            number for number, value in enumerate(some[0]) if value is None and all(row[number] is None for row in some)
         }
-        one = f"({', '.join('NULL' if place in empty else '?' for place in range(width))})"
-        places = ", ".join([one] * len(some))
+        marks = f"({', '.join('NULL' if number in empty else '?' for number in range(width))})"
+        places = ", ".join([marks] * len(some))
         if empty:
             columns = zip(*some, strict=True)
-            some = list(zip(*(of for place, of in enumerate(columns) if place not in empty), strict=True))
+            some = list(zip(*(column for number, column in enumerate(columns) if number not in empty), strict=True))
         values = list(chain.from_iterable(some))
         state.connection.execute(f"{into} VALUES {places}", values)
 
 
 @contextmanager
 def indexed_at_the_end(state: State, table: str) -> Iterator[None]:
-    """Add many rows to a *table* of few, in less than half the time: its indexes are away meanwhile, and sorted once.
+    """Drop the indexes and triggers of a *table* while many rows are added, and create them again.
 
-    Its triggers are away, too. Within the transaction, nobody sees that.
+    That takes less than half the time if the table had few rows. Within the transaction, nobody sees it.
     """
     execute = state.connection.execute
     having = "type IN ('index', 'trigger') AND tbl_name = ? AND sql IS NOT NULL"
@@ -98,13 +98,13 @@ def attribute_names(state: State, table: str) -> list[str]:
 def dissolve_slots(state: State, table: str, slot_ids: Iterable[int]) -> None:
     """Take those of these slots that *table* names out of it and out of the pool; their claims must be released."""
     numbers = [(number,) for number in slot_ids]
-    found = [
+    known = [
         number
         for number in numbers
         if state.connection.execute(f"SELECT 1 FROM {table} WHERE slot_id = ?", number).fetchone()
     ]
-    state.connection.executemany(f"DELETE FROM {table} WHERE slot_id = ?", found)
-    state.connection.executemany("DELETE FROM slot WHERE id = ?", found)
+    state.connection.executemany(f"DELETE FROM {table} WHERE slot_id = ?", known)
+    state.connection.executemany("DELETE FROM slot WHERE id = ?", known)
 
 
 ByColumn = Mapping[str, Sequence[Any]]
@@ -114,9 +114,9 @@ ByColumn = Mapping[str, Sequence[Any]]
 def by_column(objects: Sequence[Mapping[str, Any]]) -> ByColumn | Sequence[Mapping[str, Any]]:
     """Return *objects* by column; unchanged if they have different names, or none."""
     names = list(objects[0]) if objects else []
-    if not names or any(list(one) != names for one in objects):
+    if not names or any(list(record) != names for record in objects):
         return objects
-    return {name: [one[name] for one in objects] for name in names}
+    return {name: [record[name] for record in objects] for name in names}
 
 
 def objects_in(stored: ByColumn | Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:

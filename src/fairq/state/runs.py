@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec.structs import astuple
+
 from fairq.common.records import Run
 from fairq.state.connection import State
 
-_COLUMNS = "cluster, proc, submitter, slot, slot_weight, start_time, end_time, how, exit_code, schedd"
+_COLUMNS = ", ".join(Run.__struct_fields__)
 
 
 def preempted_since(state: State, time: int) -> int:
@@ -19,45 +21,29 @@ def preempted_since(state: State, time: int) -> int:
 
 def add(state: State, runs: Iterable[Run]) -> None:
     """Append runs."""
-    state.connection.executemany(
-        f"INSERT INTO run ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            (
-                run.cluster,
-                run.proc,
-                run.submitter,
-                run.slot,
-                run.slot_weight,
-                run.start_time,
-                run.end_time,
-                run.how,
-                run.exit_code,
-                run.schedd,
-            )
-            for run in runs
-        ),
-    )
+    marks = ", ".join("?" * len(Run.__struct_fields__))
+    state.connection.executemany(f"INSERT INTO run ({_COLUMNS}) VALUES ({marks})", map(astuple, runs))
 
 
 def load(state: State, *, cluster: int | None = None, proc: int | None = None) -> list[Run]:
     """Return the ended runs in the order they ended: all, of one cluster, or of one job."""
     if cluster is None:
-        found = state.connection.execute(f"SELECT {_COLUMNS} FROM run ORDER BY id")
+        cursor = state.connection.execute(f"SELECT {_COLUMNS} FROM run ORDER BY id")
     else:
-        found = state.connection.execute(
+        cursor = state.connection.execute(
             f"SELECT {_COLUMNS} FROM run WHERE cluster = ?1 AND (?2 IS NULL OR proc = ?2) ORDER BY id",
             (cluster, proc),
         )
-    return [Run(*row) for row in found]
+    return [Run(*row) for row in cursor]
 
 
 def of_procs(state: State, schedd: str, cluster: int, first_proc: int, last_proc: int) -> list[Run]:
     """Return the ended runs of a range of procs, in the order they ended."""
-    found = state.connection.execute(
+    cursor = state.connection.execute(
         f"SELECT {_COLUMNS} FROM run WHERE cluster = ? AND proc BETWEEN ? AND ? AND schedd = ? ORDER BY id",
         (cluster, first_proc, last_proc, schedd),
     )
-    return [Run(*row) for row in found]
+    return [Run(*row) for row in cursor]
 
 
 def latest_with_ads(state: State, how: str, limit: int) -> list[tuple[Run, int | None]]:
@@ -69,10 +55,10 @@ def latest_with_ads(state: State, how: str, limit: int) -> list[tuple[Run, int |
         "SELECT ad_id FROM ended_job WHERE cluster = run.cluster AND first_proc <= run.proc "
         "AND schedd = run.schedd ORDER BY first_proc DESC LIMIT 1"
     )
-    found = state.connection.execute(
+    stored = state.connection.execute(
         f"SELECT {_COLUMNS}, ({ad}) FROM run WHERE how = ? ORDER BY id DESC LIMIT ?", (how, limit)
     ).fetchall()
-    return [(Run(*row[:-1]), row[-1]) for row in reversed(found)]
+    return [(Run(*row[:-1]), row[-1]) for row in reversed(stored)]
 
 
 def seconds_between(state: State, since: float, until: float) -> list[tuple[str, float]]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-import msgspec
 from msgspec import Struct, field
 
 from fairq.state import meta
@@ -48,35 +46,19 @@ class KnownFile(Struct, frozen=True):
 
 def load_intent(state: State) -> Intent | None:
     """Return the change that was begun, None if all are complete."""
-    found = meta.get(state, INTENT)
-    return None if found is None else _parsed(found, Intent)
+    return meta.load(state, INTENT, Intent)
 
 
-def store_intent(state: State, intent: Intent) -> None:
-    """Store the change that is about to be made."""
-    meta.set(state, INTENT, _text(intent))
-
-
-def remove_intent(state: State) -> None:
-    """Remove the stored change: it is made and recorded, or was not made."""
-    meta.remove(state, INTENT)
+def store_intent(state: State, intent: Intent | None) -> None:
+    """Store the change that is about to be made; None: it is made and recorded, or was not made."""
+    meta.store(state, INTENT, intent)
 
 
 def load_known(state: State) -> dict[str, KnownFile]:
     """Return the settings files as fairq last saw them, by path."""
-    found = meta.get(state, KNOWN)
-    return {} if found is None else _parsed(found, dict[str, KnownFile])
+    return meta.load(state, KNOWN, dict[str, KnownFile]) or {}
 
 
 def store_known(state: State, files: dict[str, KnownFile]) -> None:
     """Store the settings files as they are now."""
-    meta.set(state, KNOWN, _text(files))
-
-
-def _text(value: Any) -> str:
-    """Return *value* as JSON in ASCII: the name of a file may hold bytes that are no text."""
-    return json.dumps(msgspec.to_builtins(value))
-
-
-def _parsed(text: str, kind: type[Any]) -> Any:
-    return msgspec.convert(json.loads(text), kind)
+    meta.store(state, KNOWN, files)

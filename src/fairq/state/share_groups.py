@@ -11,9 +11,9 @@ from fairq.state.connection import State
 
 def load_all(state: State) -> list[ShareGroup]:
     """Return every imported group, in order of name."""
-    found = state.connection.execute("SELECT name, properties FROM share_group ORDER BY name").fetchall()
-    properties = rows.loads_all(text for _, text in found)
-    return [ShareGroup(name, read) for (name, _), read in zip(found, properties, strict=True)]
+    stored = state.connection.execute("SELECT name, properties FROM share_group ORDER BY name").fetchall()
+    properties = rows.loads_all(text for _, text in stored)
+    return [ShareGroup(name, read) for (name, _), read in zip(stored, properties, strict=True)]
 
 
 def replace_all(state: State, groups: Iterable[ShareGroup]) -> None:
@@ -27,11 +27,11 @@ def replace_all(state: State, groups: Iterable[ShareGroup]) -> None:
 
 def load_reports(state: State) -> list[UsageReport]:
     """Return every imported report, by group, span and entity."""
-    found = state.connection.execute(
+    cursor = state.connection.execute(
         "SELECT owner_group, time_span, entity, average_jobs, time FROM usage_report "
         "ORDER BY owner_group, time_span, entity"
     )
-    return [UsageReport(*row) for row in found]
+    return [UsageReport(*row) for row in cursor]
 
 
 def replace_reports(state: State, reports: Iterable[UsageReport]) -> None:
@@ -39,5 +39,5 @@ def replace_reports(state: State, reports: Iterable[UsageReport]) -> None:
     state.connection.execute("DELETE FROM usage_report")
     state.connection.executemany(
         "INSERT INTO usage_report (owner_group, time_span, entity, average_jobs, time) VALUES (?, ?, ?, ?, ?)",
-        ((one.owner_group, one.time_span, one.entity, one.average_jobs, one.time) for one in reports),
+        ((report.owner_group, report.time_span, report.entity, report.average_jobs, report.time) for report in reports),
     )

@@ -32,18 +32,18 @@ def put(state: State, ids: Sequence[int], ads: AdTable) -> None:
 
 def ads(state: State, slots: Sequence[tuple[int, str]]) -> list[Ad]:
     """Return the ads of slots that are given by number and text. Raises StateDamagedError where one is missing."""
-    found: list[Any] = rows.loads_all(text or "null" for _, text in slots)
+    ads: list[Any] = rows.loads_all(text or "null" for _, text in slots)
     without_text = sorted((number, place) for place, (number, text) in enumerate(slots) if not text)
     row_of: dict[int, int] = {}
     stretch = _Stretch([], AdTable())
     for number, place in without_text:
         if number not in row_of:
             stretch = _stretch_of(state, number)
-            row_of = {one: row for row, one in enumerate(stretch.ids)}
+            row_of = {slot_id: row for row, slot_id in enumerate(stretch.ids)}
         if number not in row_of:
             raise _missing(state, number)
-        found[place] = stretch.ads[row_of[number]]
-    return found
+        ads[place] = stretch.ads[row_of[number]]
+    return ads
 
 
 def parts(state: State, row_of: Mapping[int, int]) -> Iterator[Part]:
@@ -90,10 +90,10 @@ def _stretches(state: State) -> Iterator[_Stretch]:
 
 def _stretch_of(state: State, number: int) -> _Stretch:
     query = "SELECT content FROM slot_columns WHERE first <= ? ORDER BY first DESC LIMIT 1"
-    found = state.connection.execute(query, (number,)).fetchone()
-    if found is None:
+    row = state.connection.execute(query, (number,)).fetchone()
+    if row is None:
         raise _missing(state, number)
-    return _read(found[0])
+    return _read(row[0])
 
 
 def _read(content: str) -> _Stretch:

@@ -32,8 +32,8 @@ def load(state: State, name: str) -> list[SlotRecord]:
 
 def load_first(state: State, limit: int, after: int = -1) -> list[SlotRecord]:
     """Return the first *limit* slots in pool order, of those with higher numbers than *after*."""
-    found = state.connection.execute(f"{_SELECT} WHERE id > ? ORDER BY id LIMIT ?", (after, limit))
-    return _records(state, found.fetchall())
+    cursor = state.connection.execute(f"{_SELECT} WHERE id > ? ORDER BY id LIMIT ?", (after, limit))
+    return _records(state, cursor.fetchall())
 
 
 def of_ids(state: State, numbers: Iterable[int]) -> list[SlotRecord]:
@@ -97,11 +97,16 @@ def load_names(state: State) -> list[str]:
     return [name for (name,) in state.connection.execute("SELECT name FROM slot ORDER BY id")]
 
 
+def names(state: State) -> dict[int, str]:
+    """Return the names of all slots by number, in pool order."""
+    return dict(state.connection.execute("SELECT id, name FROM slot ORDER BY id"))
+
+
 def names_of(state: State, numbers: Iterable[int]) -> dict[int, str]:
     """Return the names of the slots of these numbers."""
     find = state.connection.execute
-    found = (find("SELECT id, name FROM slot WHERE id = ?", (number,)).fetchone() for number in set(numbers))
-    return dict(one for one in found if one is not None)
+    selected = (find("SELECT id, name FROM slot WHERE id = ?", (number,)).fetchone() for number in set(numbers))
+    return dict(row for row in selected if row is not None)
 
 
 def load_addresses(state: State) -> list[str]:
@@ -248,11 +253,11 @@ def _newest_ads(state: State, limit: int) -> list[Ad]:
     return slot_ads.ads(state, newest.fetchall())
 
 
-def _records(state: State, found: Sequence[tuple[Any, ...]]) -> list[SlotRecord]:
-    ads = slot_ads.ads(state, [(row[0], row[4]) for row in found])
+def _records(state: State, stored: Sequence[tuple[Any, ...]]) -> list[SlotRecord]:
+    ads = slot_ads.ads(state, [(row[0], row[4]) for row in stored])
     return [
         SlotRecord(number, name, ad, address, bool(draining))
-        for (number, name, address, draining, _), ad in zip(found, ads, strict=True)
+        for (number, name, address, draining, _), ad in zip(stored, ads, strict=True)
     ]
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable
+from itertools import chain
 from typing import Any
+
+from msgspec.structs import astuple
 
 from fairq.common.past import Charge
 from fairq.common.records import AccountingRecord, Lease
@@ -14,6 +17,7 @@ from fairq.state.usage import Booking
 from fairq.state.usage_samples import LONGEST_GAP, SAMPLE
 
 _COLUMNS = 23
+_LEASES = AccountingRecord.__struct_fields__.index("ceiling_lease")
 _MANY = 100
 """So many names are looked up one by one."""
 
@@ -37,7 +41,7 @@ def store(
     *booked* are charges of the time since they were loaded; the rest is booked as *booking* says, else as an edit.
     """
     records = list(records)
-    after = {one.name: (one.accumulated_usage, one.weighted_accumulated_usage) for one in records}
+    after = {record.name: (record.accumulated_usage, record.weighted_accumulated_usage) for record in records}
     usage.book(state, _usage(state, after), after, booked, booking or _edit(state), _wanting(state))
     put(state, records)
 
@@ -50,7 +54,7 @@ def put(state: State, records: Iterable[AccountingRecord]) -> None:
 
 
 def delete(state: State, name: str, booking: Booking | None = None) -> bool:
-    """Delete the record of one submitter or group, which the ledger notes; tell whether there was one."""
+    """Delete the record of one submitter or group, which the ledger notes; return whether there was one."""
     usage.book(state, _usage(state, [name]), {name: (0.0, 0.0)}, (), booking or _edit(state, "delete"), {})
     return state.connection.execute("DELETE FROM submitter WHERE name = ?", (name,)).rowcount > 0
 
@@ -64,14 +68,14 @@ def _usage(state: State, names: Collection[str]) -> dict[str, tuple[float, float
     """Return the usage, plain and weighted, of those of these names that have a record."""
     select = "SELECT name, accumulated_usage, weighted_accumulated_usage FROM submitter"
     if len(names) > _MANY:
-        found = state.connection.execute(select).fetchall()
+        stored = state.connection.execute(select).fetchall()
     else:
-        found = [row for name in names for row in state.connection.execute(f"{select} WHERE name = ?", (name,))]
-    return {name: (plain, weighted) for name, plain, weighted in found}
+        stored = [row for name in names for row in state.connection.execute(f"{select} WHERE name = ?", (name,))]
+    return {name: (plain, weighted) for name, plain, weighted in stored}
 
 
 def _edit(state: State, kind: str = "edit") -> Booking:
-    return Booking(kind, int(meta.get(state, "last_update") or 0))
+    return Booking(kind, meta.number(state, "last_update"))
 
 
 def _wanting(state: State) -> dict[str, tuple[int, int]]:
@@ -85,28 +89,9 @@ def _wanting(state: State) -> dict[str, tuple[int, int]]:
 
 
 def _row(record: AccountingRecord) -> tuple[Any, ...]:
-    return (
-        record.name,
-        record.is_group,
-        record.priority,
-        record.priority_factor,
-        record.resources_used,
-        record.weighted_resources_used,
-        record.hier_weighted_resources_used,
-        record.uncharged_time,
-        record.weighted_uncharged_time,
-        record.accumulated_usage,
-        record.weighted_accumulated_usage,
-        record.begin_usage_time,
-        record.last_usage_time,
-        record.ceiling,
-        record.floor,
-        *_lease_row(record.ceiling_lease),
-        *_lease_row(record.floor_lease),
-        *_lease_row(record.factor_lease),
-        record.submitter_share,
-        record.submitter_limit,
-    )
+    values = astuple(record)
+    leases = (_lease_row(lease) for lease in (record.ceiling_lease, record.floor_lease, record.factor_lease))
+    return (*values[:_LEASES], *chain.from_iterable(leases), record.submitter_share, record.submitter_limit)
 
 
 def _lease_row(lease: Lease | None) -> tuple[int | None, float | None]:

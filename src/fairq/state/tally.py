@@ -88,12 +88,12 @@ def add_cycle(state: State, seconds: float) -> None:
 
 def _stored(state: State) -> Tally:
     try:
-        found = json.loads(meta.get(state, _KEY) or "{}")
-        cycles = Histogram(**found.pop("cycles"))
-        waits = {group: Histogram(**of) for group, of in found.pop("waits").items()}
-        if {len(of.counts) for of in waits.values()} | {len(WAITS) + 1} != {len(WAITS) + 1}:
+        members = json.loads(meta.get(state, _KEY) or "{}")
+        cycles = Histogram(**members.pop("cycles"))
+        waits = {group: Histogram(**histogram) for group, histogram in members.pop("waits").items()}
+        if {len(histogram.counts) for histogram in waits.values()} | {len(WAITS) + 1} != {len(WAITS) + 1}:
             return Tally()
-        return Tally(**found, cycles=cycles, waits=waits) if len(cycles.counts) == len(CYCLES) + 1 else Tally()
+        return Tally(**members, cycles=cycles, waits=waits) if len(cycles.counts) == len(CYCLES) + 1 else Tally()
     except (ValueError, KeyError, TypeError, AttributeError):
         # A state document may hold anything here: the counters begin again.
         return Tally()

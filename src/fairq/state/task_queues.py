@@ -20,12 +20,12 @@ def load_all(state: State, *, unread: bool = False) -> list[QueueNumber]:
     # Mostly none is left, which the numbers of queues tell.
     many = "(SELECT count(*) FROM task_queue) > (SELECT count(*) FROM queue_need)"
     where = f"WHERE {many} AND number NOT IN (SELECT number FROM queue_need) " if unread else ""
-    found = state.connection.execute(
+    stored = state.connection.execute(
         f"SELECT number, identity, part, priority, updated FROM task_queue {where}ORDER BY number"
     ).fetchall()
-    identities = rows.loads_all(text for _, text, *_ in found)
+    identities = rows.loads_all(text for _, text, *_ in stored)
     return [
-        QueueNumber(number, identity, *rest) for (number, _, *rest), identity in zip(found, identities, strict=True)
+        QueueNumber(number, identity, *rest) for (number, _, *rest), identity in zip(stored, identities, strict=True)
     ]
 
 
@@ -51,14 +51,14 @@ def put(state: State, queues: Iterable[QueueNumber]) -> None:
     rows.insert(
         state,
         "INSERT OR REPLACE INTO task_queue (number, identity, part, priority, updated)",
-        ((one.number, rows.dumps(one.identity), one.part, one.priority, one.updated) for one in queues),
+        ((queue.number, rows.dumps(queue.identity), queue.part, queue.priority, queue.updated) for queue in queues),
     )
 
 
 def priorities(state: State) -> dict[int, tuple[float | None, int | None]]:
     """Return the stored priority of each known queue and when it was stored, by number."""
-    found = state.connection.execute("SELECT number, priority, updated FROM task_queue")
-    return {number: (priority, updated) for number, priority, updated in found}
+    cursor = state.connection.execute("SELECT number, priority, updated FROM task_queue")
+    return {number: (priority, updated) for number, priority, updated in cursor}
 
 
 def set_priorities(state: State, priorities: Iterable[tuple[int, float]], updated: int | None) -> None:

@@ -70,11 +70,11 @@ def of_entry(state: State, number: int) -> Undoable | None:
 
 def numbers_starting(state: State, prefix: str, limit: int = 50) -> list[str]:
     """Return the numbers of the changes that can be undone, the last one first."""
-    found = state.connection.execute(
+    cursor = state.connection.execute(
         "SELECT first FROM undo WHERE undone IS NULL AND kind <> ? AND first LIKE ? || '%' ORDER BY first DESC LIMIT ?",
         (NEVER, prefix, limit),
     )
-    return [str(number) for (number,) in found]
+    return [str(number) for (number,) in cursor]
 
 
 def mark(state: State, first: int, entry: int) -> None:
@@ -84,11 +84,11 @@ def mark(state: State, first: int, entry: int) -> None:
 
 def undone_entries(state: State) -> set[int]:
     """Return the numbers of all entries of the history that were undone, or that undid one."""
-    found: set[int] = set()
+    entries: set[int] = set()
     for first, last, entry in state.connection.execute("SELECT first, last, undone FROM undo WHERE undone IS NOT NULL"):
-        found.update(range(first, last + 1))
-        found.add(entry)
-    return found
+        entries.update(range(first, last + 1))
+        entries.add(entry)
+    return entries
 
 
 def _undoable(row: tuple[Any, ...]) -> Undoable:

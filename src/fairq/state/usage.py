@@ -37,14 +37,14 @@ class Booking(Struct, frozen=True):
 
 def load_all(state: State) -> list[UsageRow]:
     """Return all buckets, oldest first."""
-    found = state.connection.execute(f"SELECT start, name, {', '.join(_SUMS)} FROM usage ORDER BY start, name")
-    return [UsageRow(*row) for row in found]
+    cursor = state.connection.execute(f"SELECT start, name, {', '.join(_SUMS)} FROM usage ORDER BY start, name")
+    return [UsageRow(*row) for row in cursor]
 
 
 def load_edits(state: State) -> list[UsageEdit]:
     """Return everything that changed usage and is no charge, oldest first."""
-    found = state.connection.execute(f"SELECT {', '.join(_EDIT)} FROM usage_edit ORDER BY id")
-    return [UsageEdit(*row) for row in found]
+    cursor = state.connection.execute(f"SELECT {', '.join(_EDIT)} FROM usage_edit ORDER BY id")
+    return [UsageEdit(*row) for row in cursor]
 
 
 def add(state: State, rows: Iterable[UsageRow]) -> None:
@@ -86,8 +86,8 @@ def book(
     for name, (usage, weighted) in after.items():
         old_usage, old_weighted = before.get(name, (0.0, 0.0))
         own = charged.get(name, ())
-        rest = fsum([usage, -old_usage, *(-one.usage for one in own)])
-        rest_weighted = fsum([weighted, -old_weighted, *(-one.weighted for one in own)])
+        rest = fsum([usage, -old_usage, *(-edit.usage for edit in own)])
+        rest_weighted = fsum([weighted, -old_weighted, *(-edit.weighted for edit in own)])
         if not rest and not rest_weighted:
             continue
         if max(abs(rest), abs(rest_weighted)) <= _ROUNDING * max(1.0, abs(weighted), abs(old_weighted)):
@@ -115,29 +115,29 @@ def _put(rows: dict[tuple[int, str], UsageRow], charge: Charge, wanting: tuple[i
 def sums(state: State, since: int, until: int) -> dict[str, UsageRow]:
     """Return the sums by name of the buckets that begin from *since* to *until* (not included)."""
     totals = ", ".join(f"total({name})" for name in _SUMS)
-    found = state.connection.execute(
+    cursor = state.connection.execute(
         f"SELECT name, {totals} FROM usage WHERE start >= ? AND start < ? GROUP BY name ORDER BY name", (since, until)
     )
-    return {name: UsageRow(since, name, *rest) for name, *rest in found}
+    return {name: UsageRow(since, name, *rest) for name, *rest in cursor}
 
 
 def edits_between(state: State, since: int, until: int) -> list[UsageEdit]:
     """Return what was changed from *since* to *until* (not included) and is no charge."""
-    found = state.connection.execute(
+    cursor = state.connection.execute(
         f"SELECT {', '.join(_EDIT)} FROM usage_edit WHERE time >= ? AND time < ? ORDER BY id", (since, until)
     )
-    return [UsageEdit(*row) for row in found]
+    return [UsageEdit(*row) for row in cursor]
 
 
 def first_start_after(state: State, time: int) -> int | None:
     """Return when the first bucket begins that begins at *time* or later; None if there is none."""
-    found: int | None = state.connection.execute("SELECT min(start) FROM usage WHERE start >= ?", (time,)).fetchone()[0]
-    return found
+    start: int | None = state.connection.execute("SELECT min(start) FROM usage WHERE start >= ?", (time,)).fetchone()[0]
+    return start
 
 
 def thinned_until(state: State) -> int:
     """Return up to when buckets are days."""
-    return int(meta.get(state, _THINNED) or 0)
+    return meta.number(state, _THINNED)
 
 
 def keep_thinned_until(state: State, time: int) -> None:
@@ -154,19 +154,23 @@ def merge(state: State, start: int, end: int) -> None:
 
 def differences(state: State) -> list[tuple[str, float, float]]:
     """Return the names whose ledger does not give what their record has: (name, weighted usage there, sum here)."""
-    found: list[tuple[Any, ...]] = state.connection.execute(
+    sums: list[tuple[Any, ...]] = state.connection.execute(
         "SELECT name, total(recorded), total(booked) FROM ("
         "SELECT name, weighted_accumulated_usage AS recorded, 0 AS booked FROM submitter "
         "UNION ALL SELECT name, 0, weighted FROM usage UNION ALL SELECT name, 0, weighted FROM usage_edit) "
         "GROUP BY name ORDER BY name"
     ).fetchall()
-    return [(name, one, other) for name, one, other in found if abs(one - other) > max(0.5, 1e-9 * abs(one))]
+    return [
+        (name, recorded, booked)
+        for name, recorded, booked in sums
+        if abs(recorded - booked) > max(0.5, 1e-9 * abs(recorded))
+    ]
 
 
 def between(state: State, since: int, until: int) -> list[UsageRow]:
     """Return the buckets that begin from *since* to *until* (not included), oldest first."""
-    found = state.connection.execute(
+    cursor = state.connection.execute(
         f"SELECT start, name, {', '.join(_SUMS)} FROM usage WHERE start >= ? AND start < ? ORDER BY start, name",
         (since, until),
     )
-    return [UsageRow(*row) for row in found]
+    return [UsageRow(*row) for row in cursor]

@@ -38,18 +38,18 @@ def replace(state: State, now: int, samples: dict[str, Sample]) -> None:
         until = min(now, since + LONGEST_GAP)
         if since < until:
             usage.add(state, _rows(former["of"], since, until))
-    of = {
-        name: [one.entitled, int(one.wants), one.idle, one.running, one.priority, one.delivered]
-        for name, one in samples.items()
+    values = {
+        name: [sample.entitled, int(sample.wants), sample.idle, sample.running, sample.priority, sample.delivered]
+        for name, sample in samples.items()
     }
-    meta.set(state, SAMPLE, json.dumps({"time": now, "of": of}, separators=(",", ":")))
+    meta.set(state, SAMPLE, json.dumps({"time": now, "of": values}, separators=(",", ":")))
 
 
-def _rows(of: dict[str, list[float]], since: int, until: int) -> list[UsageRow]:
+def _rows(values: dict[str, list[float]], since: int, until: int) -> list[UsageRow]:
     rows = []
     for start, part in parts(since, until):
         seconds = part * (until - since)
-        for name, (entitled, wants, idle, running, priority, delivered) in of.items():
+        for name, (entitled, wants, idle, running, priority, delivered) in values.items():
             rows.append(
                 UsageRow(
                     start,

@@ -92,7 +92,7 @@ def add_afters(state: State, afters: Iterable[JobAfter]) -> list[int]:
     """Store further conditions; return their numbers."""
     marks = ", ".join("?" * len(JobAfter.__struct_fields__))
     query = f"INSERT INTO job_after ({_AFTER}) VALUES ({marks}) RETURNING id"
-    return [state.connection.execute(query, astuple(one)).fetchone()[0] for one in afters]
+    return [state.connection.execute(query, astuple(after)).fetchone()[0] for after in afters]
 
 
 def forget_afters(state: State, numbers: Iterable[int]) -> None:
@@ -103,19 +103,20 @@ def forget_afters(state: State, numbers: Iterable[int]) -> None:
 def recount(state: State, cluster: int, first_proc: int) -> None:
     """Count again how many conditions of a wait have not come true."""
     wait = at(state, cluster, first_proc)
-    left = sum(not one.is_met for one in conditions(state, wait))
+    left = sum(not condition.is_met for condition in conditions(state, wait))
     open_by(state, [(cluster, first_proc, left - wait.open)])
 
 
 def is_waited_for(state: State) -> bool:
-    """Tell whether there is any condition about other jobs."""
+    """Return whether there is any condition about other jobs."""
     return bool(state.connection.execute("SELECT EXISTS (SELECT 1 FROM job_after)").fetchone()[0])
 
 
-def count_on(state: State, found: Iterable[Numbered]) -> None:
+def count_on(state: State, conditions: Iterable[Numbered]) -> None:
     """Store the numbers of jobs that are left and that failed of these conditions."""
     state.connection.executemany(
-        "UPDATE job_after SET left = ?, failed = ? WHERE id = ?", ((one.left, one.failed, id_) for id_, one in found)
+        "UPDATE job_after SET left = ?, failed = ? WHERE id = ?",
+        ((condition.left, condition.failed, id_) for id_, condition in conditions),
     )
 
 
@@ -128,7 +129,7 @@ def waive(state: State, waits: Iterable[JobWait]) -> None:
     """Note that these waits are over."""
     state.connection.executemany(
         "UPDATE job_wait SET waived = 1 WHERE cluster = ? AND first_proc = ?",
-        ((one.cluster, one.first_proc) for one in waits),
+        ((wait.cluster, wait.first_proc) for wait in waits),
     )
 
 
@@ -205,19 +206,19 @@ def admitted(state: State) -> list[int]:
         "AND job_wait.last_proc >= job.first_proc AND NOT waived AND (open > 0 OR begin IS NOT NULL)) "
         "GROUP BY cluster ORDER BY priority DESC, cluster LIMIT ?"
     )
-    found: list[int] = []
+    clusters: list[int] = []
     for category, most in state.connection.execute(query).fetchall():
         room = max(0, most - in_use(state, category))
-        found += (row[0] for row in state.connection.execute(ready, (category, JobStatus.WAITING, room)))
-    return found
+        clusters += (row[0] for row in state.connection.execute(ready, (category, JobStatus.WAITING, room)))
+    return clusters
 
 
 def next_begin(state: State) -> int | None:
     """Return when the next time to begin comes; None: there is none."""
-    found: int | None = state.connection.execute("SELECT min(begin) FROM job_wait WHERE begin IS NOT NULL").fetchone()[
+    begin: int | None = state.connection.execute("SELECT min(begin) FROM job_wait WHERE begin IS NOT NULL").fetchone()[
         0
     ]
-    return found
+    return begin
 
 
 def concerned(state: State, clusters: Collection[int]) -> list[int]:
@@ -225,7 +226,7 @@ def concerned(state: State, clusters: Collection[int]) -> list[int]:
     query = (
         "SELECT EXISTS (SELECT 1 FROM job_wait WHERE cluster = ?1) OR EXISTS (SELECT 1 FROM job_cap WHERE cluster = ?1)"
     )
-    return [one for one in sorted(clusters) if state.connection.execute(query, (one,)).fetchone()[0]]
+    return [cluster for cluster in sorted(clusters) if state.connection.execute(query, (cluster,)).fetchone()[0]]
 
 
 def followers(state: State, cluster: int) -> list[JobAfter]:
@@ -277,6 +278,6 @@ _NAME = "JobBatchName"
 TABLES = ("job_wait", "job_after", "job_cap")
 
 
-def _waits(found: Iterable[Sequence[Any]]) -> list[JobWait]:
+def _waits(stored: Iterable[Sequence[Any]]) -> list[JobWait]:
     names = JobWait.__struct_fields__
-    return [convert(dict(zip(names, row, strict=True)), JobWait, strict=False) for row in found]
+    return [convert(dict(zip(names, row, strict=True)), JobWait, strict=False) for row in stored]

@@ -107,7 +107,7 @@ def _complete(state: State) -> None:
     intent = settings_changes.load_intent(state)
     if intent is None:
         return
-    settings_changes.remove_intent(state)
+    settings_changes.store_intent(state, None)
     text = text_of(Path(intent.file))
     if _digest(text) != intent.digest:
         return

@@ -30,12 +30,12 @@ CONDOR_VERSION = "condor_version"
 
 def last_update(state: State) -> int:
     """Return the time up to which everybody is charged, in seconds since 1970; 0 before the first update."""
-    return int(meta.get(state, LAST_UPDATE) or 0)
+    return meta.number(state, LAST_UPDATE)
 
 
 def decayed_until(state: State) -> int:
     """Return the time up to which priorities are decayed, in seconds since 1970; 0 before the first update."""
-    return max(last_update(state), int(meta.get(state, DECAYED_UNTIL) or 0))
+    return max(last_update(state), meta.number(state, DECAYED_UNTIL))
 
 
 def store_times(state: State, accountant: Accountant) -> None:
@@ -47,7 +47,7 @@ def store_times(state: State, accountant: Accountant) -> None:
 
 def recorded_until(state: State) -> int:
     """Return the time up to which the use in imported records is charged; 0 if the claims are charged."""
-    return int(meta.get(state, RECORDED_UNTIL) or 0)
+    return meta.number(state, RECORDED_UNTIL)
 
 
 def records_at(state: State, now: int) -> list[AccountingRecord]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from fairq.common.records import Claim, MatchRecord
+from fairq.common.past import MatchRecord
+from fairq.common.records import Claim
 from fairq.engine.accounting.charges import SlotKey
 from fairq.engine.negotiation.decision import CycleDecision, Match
 from fairq.engine.negotiation.rejections import Rejection, RejectReason

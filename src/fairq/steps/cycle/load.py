@@ -24,7 +24,7 @@ from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.pool import PoolSlots
 from fairq.engine.negotiation.preemption import HOUR
 from fairq.engine.negotiation.queue import Jobs, SubmitterQueue
-from fairq.state import claim_columns, idle_jobs, job_ads, job_kinds, jobs, meta, runs, schedds
+from fairq.state import claims, idle_jobs, job_ads, job_kinds, jobs, meta, runs
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import load_accountant, settings_of_pool
@@ -65,7 +65,7 @@ def of_pool(policy: NegotiationPolicy, state: State, settings: Settings, now: in
 
     The current negotiator knows only the groups whose quotas an earlier cycle of the same process has settled.
     """
-    policy = replace(policy, max_jobs_running=schedds.load(state))
+    policy = replace(policy, max_jobs_running=meta.load(state, meta.MAX_JOBS_RUNNING, dict[str, int]) or {})
     if policy.max_preemptions_per_hour is not None:
         policy = replace(policy, preempted_lately=runs.preempted_since(state, now - HOUR))
     if settings["negotiator.remote_group_at_once"]:
@@ -136,7 +136,7 @@ def read_pool(state: State, settings: Settings, now: int) -> Callable[[], Loaded
 
 def load_without_jobs(state: State, settings: Settings, now: int) -> LoadedPool:
     """Load the same pool without any jobs."""
-    claim_table = claim_columns.load(state)
+    claim_table = claims.load_table(state)
     shows_draining = not settings["negotiator.count_unusable_slots"]
     stored = load_standing(state, claim_table, now, shows_draining=shows_draining)
     keys, ads, carved = stored.ids, stored.ads, stored.carved

@@ -9,7 +9,8 @@ from typing import cast
 
 from msgspec.structs import replace
 
-from fairq.common.records import Actor, Change, Claim, CycleRecord, JobStatus, MatchRun, Run
+from fairq.common.past import CycleRecord, MatchRun
+from fairq.common.records import Actor, Change, Claim, JobStatus, Procs, Run
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.charges import SlotKey
 from fairq.engine.accounting.leases import ExpiredLease
@@ -17,7 +18,6 @@ from fairq.engine.negotiation.decision import AlikeMatches, Matches, MatchReason
 from fairq.state import claims, cycles, dynamic_slots, history, job_changes, meta, pilot_slots, runs, slots, submitters
 from fairq.state.claims import AlikeClaims
 from fairq.state.connection import State
-from fairq.state.job_changes import Procs
 from fairq.steps.cycle.accounts import RECORDED_UNTIL, store_times
 from fairq.steps.cycle.document import Cycle
 from fairq.steps.cycle.load import GROUP_NAMES, ROUND_ROBIN, LoadedPool, load_group_names

@@ -7,14 +7,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from fairq.common.expression_form import as_expression, expression_text
-from fairq.common.records import JOB_COLUMNS, Ad, JobRange
+from fairq.common.expression_form import as_expression, expression_text, without_attributes
+from fairq.common.records import JOB_COLUMNS, Ad, JobRange, Procs
 from fairq.engine.accounting.identity import submitter_name
 from fairq.errors.pool import ProtectedAttributeError
 from fairq.formats.submitfile import JobGroup, Submission
 from fairq.state import jobs
 from fairq.state.connection import State
-from fairq.state.job_changes import Procs
 from fairq.steps.jobs.conditions import CONDITIONS
 from fairq.steps.jobs.submit import check
 
@@ -98,11 +97,13 @@ def edit(state: State, ranges: Sequence[JobRange], attributes: Ad) -> None:
     new_ad_ids = {old: jobs.ad_id(state, _edited(ad, attributes)) for old, ad in shared.items()}
     by_ad: dict[int, list[Procs]] = defaultdict(list)
     for job in ranges:
-        procs = Procs(job.schedd, job.cluster, job.first_proc, job.last_proc)
+        procs = job.procs
         if not any(name.lower() in names | {"requirements"} for name in (*(job.own or ()), *(job.template or ()))):
             by_ad[job.ad_id].append(procs)
             continue
-        own, template = (_with_clauses(_without(ad or {}, names), attributes) for ad in (job.own, job.template))
+        own, template = (
+            _with_clauses(without_attributes(ad or {}, names), attributes) for ad in (job.own, job.template)
+        )
         jobs.change_many(state, [procs], ad_id=new_ad_ids[job.ad_id], own=own or None, template=template or None)
     for old, whole_ranges in by_ad.items():
         jobs.change_many(state, whole_ranges, ad_id=new_ad_ids[old])
@@ -121,10 +122,6 @@ def _edited(ad: Ad, attributes: Ad) -> Ad:
     return _with_clauses(
         {**ad, **{spelled.get(name.lower(), name): value for name, value in attributes.items()}}, attributes
     )
-
-
-def _without(ad: Ad, names: set[str]) -> Ad:
-    return {name: value for name, value in ad.items() if name.lower() not in names}
 
 
 def _with_clauses(ad: Ad, attributes: Ad) -> Ad:

@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fairq.common.records import Actor, Ad, Change, JobRange, JobStatus
+from fairq.common.records import Actor, Ad, Change, JobRange, JobStatus, Procs
 from fairq.errors.base import InvalidNumberError
 from fairq.errors.pool import JobStateError, NoMatchingJobError
 from fairq.state import claims, history, jobs, undo
-from fairq.state.connection import State, reading, writing
-from fairq.state.job_changes import Procs
-from fairq.state.location import exists
+from fairq.state.connection import State, opened_for
 from fairq.steps.jobs.attributes import GROUP, charged_to, check_edit, edit
 from fairq.steps.jobs.end import end_runs
 from fairq.steps.jobs.end_records import record_ended
@@ -88,7 +86,7 @@ class JobEditor:
             self._tell(state, removed, events.ABORTED, {"reason": text})
             record_ended(state, completed, JobStatus.COMPLETED, self._actor.time)
             record_ended(state, removed, JobStatus.REMOVED, self._actor.time, text)
-            jobs.remove_many(state, map(procs, others))
+            jobs.remove_many(state, (job.procs for job in others))
 
         after = {"JobStatus": int(JobStatus.REMOVED), **_because("Remove", reason)}
         return self._change(selection, None, change, lambda _: after, "remove")
@@ -100,7 +98,7 @@ class JobEditor:
         def change(state: State, ranges: Sequence[JobRange]) -> None:
             others = self._order(state, ranges, {"how": "hold", "reason": text, "code": BY_USER, "subcode": 0})
             self._end(state, others, "held")
-            jobs.set_status(state, map(procs, others), JobStatus.HELD, self._actor.time, text, BY_USER, 0)
+            jobs.set_status(state, (job.procs for job in others), JobStatus.HELD, self._actor.time, text, BY_USER, 0)
             self._tell(state, others, events.HELD, {"reason": text, "code": BY_USER, "subcode": 0})
 
         after = {"JobStatus": int(JobStatus.HELD), "HoldReason": text}
@@ -110,7 +108,7 @@ class JobEditor:
         """Make held jobs idle again."""
 
         def change(state: State, ranges: Sequence[JobRange]) -> None:
-            jobs.set_status(state, map(procs, ranges), JobStatus.IDLE, self._actor.time)
+            jobs.set_status(state, (job.procs for job in ranges), JobStatus.IDLE, self._actor.time)
             released(state, ranges, self._actor.time)
             self._tell(state, ranges, events.RELEASED, {"reason": reason or f"released by {self._actor.user}"})
 
@@ -135,17 +133,17 @@ class JobEditor:
         def prepare(state: State, ranges: Sequence[JobRange]) -> None:
             new = priorities(state, ranges)
             for job in ranges:
-                priority = priority_of[procs(job)] = new(job)
+                priority = priority_of[job.procs] = new(job)
                 if abs(priority) > _LARGEST_PRIORITY:
                     expected = "give a whole number from -2147483648 to 2147483647"
                     raise InvalidNumberError(what="the priority", value=priority, expected=expected)
 
         def new(job: JobRange) -> int:
-            return priority_of[procs(job)]
+            return priority_of[job.procs]
 
         def change(state: State, ranges: Sequence[JobRange]) -> None:
             for priority, group in groupby(sorted(ranges, key=new), key=new):
-                jobs.change_many(state, map(procs, group), priority=priority)
+                jobs.change_many(state, (job.procs for job in group), priority=priority)
 
         statuses = (*_UNHELD, JobStatus.RUNNING, JobStatus.HELD)
         return self._change(selection, statuses, change, lambda job: {"JobPrio": new(job)}, "prio", prepare)
@@ -170,23 +168,23 @@ class JobEditor:
                 if group is not None:
                     of_group, submitter = charged_to(group, job, shared[job.ad_id])
                     check_submitters(self._settings, self._actor, [submitter], job.owner, submitter.rpartition("@")[2])
-                new[procs(job)] = {**attributes, **of_group}, submitter
-                names = {name.lower(): name for name in new[procs(job)][0]}
-                former[procs(job)] = {names[name.lower()]: ad[name] for name in ad if name.lower() in names}
+                new[job.procs] = {**attributes, **of_group}, submitter
+                names = {name.lower(): name for name in new[job.procs][0]}
+                former[job.procs] = {names[name.lower()]: ad[name] for name in ad if name.lower() in names}
 
         def change(state: State, ranges: Sequence[JobRange]) -> None:
             if group is None:
                 edit(state, ranges, attributes)
                 return
-            for submitter in {new[procs(job)][1] for job in ranges}:
-                by_submitter = [job for job in ranges if new[procs(job)][1] == submitter]
-                edit(state, by_submitter, new[procs(by_submitter[0])][0])
-                jobs.change_many(state, map(procs, by_submitter), submitter=submitter)
+            for submitter in {new[job.procs][1] for job in ranges}:
+                by_submitter = [job for job in ranges if new[job.procs][1] == submitter]
+                edit(state, by_submitter, new[by_submitter[0].procs][0])
+                jobs.change_many(state, (job.procs for job in by_submitter), submitter=submitter)
 
         running = () if group is not None else (JobStatus.RUNNING,)
         statuses = (*_UNHELD, *running, JobStatus.HELD)
         changed = self._change(
-            selection, statuses, change, lambda job: new[procs(job)][0], "edit", prepare, lambda job: former[procs(job)]
+            selection, statuses, change, lambda job: new[job.procs][0], "edit", prepare, lambda job: former[job.procs]
         )
         changed.warnings = warnings
         changed.running = sum(len(job) for job in changed.jobs if job.status == JobStatus.RUNNING)
@@ -249,10 +247,10 @@ class JobEditor:
 
     def _open(self) -> AbstractContextManager[State]:
         # Without a state file there are no jobs: the search reports this, and no file is created.
-        return reading(self._path) if self._dry_run or not exists(self._path) else writing(self._path)
+        return opened_for(self._path, dry_run=self._dry_run, create=False)
 
     def _end(self, state: State, ranges: Sequence[JobRange], how: str) -> None:
-        running = [procs(job) for job in ranges if job.status == JobStatus.RUNNING]
+        running = [job.procs for job in ranges if job.status == JobStatus.RUNNING]
         end_runs(state, self._settings, claims.of_procs(state, running), self._actor.time, how)
 
 
@@ -314,11 +312,6 @@ def priorities_on_top(state: State, ranges: Sequence[JobRange]) -> Callable[[Job
         lowest = min(job.priority for job in selected)
         raised[submitter] = max(0, max(others, default=lowest - 1) + 1 - lowest)
     return lambda job: job.priority + raised[job.submitter]
-
-
-def procs(job: JobRange) -> Procs:
-    """Return the procs of *job* in the form that the state's functions expect."""
-    return Procs(job.schedd, job.cluster, job.first_proc, job.last_proc)
 
 
 def _known(job: JobRange) -> Ad:

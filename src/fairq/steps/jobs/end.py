@@ -43,7 +43,7 @@ def end_runs(
     if not ended:
         return []
     settle(state, settings)
-    names = dict(zip(slots.load_ids(state), slots.load_names(state), strict=True))
+    names = slots.names(state)
     accountant = load_accountant(state, accounting_policy(settings))
     changed: set[str] = set()
     former_update = accountant.last_update

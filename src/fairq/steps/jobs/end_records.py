@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from fairq.common.past import EndedJob
 from fairq.common.records import Ad, JobRange, JobStatus, Launch, Run
-from fairq.state import ended_jobs, jobs, launches, runs, untold, waits
+from fairq.state import ended_jobs, jobs, launches, runs, waits
 from fairq.state.connection import State
 from fairq.steps.jobs.conditions import has_failed
 from fairq.steps.jobs.waits import Ended, let_follow
@@ -52,7 +52,7 @@ def record_ended(
         job.cluster for job in leaving if not job.schedd and (shared[job.ad_id] | (job.own or {})).get(WANTED) is True
     }
     if notified:
-        untold.add(state, notified)
+        ended_jobs.set_unreported(state, {*ended_jobs.unreported(state), *notified})
     let_follow(state, facts, end)
 
 

@@ -11,9 +11,8 @@ from fairq.common.quantities import shown_time
 from fairq.common.records import Actor, Change, JobStatus, Run
 from fairq.errors.pool import InvalidEndTimeError
 from fairq.state import claims, history, jobs, undo
-from fairq.state.connection import reading, writing
-from fairq.state.location import exists
-from fairq.steps.jobs.change import Changed, choose, procs
+from fairq.state.connection import opened_for
+from fairq.steps.jobs.change import Changed, choose
 from fairq.steps.jobs.end import end_runs
 from fairq.steps.jobs.end_records import record_ended
 from fairq.steps.jobs.selection import Selection
@@ -49,13 +48,13 @@ def finish(
         InvalidEndTimeError: *end* is after the actor's time, or before a job began.
     """
     end_time = actor.time if end is None else end
-    with reading(path) if dry_run or not exists(path) else writing(path) as state:
+    with opened_for(path, dry_run=dry_run, create=False) as state:
         chosen = choose(state, selection, (JobStatus.RUNNING,), actor=actor)
         check_owner(actor, chosen.jobs, "finish")
         if chosen.jobs and end_time > actor.time:
             job = f"{chosen.jobs[0].cluster}.{chosen.jobs[0].first_proc}"
             raise InvalidEndTimeError(job=job, end=shown_time(end_time), reason=f"it is {shown_time(actor.time)} now")
-        running_claims = claims.of_procs(state, map(procs, chosen.jobs))
+        running_claims = claims.of_procs(state, (job.procs for job in chosen.jobs))
         for claim in running_claims:
             job = f"{claim.cluster}.{claim.proc}"
             if end_time < claim.start_time:
@@ -70,7 +69,7 @@ def finish(
         )
         ended = end_runs(state, settings, running_claims, end_time, "finished", codes)
         record_ended(state, chosen.jobs, JobStatus.COMPLETED, end_time)
-        jobs.remove_many(state, map(procs, chosen.jobs))
+        jobs.remove_many(state, (job.procs for job in chosen.jobs))
         entries = history.record(
             state,
             actor,

@@ -101,7 +101,7 @@ class Overlay:
         """Yield the first and last proc of each stretch of running jobs that are alike in `waits_for` and
         `is_matched_only`, and all borrowed or all not.
         """
-        if _procs_of(job) in self._alike:
+        if job.procs in self._alike:
             yield job.first_proc, job.last_proc
             return
         procs = range(job.first_proc, job.last_proc + 1)
@@ -140,7 +140,7 @@ class Overlay:
         if self._only is None:
             loaded = claims.load_all(self._state)
         else:
-            procs = (_procs_of(job) for job in self._only if job.status == JobStatus.RUNNING)
+            procs = (job.procs for job in self._only if job.status == JobStatus.RUNNING)
             loaded = claims.of_procs(
                 self._state,
                 (
@@ -159,11 +159,11 @@ class Overlay:
             return frozenset()
         launched = {(schedd, cluster) for schedd, cluster, _ in (*self._launches, *self.borrowed)}
         return frozenset(
-            _procs_of(job)
+            job.procs
             for job in self._only
             if job.status == JobStatus.RUNNING
             and (job.schedd, job.cluster) not in launched
-            and (len(job) == 1 or claims.are_alike(self._state, _procs_of(job)))
+            and (len(job) == 1 or claims.are_alike(self._state, job.procs))
         )
 
     @cached_property
@@ -186,8 +186,4 @@ class Overlay:
     def _slot_names(self) -> dict[int, str]:
         if self._only is not None:
             return slots.names_of(self._state, (claim.slot_id for claim in self._claims.values()))
-        return dict(zip(slots.load_ids(self._state), slots.load_names(self._state), strict=True))
-
-
-def _procs_of(job: JobRange) -> jobs.Procs:
-    return jobs.Procs(job.schedd, job.cluster, job.first_proc, job.last_proc)
+        return slots.names(self._state)

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import astuple, replace
 
+from fairq.common.expression_form import without_attributes
 from fairq.common.past import EndedJob
 from fairq.common.records import Actor, Ad, JobStatus
 from fairq.common.waits import AFTER_FAILED, UNMET, JobAfter, JobWait, parts
 from fairq.errors.pool import NotEndedError
 from fairq.formats.submitfile import JobGroup, Submission
 from fairq.state import ended_jobs, history, job_ads, jobs, undo, waits
-from fairq.state.connection import State, reading, writing
-from fairq.state.location import exists
+from fairq.state.connection import State, opened_for
 from fairq.steps.evaluation.budget import evaluated, listing_budget
 from fairq.steps.jobs.conditions import ATTRIBUTE_OF, CONDITIONS, KEPT_AGAIN, has_failed
 from fairq.steps.jobs.name import job_name
@@ -88,7 +88,7 @@ def rerun(
         NotAllowedError: a job belongs to another user.
         TooManyJobsError: see `fairq.steps.jobs.submit.submit`.
     """
-    with reading(path) if dry_run or not exists(path) else writing(path) as state:
+    with opened_for(path, dry_run=dry_run, create=False) as state:
         reruns = _chosen(state, selection, actor, failed=failed)
         check_owner(actor, reruns.jobs(), "rerun")
         if not dry_run:
@@ -276,7 +276,7 @@ def _waited_for(reruns: Rerun, afters: Sequence[JobAfter]) -> Ad:
 
 def _again(ad: Ad) -> Ad:
     """Return *ad* without the job's conditions; caps stay."""
-    return {name: value for name, value in ad.items() if name.lower() not in CONDITIONS - KEPT_AGAIN}
+    return without_attributes(ad, CONDITIONS - KEPT_AGAIN)
 
 
 def _again_named(reruns: Rerun, after: JobAfter) -> Iterator[str]:

@@ -13,11 +13,10 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from fairq.common.quantities import counted, shown_time
-from fairq.common.records import UNUSABLE, JobRange, JobStatus
+from fairq.common.records import UNUSABLE, JobRange, JobStatus, Procs
 from fairq.common.waits import AFTER_FAILED, UNMET, JobAfter, JobCap, JobWait, category_name
 from fairq.state import jobs, runs, waits
 from fairq.state.connection import State
-from fairq.state.job_changes import Procs
 from fairq.steps.jobs.conditions import is_cron, times_of
 from fairq.steps.launch import events
 from fairq.steps.launch.outcome import LATE, MISSED
@@ -90,7 +89,7 @@ def taken_back(state: State, returned: Iterable[Procs], since: int, now: int) ->
                 return f"job {started}, which waited for it, has started since"
             for job in _within(state, wait, (JobStatus.HELD,)):
                 if job.hold_code == UNMET:
-                    jobs.set_status(state, [_procs(job)], JobStatus.WAITING, now)
+                    jobs.set_status(state, [job.procs], JobStatus.WAITING, now)
     waits.count_on(state, touched.items())
     waits.open_by(state, opened)
     settle(state, {cluster for cluster, _, _ in opened}, now)
@@ -204,14 +203,14 @@ def _free_places(state: State, cap: JobCap | None) -> float:
 
 def _change(state: State, ranges: Sequence[JobRange], status: JobStatus, now: int) -> None:
     if ranges:
-        jobs.set_status(state, map(_procs, ranges), status, now)
+        jobs.set_status(state, (job.procs for job in ranges), status, now)
 
 
 def _hold(state: State, ranges: Sequence[JobRange], reason: str, code: int, now: int) -> None:
     if ranges:
         body = {"reason": reason, "code": code, "subcode": 0}
         events.record(state, ranges, events.HELD, body, now, always=True)
-        jobs.set_status(state, map(_procs, ranges), JobStatus.HELD, now, reason, code, 0)
+        jobs.set_status(state, (job.procs for job in ranges), JobStatus.HELD, now, reason, code, 0)
 
 
 def _in_vain(after: JobAfter) -> str:
@@ -248,10 +247,6 @@ def _outside(job: JobRange, wait: JobWait) -> Iterator[JobRange]:
         yield replace(job, last_proc=wait.first_proc - 1)
     if job.last_proc > wait.last_proc:
         yield replace(job, first_proc=wait.last_proc + 1)
-
-
-def _procs(job: JobRange) -> Procs:
-    return Procs(job.schedd, job.cluster, job.first_proc, job.last_proc)
 
 
 class Reasons:

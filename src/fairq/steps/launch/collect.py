@@ -156,7 +156,7 @@ def _without_claim(state: State, live: Sequence[Launch]) -> list[Launch]:
 
 def held_slots(state: State, live: Sequence[Launch]) -> dict[str, Claim]:
     """Return the claims of live runs on their slots, by the names of the runs."""
-    all_claims = claims.of_procs(state, {jobs.Procs(*launch.key, launch.proc) for launch in live})
+    all_claims = claims.of_procs(state, {launch.procs for launch in live})
     by_job = {(claim.schedd or "", claim.cluster or 0, claim.proc or 0): claim for claim in all_claims}
     names = slots.names_of(state, [claim.slot_id for claim in all_claims])
     last = {launch.key: launch.name for launch in live}
@@ -321,7 +321,7 @@ class _Collection:
 
     def _apply(self, launch: Launch, job_verdict: Verdict, job: JobRange) -> None:
         """Set the job's new status; collect its history entry and record its events."""
-        state, procs = self._state, [jobs.Procs(*launch.key, launch.proc)]
+        state, procs = self._state, [launch.procs]
         end = launch.end_time or self._clock.now
         outcome, body = job_verdict.outcome, job_verdict.usage
         after: dict[str, Any] = {"JobStatus": int(outcome.status)}

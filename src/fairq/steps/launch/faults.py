@@ -7,11 +7,10 @@ from contextlib import contextmanager
 
 from msgspec import Struct, field
 
-from fairq.common.records import UNFORESEEN, UNUSABLE
+from fairq.common.records import UNFORESEEN, UNUSABLE, Procs
 from fairq.errors.base import FairqError
 from fairq.errors.launch import ThirdFaultError
 from fairq.state.failures import STORAGE_ERROR
-from fairq.state.job_changes import Procs
 from fairq.steps.jobs.name import job_name
 from fairq.steps.launch.values import UnusableValueError, one_line
 

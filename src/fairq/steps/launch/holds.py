@@ -28,7 +28,7 @@ def hold(
     state: State, settings: Settings, actor: Actor, job: JobRange, reason: str, code: int, subcode: int = 0
 ) -> set[str]:
     """Hold jobs in the caller's transaction; return the names of those of their runs that must end first."""
-    now, procs = actor.time, [procs_of(job)]
+    now, procs = actor.time, [job.procs]
     order: dict[str, Any] = {"how": "hold", "reason": reason, "code": code, "subcode": subcode}
     ordered, others = order_ends(state, [job], order)
     if ordered and not others:
@@ -41,11 +41,6 @@ def hold(
     after = {"JobStatus": int(JobStatus.HELD), "HoldReason": reason}
     history.record(state, actor, [Change(job_range(job), {"JobStatus": job.status}, after)])
     return ordered
-
-
-def procs_of(job: JobRange) -> jobs.Procs:
-    """Return the procs of a range of jobs."""
-    return jobs.Procs(job.schedd, job.cluster, job.first_proc, job.last_proc)
 
 
 def job_range(job: JobRange) -> str:

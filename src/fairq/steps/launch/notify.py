@@ -14,7 +14,6 @@ from fairq.common.records import UNFORESEEN, Ad, JobStatus, Launch
 from fairq.state import ended_jobs, jobs, runs
 from fairq.state.connection import State, reading
 from fairq.state.ended_jobs import Wanted
-from fairq.state.job_changes import Procs
 from fairq.steps.launch.faults import Faults
 from fairq.steps.launch.outcome import BY_POLICY, BY_USER, SUBMITTED_ON_HOLD, Outcome
 from fairq.steps.launch.values import one_line, program_of, read
@@ -50,13 +49,13 @@ def notify(
     with reading(path) as state:
         for launch in started:
             ad = _queued_ad(state, launch)
-            with faults.apart(Procs(*launch.key, launch.proc)):
+            with faults.apart(launch.procs):
                 if ad is not None and _notification(ad) == START and not _former_runs(state, launch):
                     mails.append(_mail(launch, ad, f"started on {launch.slot}", []))
         for launch, outcome in ended:
             ad = None if outcome is None else _ad(state, launch, outcome)
             is_known = outcome is not None and outcome.code == UNFORESEEN
-            with faults.apart(Procs(*launch.key, launch.proc), again=is_known):
+            with faults.apart(launch.procs, again=is_known):
                 if outcome is not None and ad is not None and _is_wanted(launch, outcome, ad):
                     mails.append(_mail(launch, ad, _end(launch, outcome), _facts(launch)))
     unknown = [to for to, _, _ in mails if not is_address(to)]

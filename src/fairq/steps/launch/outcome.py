@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from fairq.common.expression_form import without_attributes
 from fairq.common.records import OVER_RESOURCES, Ad, JobStatus, Launch
 from fairq.steps.launch.values import is_given, one_line, read, read_if_usable, read_literal
 
@@ -149,7 +150,7 @@ def exit_ad(ad: Ad, facts: dict[str, Any], former: Sequence[Launch]) -> Ad:
     """Return *ad* with its attributes at the exit: either the exit code or the signal is absent."""
     completions = 1 + sum((run.ended or {}).get("reason") == "exit" for run in former)
     replaced = {"exitcode", "exitsignal", "exitbysignal", "numjobcompletions", "numjobstarts", "jobstatus"}
-    attributes = {name: value for name, value in ad.items() if name.lower() not in replaced}
+    attributes = without_attributes(ad, replaced)
     attributes |= {"JobStatus": 2, "NumJobCompletions": completions, "NumJobStarts": 1 + len(former)}
     return {**attributes, **at_exit(facts)}
 

@@ -25,7 +25,7 @@ from fairq.steps.jobs.end_records import record_ended
 from fairq.steps.jobs.waits import settle
 from fairq.steps.launch import events
 from fairq.steps.launch.faults import Faults
-from fairq.steps.launch.holds import hold, job_range, procs_of
+from fairq.steps.launch.holds import hold, job_range
 from fairq.steps.launch.order import order_ends
 from fairq.steps.launch.outcome import BY_POLICY, BY_USER, NO_TERMINAL, at_exit
 from fairq.steps.launch.values import read
@@ -66,20 +66,18 @@ def store_periodic(state: State, settings: Settings, actor: Actor, faults: Fault
 def _due(state: State, now: int, faults: Faults) -> Iterator[Due]:
     ranges = jobs.with_policies(state, (*POLICIES, INTERACTIVE))
     shared = jobs.ads(state, {job.ad_id for job in ranges})
-    faulty = {
-        jobs.Procs(*run.key, run.proc) for run in launches.live(state) if (run.ordered or {}).get("code") == UNFORESEEN
-    }
+    faulty = {run.procs for run in launches.live(state) if (run.ordered or {}).get("code") == UNFORESEEN}
     for job_group in ranges:
         # Jobs that run or ran differ in start, end and number of runs: evaluate each one.
         is_divided = job_group.status in (JobStatus.RUNNING, JobStatus.COMPLETED) or job_group.template is not None
         for job in _procs(job_group) if is_divided else [job_group]:
-            if procs_of(job) in faulty or (job.status == JobStatus.HELD and job.hold_code == UNFORESEEN):
+            if job.procs in faulty or (job.status == JobStatus.HELD and job.hold_code == UNFORESEEN):
                 continue
             extra = _extra_attributes(state, job)
             due = None
-            with faults.apart(procs_of(job)):
+            with faults.apart(job.procs):
                 due = _of_job(job, {**job.ad_of(shared[job.ad_id], job.first_proc), **extra}, now)
-            for fault in faults.take(procs_of(job)):
+            for fault in faults.take(job.procs):
                 if job.status != JobStatus.HELD or fault.code == UNFORESEEN:
                     due = Due(job, _HOLD, fault.reason, 0, fault.code)
             if due is not None:
@@ -133,7 +131,7 @@ def _apply(state: State, settings: Settings, actor: Actor, due: Due) -> None:
     if due.policy == _HOLD:
         hold(state, settings, actor, due.job, due.reason, due.code, due.subcode)
         return
-    now, procs = actor.time, [procs_of(due.job)]
+    now, procs = actor.time, [due.job.procs]
     if due.policy == _REMOVE:
         ordered, others = order_ends(state, [due.job], {"how": "remove", "reason": due.reason})
         if ordered and not others:

@@ -15,7 +15,6 @@ from fairq.launch.cores import allot
 from fairq.launch.interface import Assignment, Known, Launcher, Queued, Refused, Started
 from fairq.state import jobs, launches, waits
 from fairq.state.connection import State, reading, writing
-from fairq.state.job_changes import Procs
 from fairq.steps.jobs.conditions import deferral_window
 from fairq.steps.launch.assignment import assignment, cores_of, resource_of
 from fairq.steps.launch.clock import Clock
@@ -108,7 +107,7 @@ def _answers(
     answers: dict[str, Known | Refused] = {}
     for item in assignments:
         launch = runs[item.run]
-        with faults.apart(Procs(*launch.key, launch.proc)):
+        with faults.apart(launch.procs):
             answers |= launcher.start([item])
     return answers
 
@@ -172,7 +171,7 @@ def plan(
             # The machine was rebooted after the match: compute the seconds since then from the clock.
             launch.boot, launch.boottime = clock.boot, clock.boottime - (clock.now - launch.intended)
         job, slot = matching[0], slot_ads[launch.slot]
-        with faults.apart(Procs(*launch.key, launch.proc)):
+        with faults.apart(launch.procs):
             ad = job.ad_of(jobs.ads(state, [job.ad_id])[job.ad_id], launch.proc)
             cores: tuple[int, ...] = ()
             if settings["launch.affinity"] and not launchers[launch.launcher].is_engine:

@@ -16,7 +16,7 @@ from fairq.common.past import EndedJob
 from fairq.common.quantities import counted, shown_time
 from fairq.common.records import Ad, JobStatus
 from fairq.errors.base import CycleUnderWayError
-from fairq.state import ended_jobs, job_ads, jobs, untold
+from fairq.state import ended_jobs, job_ads, jobs
 from fairq.state.connection import reading, writing
 from fairq.state.cycle_lock import MAIL, cycle_lock
 from fairq.steps.jobs.conditions import has_failed
@@ -41,7 +41,7 @@ _LONGEST = 30.0
 def report_ended(path: Path, settings: Settings, now: int) -> list[str]:
     """Report the clusters of which the last job has ended; return error messages."""
     with reading(path) as state:
-        if not untold.clusters(state):
+        if not ended_jobs.unreported(state):
             return []
     try:
         with cycle_lock(path, MAIL):
@@ -53,17 +53,19 @@ def report_ended(path: Path, settings: Settings, now: int) -> list[str]:
 def _report_ended(path: Path, settings: Settings, now: int) -> list[str]:
     notes: list[str] = []
     with reading(path) as state:
-        clusters = [number for number in untold.clusters(state) if not jobs.select(state, cluster=number, schedd="")]
+        clusters = [
+            number for number in ended_jobs.unreported(state) if not jobs.select(state, cluster=number, schedd="")
+        ]
     for cluster in clusters:
         with reading(path) as state:
             query = ended_jobs.Wanted(jobs=((cluster, None, None, ""),))
             ended = [job for _, job in ended_jobs.page(state, query, _MOST)]
             ads = job_ads.ads(state, {job.ad_id for job in ended})
         if ended:
-            problem = _report(cluster, sorted(ended, key=lambda number: number.first_proc), ads, settings, now)
+            problem = _report(cluster, sorted(ended, key=lambda job: job.first_proc), ads, settings, now)
             notes += [] if problem is None else [problem]
         with writing(path) as state:
-            untold.remove(state, [cluster])
+            ended_jobs.set_unreported(state, {*ended_jobs.unreported(state)} - {cluster})
     return notes
 
 

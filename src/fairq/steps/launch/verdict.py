@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from fairq.common.records import UNFORESEEN, Ad, JobStatus, Launch
-from fairq.state.job_changes import Procs
 from fairq.steps.launch.faults import Faults
 from fairq.steps.launch.outcome import Outcome, exit_ad, outcome
 from fairq.steps.launch.values import read, read_if_usable
@@ -32,7 +31,7 @@ def verdict(launch: Launch, ad: Ad, former: Sequence[Launch], settings: Settings
     """
     facts = launch.ended or {}
     is_known = (launch.ordered or {}).get("code") == UNFORESEEN
-    procs = Procs(*launch.key, launch.proc)
+    procs = launch.procs
     with faults.apart(procs, again=is_known):
         job_outcome = outcome(launch, ad, facts, former, settings, now)
         stays = job_outcome.status is JobStatus.COMPLETED and _stays(ad, facts, former, now)

@@ -53,7 +53,7 @@ def whole_slots(state: State, *settings: Settings) -> list[str]:
     An import of settings replaces the launcher, too.
     """
     is_whole = settings[0]["negotiator.partitionable_slots"] == "whole"
-    return [_WHOLE_SLOTS] if is_whole and any(is_launching(state, one) for one in settings) else []
+    return [_WHOLE_SLOTS] if is_whole and any(is_launching(state, setting) for setting in settings) else []
 
 
 def whole_slots_at(path: Path, *settings: Settings) -> list[str]:

@@ -67,7 +67,7 @@ def script(archive: str | None = None) -> str:
 
 
 def is_archive(name: str) -> bool:
-    """Say whether the file *name* is an archive of dumps."""
+    """Return whether the file *name* is an archive of dumps."""
     from fairq.formats.bundle import is_tar
 
     return is_tar(Path(name))
@@ -125,15 +125,15 @@ _KINDS: Mapping[str, str] = {
 def _members(name: str) -> dict[str, bytes]:
     from fairq.formats.bundle import check_end
 
-    found: dict[str, bytes] = {}
+    members: dict[str, bytes] = {}
     with tarfile.open(name) as archive:
         for member in archive:
             kind = _KINDS.get(Path(member.name).name)
             content = archive.extractfile(member) if kind is not None and member.size < _LARGEST else None
             if kind is not None and content is not None:
-                found[kind] = content.read()
+                members[kind] = content.read()
         check_end(archive)
-    return found
+    return members
 
 
 class TakenOver(Struct):

@@ -62,28 +62,28 @@ def check_pool(
     settings: Settings | None = None
     try:
         settings = load()
-        found = [Finding("settings", GOOD, "they can be read and are valid")]
+        findings = [Finding("settings", GOOD, "they can be read and are valid")]
     except FairqError as error:
-        found = [Finding("settings", FAULT, str(error), "correct the file, then run 'fairq config check'")]
+        findings = [Finding("settings", FAULT, str(error), "correct the file, then run 'fairq config check'")]
     if settings is not None and settings["pool.state"] and resolve(path) == resolve(Path(settings["pool.state"])):
-        found += check_host(settings)
-    found.append(_state(path))
-    if found[-1].status == FAULT or not exists(resolve(path)):
-        return [*found, _disk(path)]
-    found += [*_times(path, now, longest), _lock(path, now, longest), _disk(path), _slots(path), _jobs(path)]
-    found += _groups(path, settings, now)
+        findings += check_host(settings)
+    findings.append(_state(path))
+    if findings[-1].status == FAULT or not exists(resolve(path)):
+        return [*findings, _disk(path)]
+    findings += [*_times(path, now, longest), _lock(path, now, longest), _disk(path), _slots(path), _jobs(path)]
+    findings += _groups(path, settings, now)
     if elsewhere_of(path):
         detail = "only the account of the pool and root can see it"
-        found += [Finding(name, NOT_NEEDED, detail) for name in ("launcher", "cgroup", "supervisor")]
+        findings += [Finding(name, NOT_NEEDED, detail) for name in ("launcher", "cgroup", "supervisor")]
     elif settings is not None:
-        found += [*_launching(path, settings), _gpus(path, settings), _mail(path, settings)]
-    return found
+        findings += [*_launching(path, settings), _gpus(path, settings), _mail(path, settings)]
+    return findings
 
 
 def _state(path: Path) -> Finding:
-    place = resolve(path)
-    if not exists(place):
-        return Finding("state", GOOD, f"{place} does not exist yet; the first change creates it")
+    file = resolve(path)
+    if not exists(file):
+        return Finding("state", GOOD, f"{file} does not exist yet; the first change creates it")
     try:
         with reading(path, _PATIENCE) as state:
             last_update(state)
@@ -91,12 +91,12 @@ def _state(path: Path) -> Finding:
         cure = "run 'fairq state check'; 'fairq state restore' goes back to a copy"
         return Finding("state", FAULT, str(error), cure)
     if elsewhere_of(path):
-        return Finding("state", GOOD, f"a copy of {place} can be read")
-    if os.statvfs(place).f_flag & os.ST_RDONLY:
-        return Finding("state", FAULT, f"the file system of {place} is read-only", "mount it for writing")
-    if not os.access(place, os.W_OK):
-        return Finding("state", FAULT, f"{place} cannot be written", "run fairq as its owner, or change its mode")
-    return Finding("state", GOOD, f"{place} can be read and written")
+        return Finding("state", GOOD, f"a copy of {file} can be read")
+    if os.statvfs(file).f_flag & os.ST_RDONLY:
+        return Finding("state", FAULT, f"the file system of {file} is read-only", "mount it for writing")
+    if not os.access(file, os.W_OK):
+        return Finding("state", FAULT, f"{file} cannot be written", "run fairq as its owner, or change its mode")
+    return Finding("state", GOOD, f"{file} can be read and written")
 
 
 def _times(path: Path, now: int, longest: int) -> Iterator[Finding]:
@@ -136,9 +136,9 @@ def _times(path: Path, now: int, longest: int) -> Iterator[Finding]:
 
 def _mentions(places: tuple[str, ...], pattern: str = "*") -> Iterator[str]:
     """Yield the files that mention fairq, among *places* or in these directories."""
-    for place in map(Path, places):
+    for folder in map(Path, places):
         try:
-            files = [place] if place.is_file() else sorted(place.glob(pattern))
+            files = [folder] if folder.is_file() else sorted(folder.glob(pattern))
             for file in files:
                 if file.is_file() and b"fairq" in file.read_bytes():
                     yield str(file)
@@ -171,18 +171,20 @@ def _lock(path: Path, now: int, longest: int) -> Finding:
         if last is None or now - last.time <= longest:
             return Finding("lock", GOOD, "a cycle is running now")
         processes = holders(lock_file(resolve(path)))
-        found = ", ".join(f"process {one.process} ({' '.join(one.command.split())[:60]})" for one in processes)
-        detail = f"a cycle has not ended for {shown_duration(now - last.time)}: {found or 'its process is not known'}"
+        names = ", ".join(
+            f"process {process.process} ({' '.join(process.command.split())[:60]})" for process in processes
+        )
+        detail = f"a cycle has not ended for {shown_duration(now - last.time)}: {names or 'its process is not known'}"
         return Finding("lock", FAULT, detail, "find out what the process waits for, or end it with 'kill'")
     except FairqError as error:
         return Finding("lock", FAULT, str(error), "let the user who runs fairq write in the directory of the state")
 
 
 def _disk(path: Path) -> Finding:
-    place = resolve(path)
-    directory = next((one for one in place.parents if one.exists()), Path("/"))
+    file = resolve(path)
+    directory = next((parent for parent in file.parents if parent.exists()), Path("/"))
     free = shutil.disk_usage(directory).free
-    size = place.stat().st_size if exists(place) else 0
+    size = file.stat().st_size if exists(file) else 0
     detail = f"{free // 1024**2} MB free in {directory}; the state has {-(-size // 1024**2)} MB"
     if size > _LARGE and (unused := _unused(path)) > _MOST_UNUSED:
         detail += f", {unused:.0%} of it unused"
@@ -204,13 +206,13 @@ def _groups(path: Path, settings: Settings | None, now: int) -> list[Finding]:
     from fairq.steps.quotas.check import never_starting_in
 
     try:
-        found = never_starting_in(path, settings, now)
+        never_starting = never_starting_in(path, settings, now)
     except FairqError as error:
         return [Finding("groups", FAULT, str(error), "correct the setting, then run 'fairq quotas check'")]
-    if not found:
+    if not never_starting:
         return [Finding("groups", GOOD, "the quota of each group is large enough for a slot")]
-    first = found[0]
-    more = f"; {counted(len(found) - 1, 'more group')}" if len(found) > 1 else ""
+    first = never_starting[0]
+    more = f"; {counted(len(never_starting) - 1, 'more group')}" if len(never_starting) > 1 else ""
     return [Finding("groups", FAULT, f"{first.group}: {first.problem}{more}", first.cure)]
 
 
@@ -284,7 +286,7 @@ def _launching(path: Path, settings: Settings) -> Iterator[Finding]:
 def _gpus(path: Path, settings: Settings) -> Finding:
     """Return whether each GPU of this machine belongs to one slot that names it."""
     with reading(path) as state:
-        carved = {one.slot_id for one in dynamic_slots.load_all(state)}
+        carved = dynamic_slots.ids(state)
         here = [slot for slot in slots.load_all(state) if slot.id not in carved and "GPUs" in slot.ad]
     here = [slot for slot in here if of_slot(slot.ad, settings) == _LOCAL]
     gpus = {slot.name: list(dict.fromkeys(assigned_gpus(slot.ad) or available_gpus(slot.ad))) for slot in here}
@@ -341,9 +343,9 @@ def _cgroup(settings: Settings) -> Finding:
     setting = settings["launch.cgroup"]
     if setting == "none":
         return Finding("cgroup", NOT_NEEDED, "launch.cgroup is none")
-    place = base(setting)
-    if place is not None:
-        return Finding("cgroup", GOOD, f"groups of jobs are made in {place}")
+    folder = base(setting)
+    if folder is not None:
+        return Finding("cgroup", GOOD, f"groups of jobs are made in {folder}")
     detail = "no control group can be made: jobs are ended process by process, and their memory is only sampled"
     if setting == "auto":
         return Finding("cgroup", GOOD, detail)

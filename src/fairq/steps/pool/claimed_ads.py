@@ -8,6 +8,7 @@ from typing import Any
 
 from fairq.columns.ads import AdTable, Part, Repeated, repeated
 from fairq.columns.slots import AlikeSlots, SlotCollector, SlotTable
+from fairq.common.expression_form import without_attributes
 from fairq.common.records import Ad, Claim
 
 _Told = Callable[[Sequence[Claim], int], Sequence[Any]]
@@ -56,7 +57,7 @@ def with_claim(ad: Ad, claim: Claim, now: int) -> Ad:
     over |= {name: value for name, of in IF_KNOWN.items() if (value := of([claim], now)[0]) is not None}
     over |= claim.advertised or {}
     names = {name.lower() for name in over}
-    return {name: value for name, value in ad.items() if name.lower() not in names} | over
+    return without_attributes(ad, names) | over
 
 
 def with_claims(ads: AdTable, claims: Mapping[int, Claim], now: int) -> AdTable:
@@ -68,16 +69,16 @@ def with_claims(ads: AdTable, claims: Mapping[int, Claim], now: int) -> AdTable:
     for part in ads.parts:
         laid = [claims.get(row) for row in part.rows]
         groups: dict[tuple[bool, ...] | None, list[int]] = {}
-        free = [place for place, claim in enumerate(laid) if claim is None]
+        free = [number for number, claim in enumerate(laid) if claim is None]
         if free:
             groups[None] = free
-        held = [(place, claim) for place, claim in enumerate(laid) if claim is not None]
+        held = [(number, claim) for number, claim in enumerate(laid) if claim is not None]
         known = [[value is not None for value in of([claim for _, claim in held], now)] for of in IF_KNOWN.values()]
-        for (place, _), of_claim in zip(held, zip(*known, strict=True), strict=True):
-            groups.setdefault(of_claim, []).append(place)
+        for (number, _), of_claim in zip(held, zip(*known, strict=True), strict=True):
+            groups.setdefault(of_claim, []).append(number)
         for of_group, places in groups.items():
             told = () if of_group is None else (*ALWAYS, *compress(IF_KNOWN, of_group))
-            rows = part.rows if len(places) == len(part.rows) else [part.rows[place] for place in places]
+            rows = part.rows if len(places) == len(part.rows) else [part.rows[number] for number in places]
             of_rows = [claims[row] for row in rows] if told else []
             # Several attributes tell the same, and share one column.
             columns = {of: tuple(of(of_rows, now)) for of in {_OF[name] for name in told}}
@@ -96,14 +97,14 @@ def with_draining(ad: Ad) -> Ad:
     """Set the state of *ad*, with its claim, as a draining startd does: running jobs retire, then it is drained."""
     busy = _is_busy(ad)
     state = {"Draining": True, "Activity": "Retiring"} if busy else {"Draining": True, "State": "Drained"}
-    return {name: value for name, value in ad.items() if name.lower() not in _DRAIN_NAMES[busy]} | state
+    return without_attributes(ad, _DRAIN_NAMES[busy]) | state
 
 
 def without_draining(ad: Ad) -> Ad:
     """Return *ad*, which `with_draining` has changed, for a slot that takes jobs again."""
     busy = _is_busy(ad)
     state = {"Activity": "Busy"} if busy else {"State": "Unclaimed"}
-    return {name: value for name, value in ad.items() if name.lower() not in _DRAIN_NAMES[busy]} | state
+    return without_attributes(ad, _DRAIN_NAMES[busy]) | state
 
 
 def _is_busy(ad: Ad) -> bool:
@@ -174,7 +175,7 @@ _CLAIM_ATTRIBUTES = frozenset(
 def without_claim(ad: Ad, now: int) -> Ad:
     """Return an imported slot's ad after the end of its claim at *now*."""
     state = {name: of([now])[0] for name, of in _FREE.items()}
-    return {name: value for name, value in ad.items() if name.lower() not in _GONE} | state
+    return without_attributes(ad, _GONE) | state
 
 
 def without_claims(slots: SlotTable, ends: Mapping[int, int]) -> SlotTable:
@@ -185,11 +186,11 @@ def without_claims(slots: SlotTable, ends: Mapping[int, int]) -> SlotTable:
         parts: list[AlikeSlots] = []
         for part in ads.parts:
             times = [ends.get(first + row) for row in part.rows]
-            held = [place for place, time in enumerate(times) if time is None]
+            held = [number for number, time in enumerate(times) if time is None]
             if held:
                 parts.append(_alike(part, held, part.names, {}))
             if len(held) < len(times):
-                free = [place for place, time in enumerate(times) if time is not None]
+                free = [number for number, time in enumerate(times) if time is not None]
                 left = [name for name in part.names if name.lower() not in _GONE]
                 of_free = [time for time in times if time is not None]
                 parts.append(_alike(part, free, left, {name: of(of_free) for name, of in _FREE.items()}))

@@ -32,10 +32,9 @@ def look(path: Path, names: Sequence[str], now: int) -> list[Ad]:
 
 def standing_ads(state: State, now: int, skip: int = 0) -> Iterator[Ad]:
     """Return the current ads at *now* of all slots in pool order, without the first ones; all is read from *state*."""
-    from fairq.state import claim_columns  # the first page of a listing does without
-    from fairq.steps.pool.current_slots import load_standing
+    from fairq.steps.pool.current_slots import load_standing  # the first page of a listing does without
 
-    held = claim_columns.load(state)
+    held = claims.load_table(state)
     ads = islice(load_standing(state, held, now).ads, skip, None)
     drains = drain_records(state)
     return ({**ad, **drains.get(ad["Name"], _NOTHING)} for ad in ads) if drains else ads
@@ -52,9 +51,9 @@ def part_ads(state: State, part: Sequence[SlotRecord], now: int) -> list[Ad]:
     drains = drain_records(state) if any(slot.draining for slot in part) else {}
     ads = [standing_ad(slot, held.get(slot.id), now) | drains.get(slot.name, _NOTHING) for slot in part]
     reserved = reserved_slots(state, now).of_slot
-    for place, slot in enumerate(part) if reserved else ():
-        if (found := reserved.get(slot.id)) is not None:
-            ads[place] = with_reservations(ads[place], found)
+    for number, slot in enumerate(part) if reserved else ():
+        if (reservations := reserved.get(slot.id)) is not None:
+            ads[number] = with_reservations(ads[number], reservations)
     return ads
 
 

@@ -11,8 +11,7 @@ from fairq.state import dynamic_slots, slots
 from fairq.state.connection import State
 from fairq.steps.pool.claimed_ads import with_claim, with_draining
 from fairq.steps.pool.claimed_columns import ClaimedAds
-from fairq.steps.pool.dynamic_columns import laid_out
-from fairq.steps.pool.dynamic_slots import carved_rows
+from fairq.steps.pool.dynamic_slots import carved_rows, laid_out
 from fairq.steps.pool.reservation_clause import reserved_slots, with_reservations
 
 
@@ -35,7 +34,7 @@ def load_standing(state: State, held: ClaimTable, now: int, *, shows_draining: b
     # The slot's ad already contains a claim of a job from outside the queue.
     told = np.array([claim.advertised is not None for claim in held.distinct], np.bool_)
     apart_ids = set(held.slots[held.queued & told[held.codes]].tolist())
-    apart_ids |= {one.parent_id for one in dynamic}
+    apart_ids |= {child.parent_id for child in dynamic}
     draining = slots.draining_ids(state) if shows_draining else frozenset()
     apart_ids |= draining
     reserved = reserved_slots(state, now)

@@ -18,18 +18,18 @@ _SHORT = len("GPU-1a2b3c4d")
 
 
 def same_gpu(one: str, other: str, machine: Sequence[str]) -> bool:
-    """Tell whether two names may be those of one GPU of a *machine* that has these GPUs, by number.
+    """Return whether two names may be those of one GPU of a *machine* that has these GPUs, by number.
 
     A number and an identifier that the machine does not know may be.
     """
     if _is_amd(one) != _is_amd(other):
         return False
-    numbers = [int(found[1]) for name in (one, other) if (found := BY_NUMBER.fullmatch(name))]
+    numbers = [int(match[1]) for name in (one, other) if (match := BY_NUMBER.fullmatch(name))]
     if len(numbers) != 1:
         return numbers[0] == numbers[1] if numbers else _short(one) == _short(other)
     identifier = _short(other if BY_NUMBER.fullmatch(one) else one)
-    place = next((number for number, name in enumerate(machine) if _short(name) == identifier), None)
-    return place is None or place == numbers[0]
+    number_of_other = next((number for number, name in enumerate(machine) if _short(name) == identifier), None)
+    return number_of_other is None or number_of_other == numbers[0]
 
 
 def by_number(names: Iterable[str]) -> Sequence[str]:

@@ -11,10 +11,9 @@ from msgspec import Struct, field
 
 from fairq.common.records import Actor, Change, JobStatus, SlotRecord
 from fairq.state import claims, history, jobs, launches, slots, undo
-from fairq.state.connection import State
-from fairq.state.location import exists
+from fairq.state.connection import State, opened_for
 from fairq.steps.jobs.end import end_runs
-from fairq.steps.pool.slots import named, opened_for, with_carved
+from fairq.steps.pool.slots import named, with_carved
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -54,15 +53,15 @@ def drain(
     """
     result = Drained()
     ordered: set[str] = set()
-    with opened_for(path, dry_run or not exists(path)) as state:
-        found = [slot for name in dict.fromkeys(names) for slot in named(state, name)]
-        result.slots = [slot.name for slot in found if not slot.draining]
+    with opened_for(path, dry_run=dry_run, create=False) as state:
+        chosen = [slot for name in dict.fromkeys(names) for slot in named(state, name)]
+        result.slots = [slot.name for slot in chosen if not slot.draining]
         if not dry_run:
             slots.set_draining(state, result.slots, True)
             changes = [Change(f"slot {name}", {"Draining": False}, {"Draining": True}) for name in result.slots]
             _undoable(state, actor, history.record(state, actor, changes), result.slots, draining=True)
         if schedule is not Schedule.GRACEFUL:
-            ordered = _evict(state, settings, with_carved(state, found), schedule, actor, result, dry_run=dry_run)
+            ordered = _evict(state, settings, with_carved(state, chosen), schedule, actor, result, dry_run=dry_run)
     if ordered and not dry_run:
         from fairq.steps.launch.settle import settle
 
@@ -72,9 +71,9 @@ def drain(
 
 def cancel(path: Path, names: Sequence[str], actor: Actor, *, dry_run: bool = False) -> list[str]:
     """Let draining slots take jobs again; return the changed slots. Raises UnknownSlotError."""
-    with opened_for(path, dry_run or not exists(path)) as state:
-        found = [slot for name in dict.fromkeys(names) for slot in named(state, name)]
-        changed = [slot.name for slot in found if slot.draining]
+    with opened_for(path, dry_run=dry_run, create=False) as state:
+        chosen = [slot for name in dict.fromkeys(names) for slot in named(state, name)]
+        changed = [slot.name for slot in chosen if slot.draining]
         if not dry_run:
             slots.set_draining(state, changed, False)
             changes = [Change(f"slot {name}", {"Draining": True}, {"Draining": False}) for name in changed]
@@ -90,7 +89,7 @@ def _undoable(state: State, actor: Actor, entries: range, names: Sequence[str], 
 def _evict(
     state: State,
     settings: Settings,
-    found: Sequence[SlotRecord],
+    drained: Sequence[SlotRecord],
     schedule: Schedule,
     actor: Actor,
     result: Drained,
@@ -98,7 +97,7 @@ def _evict(
     dry_run: bool,
 ) -> set[str]:
     """Order the end of the runs on these slots; end jobs without a launcher at once. Return the ordered runs."""
-    names = {slot.name for slot in found}
+    names = {slot.name for slot in drained}
     live = [launch for launch in launches.live(state) if launch.slot in names]
     for launch in live:
         # An earlier order to remove or hold a job decides its next status; a drain can only end it sooner.
@@ -106,7 +105,7 @@ def _evict(
         if schedule is Schedule.FAST:
             launch.ordered["fast"] = True
     launched = {launch.key for launch in live}
-    numbers = {slot.id for slot in found}
+    numbers = {slot.id for slot in drained}
     rest = [
         claim
         for claim in claims.load_all(state)

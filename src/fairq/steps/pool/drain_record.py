@@ -15,13 +15,13 @@ _LOOKED_AT = 20
 
 def drain_records(state: State) -> dict[str, Ad]:
     """Return the values of `DRAIN_NAMES` of all drained slots, as far as the history knows them, by name."""
-    return {name: found for name in slots.draining_names(state) if (found := _record(state, name))}
+    return {name: record for name in slots.draining_names(state) if (record := _record(state, name))}
 
 
 def _record(state: State, name: str) -> Ad:
     for entry in reversed(history.load(state, _LOOKED_AT, subject=f"slot {name}")):
         if isinstance(entry.after, dict) and entry.after.get("Draining") is True:
             reason = entry.reason or entry.after.get("Reason")
-            told = zip(DRAIN_NAMES, (entry.time, entry.user, reason), strict=True)
-            return {attribute: value for attribute, value in told if value is not None}
+            values = zip(DRAIN_NAMES, (entry.time, entry.user, reason), strict=True)
+            return {attribute: value for attribute, value in values if value is not None}
     return {}

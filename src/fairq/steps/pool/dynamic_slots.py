@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from fairq.columns.ads import AdTable, Part, picked, shared
 from fairq.common.expression_form import as_expression, unwrapped
 from fairq.common.records import Ad, DynamicSlot, SlotRecord
 from fairq.engine.accounting.charges import SlotKey
@@ -45,15 +46,15 @@ def load_ads(state: State) -> list[Ad]:
 
 def load_slots(state: State) -> list[SlotRecord]:
     """Return all slots in pool order, with their ads as `load_ads` has them."""
-    found = slots.load_all(state)
-    for slot, ad in zip(found, load_ads(state), strict=True):
+    every = slots.load_all(state)
+    for slot, ad in zip(every, load_ads(state), strict=True):
         slot.ad = ad
-    return found
+    return every
 
 
 def lay_out_part(state: State, part: Sequence[SlotRecord], dynamic: Sequence[DynamicSlot]) -> None:
     """Convert the stored ads of a *part* of the pool as `lay_out`; *dynamic* are the dynamic slots of its families."""
-    families = {number for one in dynamic for number in (one.slot_id, one.parent_id)}
+    families = {number for child in dynamic for number in (child.slot_id, child.parent_id)}
     every = [*part, *slots.of_ids(state, families - {slot.id for slot in part})]
     ads = [slot.ad for slot in every]
     lay_out([slot.id for slot in every], ads, dynamic)
@@ -64,31 +65,77 @@ def lay_out_part(state: State, part: Sequence[SlotRecord], dynamic: Sequence[Dyn
 def carved_rows(dynamic: Sequence[DynamicSlot], ids: Sequence[int]) -> dict[int, Carved]:
     """Return the *dynamic* slots by their places among the slots *ids*."""
     places = {number: place for place, number in enumerate(ids)} if dynamic else {}
-    return {places[one.slot_id]: Carved(places[one.parent_id], one.carved) for one in dynamic}
+    return {places[child.slot_id]: Carved(places[child.parent_id], child.carved) for child in dynamic}
 
 
-def lay_out(ids: Sequence[int], ads: list[Ad] | dict[int, Ad], dynamic: Iterable[DynamicSlot]) -> None:
-    """Convert the stored *ads* of the slots *ids* to the current state: dynamic slots, and the rest of others.
+def lay_out(ids: Sequence[int], ads: list[Ad], dynamic: Sequence[DynamicSlot]) -> None:
+    """Convert the stored *ads* of the slots *ids* to the current state as `laid_out`, all of them apart."""
+    apart = dict(enumerate(ads))
+    laid_out(ids, AdTable(), apart, dynamic)
+    ads[:] = apart.values()
 
-    *ads* are by place; those of dynamic slots and their parents must be present.
+
+def laid_out(ids: Sequence[int], ads: AdTable, apart: dict[int, Ad], dynamic: Sequence[DynamicSlot]) -> AdTable:
+    """Return the stored *ads* of the slots *ids* in their current state: dynamic slots, and the rest of others.
+
+    The ads *apart*, among them those of all partitionable slots with dynamic ones, are not in the table and are
+    changed themselves. *ads* and *apart* are by place.
     """
     places = {number: place for place, number in enumerate(ids)}
-    for parent_id, family in by_parent(dynamic).items():
-        parent = ads[places[parent_id]]
-        children = [places[child.slot_id] for child in family]
-        inherited = inherited_by(parent, {name.lower() for place in children for name in ads[place]})
-        ads[places[parent_id]] = rest_of(
-            parent, family, (name for place in children for name in assigned_gpus(ads[place]))
-        )
-        for place in children:
-            ads[place] = {**inherited, **ads[place]}
+    families = {places[parent]: family for parent, family in by_parent(dynamic).items()}
+    parents = {places[child.slot_id]: parent for parent, family in families.items() for child in family}
+    own: dict[int, set[tuple[str, ...]]] = {parent: set() for parent in families}
+    gpus: dict[int, list[str]] = {parent: [] for parent in families}
+    for part in ads.parts:
+        devices = next((at for at, name in enumerate(part.names) if name.lower() == "assignedgpus"), None)
+        for place, row in enumerate(part.rows):
+            if (parent := parents.get(row)) is not None:
+                own[parent].add(part.names)
+                if devices is not None:
+                    gpus[parent] += assigned_gpus({"AssignedGPUs": part.columns[devices][place]})
+    children = [row for row in apart if row in parents]
+    for row in children:
+        own[parents[row]].add(tuple(apart[row]))
+        gpus[parents[row]] += assigned_gpus(apart[row])
+
+    inherited: dict[int, Ad] = {}
+    for parent, family in families.items():
+        inherited[parent] = inherited_by(apart[parent], {name.lower() for names in own[parent] for name in names})
+        apart[parent] = rest_of(apart[parent], family, gpus[parent])
+    for row in children:
+        apart[row] = {**inherited[parents[row]], **apart[row]}
+    result = AdTable()
+    for part in ads.parts:
+        _put(result, part, parents, inherited)
+    return result
+
+
+def _put(result: AdTable, part: Part, parents: Mapping[int, int], inherited: Mapping[int, Ad]) -> None:
+    """Put the ads of *part* into *result*, with what they have *inherited* from their *parents*."""
+    groups: dict[tuple[str, ...] | None, list[int]] = {}
+    for place, row in enumerate(part.rows):
+        parent = parents.get(row)
+        groups.setdefault(None if parent is None else tuple(inherited[parent]), []).append(place)
+    for names, here in groups.items():
+        rows = [part.rows[place] for place in here]
+        columns = {name: part.column_at(number, here) for number, name in enumerate(part.names)}
+        if names is not None:
+            columns = {**_inherited(names, [parents[row] for row in rows], inherited), **columns}
+        result.put_columns(tuple(columns), rows, list(columns.values()))
+
+
+def _inherited(names: Sequence[str], parents: Sequence[int], inherited: Mapping[int, Ad]) -> dict[str, Sequence[Any]]:
+    """The attributes *names* that the dynamic slots of these *parents*, one for each slot, have *inherited*."""
+    places = {parent: place for place, parent in enumerate(dict.fromkeys(parents))}
+    which = [places[parent] for parent in parents]
+    return {name: picked(shared(tuple([inherited[parent][name] for parent in places])), which) for name in names}
 
 
 def by_parent(dynamic: Iterable[DynamicSlot]) -> dict[int, list[DynamicSlot]]:
     """Return the *dynamic* slots of each partitionable slot, by its number."""
     families: dict[int, list[DynamicSlot]] = {}
-    for one in dynamic:
-        families.setdefault(one.parent_id, []).append(one)
+    for child in dynamic:
+        families.setdefault(child.parent_id, []).append(child)
     return families
 
 
@@ -141,7 +188,7 @@ def carved_slots(
     A slot1@host has the dynamic slots slot1_1@host, slot1_2@host, …; the lowest free number is used.
     """
     used: dict[str, set[int]] | None = None
-    found: dict[SlotKey, CarvedSlot] = {}
+    carved: dict[SlotKey, CarvedSlot] = {}
     lowest: dict[str, int] = {}
     for match in matches:
         if match.carving is None:
@@ -159,8 +206,8 @@ def carved_slots(
         ad = _own_ad(name, number, taken, match.carving.cost, ads[match.slot])
         if match.carving.gpus:
             ad["AssignedGPUs"] = ",".join(match.carving.gpus)
-        found[match.key] = CarvedSlot(name, ids[match.slot], ad, taken)
-    return found
+        carved[match.key] = CarvedSlot(name, ids[match.slot], ad, taken)
+    return carved
 
 
 def _own_ad(name: str, number: int, taken: Mapping[str, float], weight: float, parent: Ad) -> Ad:
@@ -188,10 +235,10 @@ def _numbers(names: Iterable[str]) -> dict[str, set[int]]:
 def add_slots(state: State, made: Mapping[SlotKey, CarvedSlot], addresses: Mapping[int, str]) -> dict[SlotKey, int]:
     """Append the new dynamic slots *made* to the pool; return their slot ids by the same keys."""
     carved = list(made.values())
-    new = [SlotRecord(0, one.name, one.ad, addresses[one.parent_id]) for one in carved]
+    new = [SlotRecord(0, slot.name, slot.ad, addresses[slot.parent_id]) for slot in carved]
     numbers = slots.add(state, new)
     dynamic_slots.add(
         state,
-        (DynamicSlot(number, one.parent_id, one.carved) for number, one in zip(numbers, carved, strict=True)),
+        (DynamicSlot(number, slot.parent_id, slot.carved) for number, slot in zip(numbers, carved, strict=True)),
     )
     return dict(zip(made, numbers, strict=True))

@@ -41,7 +41,7 @@ def _ads(state: State, subject: Subject, now: int) -> Iterable[Ad]:
     if subject == "jobs":
         ranges = jobs.select(state)
         return _job_ads(ranges, jobs.ads(state, {job.ad_id for job in ranges}))
-    last_update = int(meta.get(state, "last_update") or 0)
+    last_update = meta.number(state, "last_update")
     return (accounting_ad(record, last_update) for record in records_at(state, now))
 
 

@@ -43,11 +43,11 @@ def _counted(state: State) -> Counter[tuple[tuple[Any, ...], Any]]:
             kinds.update(_kinds(columns, numbers, used))
         except TypeError:
             kinds.update(_kinds([list(map(_hashable, column)) for column in columns], numbers, used))
-    found: Counter[tuple[tuple[Any, ...], Any]] = Counter()
+    counts: Counter[tuple[tuple[Any, ...], Any]] = Counter()
     for (*platform, told, is_of_job), count in kinds.items():
         known = tuple(value for value in platform if value is not _ABSENT)
-        found[known, "Claimed" if is_of_job else "" if told is _ABSENT else told] += count
-    return found
+        counts[known, "Claimed" if is_of_job else "" if told is _ABSENT else told] += count
+    return counts
 
 
 def _columns(state: State) -> Iterator[tuple[list[int], list[Sequence[Any]]]]:

@@ -29,12 +29,10 @@ from fairq.state import (
     meta,
     pilot_slots,
     runs,
-    schedds,
     slots,
     undo,
-    whole_queue,
 )
-from fairq.state.connection import State, reading, writing
+from fairq.state.connection import State, opened_for, reading
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import CONDOR_VERSION
 from fairq.steps.jobs.end import end_runs
@@ -113,7 +111,7 @@ def import_dumps(
         # What a command that failed leaves is no order to delete them.
         replaced = _Replaced(slots=slots.count(state) > 0, jobs=bool(jobs.counts(state)))
     pool = _read(dumps, _submitter_of(settings, host), actor.time, advance, replaced)
-    with reading(path) if dry_run else writing(path) as state:
+    with opened_for(path, dry_run=dry_run) as state:
         plan = plan_claims(
             state,
             None if pool.slots is None else pool.slots.slots,
@@ -214,7 +212,7 @@ def _weigh(plan: ClaimPlan, settings: Settings) -> None:
 def _store(state: State, pool: _Pool, plan: ClaimPlan, settings: Settings, actor: Actor) -> None:
     changes: list[Change] = []
     if pool.schedds:
-        schedds.store(state, _maxima(pool))
+        meta.store(state, meta.MAX_JOBS_RUNNING, _maxima(pool))
     gone = [*plan.ended, *(claim for claim, _ in plan.moved)]
     end_runs(state, settings, gone, actor.time, "lost", moved={claim.slot_id: time for claim, time in plan.moved})
     if pool.slots is not None:
@@ -232,7 +230,7 @@ def _store(state: State, pool: _Pool, plan: ClaimPlan, settings: Settings, actor
     claims.delete_all(state)
     if pool.jobs is not None:
         changes.append(Change("jobs", _queue_length(state), pool.jobs.count))
-        whole_queue.replace(state, pool.jobs.ranges, pool.jobs.ads)
+        jobs.replace_all(state, pool.jobs.ranges, pool.jobs.ads)
     else:
         jobs.set_status(state, _procs(plan.ended), JobStatus.IDLE, actor.time)
         jobs.change_many(state, plan.found, reason=None)

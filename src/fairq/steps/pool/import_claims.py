@@ -93,15 +93,15 @@ def plan_claims(
 
 def _advertised_jobs(pool: Sequence[SlotRecord], running: _Running) -> dict[Job, set[SlotIdentity]]:
     """The running jobs of the queue that slots' ads name, with these slots."""
-    found: dict[Job, set[SlotIdentity]] = {}
+    slots_of: dict[Job, set[SlotIdentity]] = {}
     if not running:
-        return found
+        return slots_of
     for slot in _brief(pool):
         use = use_of(slot.ad)
         if use is not None:
             job = (running.schedd_of(use), use.cluster, use.proc)
-            found.setdefault(job, set()).add((slot.name, slot.address))
-    return found
+            slots_of.setdefault(job, set()).add((slot.name, slot.address))
+    return slots_of
 
 
 def _staying(
@@ -229,14 +229,14 @@ class _Running:
             self._one_schedd = self._one_schedd and not job.schedd
             if job.status == JobStatus.RUNNING:
                 self._ranges.setdefault((job.schedd, job.cluster), []).append(job)
-        for found in self._ranges.values():
-            found.sort(key=lambda job: job.first_proc)
+        for of_job in self._ranges.values():
+            of_job.sort(key=lambda job: job.first_proc)
 
     def __bool__(self) -> bool:
         return bool(self._ranges)
 
     def has(self, claim: Claim) -> bool:
-        """Say whether the job of *claim* runs, for the same submitter."""
+        """Return whether the job of *claim* runs, for the same submitter."""
         assert claim.cluster is not None and claim.proc is not None
         job = self.job(claim.schedd or "", claim.cluster, claim.proc)
         return job is not None and job.submitter == claim.submitter

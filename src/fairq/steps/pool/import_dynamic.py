@@ -32,15 +32,15 @@ def carried_over(
     held = {claim.slot_id for claim in claims}
     places: dict[SlotIdentity, SlotRecord] = {(slot.name, slot.address): slot for slot in new}
     pool, dynamic = list(new), []
-    for one in carved:
-        if one.slot_id not in held:
+    for child in carved:
+        if child.slot_id not in held:
             continue
-        slot, parent = slots[one.slot_id], slots[one.parent_id]
+        slot, parent = slots[child.slot_id], slots[child.parent_id]
         new_parent = places.get((parent.name, parent.address))
         if new_parent is None or not _is_partitionable(new_parent) or (slot.name, slot.address) in places:
             continue
         pool.append(SlotRecord(len(pool) + 1, slot.name, slot.ad, slot.address, slot.draining))
-        dynamic.append(DynamicSlot(len(pool), new_parent.id, one.carved))
+        dynamic.append(DynamicSlot(len(pool), new_parent.id, child.carved))
     return pool, dynamic
 
 

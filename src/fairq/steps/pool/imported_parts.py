@@ -45,12 +45,12 @@ def parts_of(pool: PoolSlots, ads: Sequence[Ad], wanted: Collection[int]) -> dic
     """Return the dynamic slots of *pool* whose keys are *wanted*, with their parents, by place."""
     from fairq.engine.explain.pieces import pieces_of
 
-    found: dict[int, Carved] = {}
+    parts: dict[int, Carved] = {}
     for parent, rows in pieces_of(pool).items():
         for row in rows:
             if pool.keys[row] in wanted:
-                found[row] = Carved(parent, _amounts(ads[row], ads[parent]))
-    return found
+                parts[row] = Carved(parent, _amounts(ads[row], ads[parent]))
+    return parts
 
 
 def merged(parent: Ad, part: Ad) -> Ad:
@@ -62,7 +62,7 @@ def merged(parent: Ad, part: Ad) -> Ad:
 
 def adopt_ended(state: State, ended: Collection[int]) -> None:
     """Adopt those of the slots *ended*, by number, that a machine carved; they can be merged back then."""
-    known = {one.slot_id for one in dynamic_slots.load_all(state)}
+    known = dynamic_slots.ids(state)
     names = slots.names_of(state, set(ended) - known)
     stems = {one[1] + (one[2] or "") for one in map(_PART.fullmatch, names.values()) if one is not None}
     parents = [slot for name in sorted(stems) for slot in slots.load(state, name)]
@@ -100,12 +100,14 @@ def adopt(
             }
             parent.ad = {name: value for name, value in parent.ad.items() if name not in lists}
     slots.add(state, changed.values())
-    dynamic_slots.add(state, (DynamicSlot(ids[row], ids[one.parent], dict(one.taken)) for row, one in rows.items()))
+    dynamic_slots.add(
+        state, (DynamicSlot(ids[row], ids[piece.parent], dict(piece.taken)) for row, piece in rows.items())
+    )
     return [ids[row] for row in rows]
 
 
 def _amounts(ad: Ad, parent: Ad) -> dict[str, float]:
     listed = attribute(parent, "machineresources")
     names = dict.fromkeys((*_RESOURCES, *(listed.replace(",", " ").split() if isinstance(listed, str) else ())))
-    found = {name: attribute(ad, name.lower()) for name in names}
-    return {name: value for name, value in found.items() if type(value) in (int, float) and value > 0}
+    amounts = {name: attribute(ad, name.lower()) for name in names}
+    return {name: value for name, value in amounts.items() if type(value) in (int, float) and value > 0}

@@ -87,9 +87,9 @@ class _Asked:
         )
 
     def _find_negotiator(self) -> Any:
-        found = self._collector.locate(self._library.DaemonType.Negotiator)
-        self._miss("negotiator: the collector has no ad of it", found is None)
-        return found
+        negotiator = self._collector.locate(self._library.DaemonType.Negotiator)
+        self._miss("negotiator: the collector has no ad of it", negotiator is None)
+        return negotiator
 
     def _miss(self, what: str, is_missing: bool = True) -> None:
         """Note what cannot be had."""
@@ -119,8 +119,8 @@ class _Asked:
 
     def _jobs(self, schedd: Any) -> list[Any]:
         name = schedd.get("Name", "without a name")
-        found: list[Any] | None = self._try(f"schedd {name}", lambda: self._library.Schedd(schedd).query())
-        return found or []
+        ads: list[Any] | None = self._try(f"schedd {name}", lambda: self._library.Schedd(schedd).query())
+        return ads or []
 
     def _macros(self, negotiator: Any) -> str:
         """Return the negotiator's configuration of negotiation, as a configuration file."""

@@ -16,10 +16,10 @@ def machines(ads: Iterable[Ad]) -> list[dict[str, Any]]:
     An amount is that of all its slots; of a partitionable slot, *ads* have the rest and the dynamic slots. What no job
     uses, and is not drained, is free.
     """
-    found: dict[str, list[Ad]] = {}
+    ads_of: dict[str, list[Ad]] = {}
     for ad in ads:
-        found.setdefault(str(ad.get("Machine", ad.get("Name"))), []).append(ad)
-    return [_machine(name, of) for name, of in found.items()]
+        ads_of.setdefault(str(ad.get("Machine", ad.get("Name"))), []).append(ad)
+    return [_machine(name, of) for name, of in ads_of.items()]
 
 
 def _machine(name: str, ads: Sequence[Ad]) -> dict[str, Any]:

@@ -11,10 +11,8 @@ from fairq.common.quantities import shown_time
 from fairq.common.records import Actor, Change
 from fairq.state import history, undo
 from fairq.state import pause as pauses
-from fairq.state.connection import State, reading
-from fairq.state.location import exists
+from fairq.state.connection import State, opened_for, reading
 from fairq.state.pause import Pause
-from fairq.steps.pool.slots import opened_for
 
 
 def pause(path: Path, actor: Actor, until: int | None, *, dry_run: bool = False) -> Pause:
@@ -22,7 +20,7 @@ def pause(path: Path, actor: Actor, until: int | None, *, dry_run: bool = False)
 
     In a paused pool, end and reason are replaced.
     """
-    with opened_for(path, dry_run or not exists(path)) as state:
+    with opened_for(path, dry_run=dry_run, create=False) as state:
         former = pauses.load(state, actor.time)
         new = Pause(actor.time if former is None else former.since, actor.user, actor.reason, until)
         if not dry_run:
@@ -32,7 +30,7 @@ def pause(path: Path, actor: Actor, until: int | None, *, dry_run: bool = False)
 
 def resume(path: Path, actor: Actor, *, dry_run: bool = False) -> Pause | None:
     """Let cycles match jobs again; return the pause that has ended, None if the pool is not paused."""
-    with opened_for(path, dry_run or not exists(path)) as state:
+    with opened_for(path, dry_run=dry_run, create=False) as state:
         former = pauses.load(state, actor.time)
         if former is not None and not dry_run:
             _store(state, actor, former, None)

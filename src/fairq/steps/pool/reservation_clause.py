@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from fairq.common.expression_form import as_expression, attribute
+from fairq.common.expression_form import as_expression, attribute, without_attributes
 from fairq.common.quantities import shown_time
 from fairq.common.records import Ad
 from fairq.common.reservation import Reservation, with_clause
@@ -30,15 +30,15 @@ class Reserved(NamedTuple):
 def reserved_slots(state: State, now: int) -> Reserved:
     """Return the slots with reservations that are not over at *now*."""
     by_name: dict[str, list[Reservation]] = {}
-    for one in reservations.load(state, now):
-        for name in one.slots:
-            by_name.setdefault(name, []).append(one)
-    found = {slot.id: by_name[name] for name in by_name for slot in slots.load(state, name)}
-    if found:
+    for reservation in reservations.load(state, now):
+        for name in reservation.slots:
+            by_name.setdefault(name, []).append(reservation)
+    of_slot = {slot.id: by_name[name] for name in by_name for slot in slots.load(state, name)}
+    if of_slot:
         for child in dynamic_slots.load_all(state):
-            if child.parent_id in found:
-                found[child.slot_id] = found[child.parent_id]
-    return Reserved(found)
+            if child.parent_id in of_slot:
+                of_slot[child.slot_id] = of_slot[child.parent_id]
+    return Reserved(of_slot)
 
 
 def reserved_rows(
@@ -48,8 +48,8 @@ def reserved_rows(
 
     *places* returns the row of each slot by its number; most pools have no reservations, and need none.
     """
-    found = [one for one in reservations.load(state, now) if with_promises or one.job is None]
-    row_of = places() if found else {}
+    current = [reservation for reservation in reservations.load(state, now) if with_promises or reservation.job is None]
+    row_of = places() if current else {}
     return [
         ReservedSlots(
             [row_of[slot.id] for name in one.slots for slot in slots.load(state, name) if slot.id in row_of],
@@ -57,13 +57,13 @@ def reserved_rows(
             one.begin,
             one.end,
         )
-        for one in found
+        for one in current
     ]
 
 
 def with_reservations(ad: Ad, found: Iterable[Reservation]) -> Ad:
     """Return the *ad* of a slot with the clause of its reservations in its Requirements."""
-    changed = {name: value for name, value in ad.items() if name.lower() not in ("requirements", CLAUSE.lower())}
+    changed = without_attributes(ad, ("requirements", CLAUSE.lower()))
     found = list(found)
     return {
         **changed,
@@ -75,7 +75,7 @@ def with_reservations(ad: Ad, found: Iterable[Reservation]) -> Ad:
 
 def with_names(document: Any, state: State, now: int) -> Any:
     """Return plain data in which the clauses of reservations are named in words."""
-    words = {one.clause: _words(one, now) for one in reservations.load(state, now)}
+    words = {reservation.clause: _words(reservation, now) for reservation in reservations.load(state, now)}
     return _renamed(document, words) if words else document
 
 
@@ -89,13 +89,16 @@ def _renamed(value: Any, words: Mapping[str, str]) -> Any:
     return [_renamed(one, words) for one in value] if isinstance(value, list) else value
 
 
-def _words(of: Reservation, now: int) -> str:
-    if of.leaves:
-        return f"the slot takes jobs until {shown_time(of.begin)}, when it leaves the pool"
-    if of.job is not None:
-        begin = shown_time(of.begin)
-        return f"the machine is promised to job {of.job} (a job starts there if its --time limit ends it by {begin})"
-    whom = ", ".join([*of.users, *of.groups]) or "nobody"
-    until = "" if of.end is None else f" until {shown_time(of.end)}"
-    before = "; before it begins, a job starts there if its --time limit ends it by then" if now < of.begin else ""
-    return f"reservation {of.number} (for {whom}, from {shown_time(of.begin)}{until}{before})"
+def _words(reservation: Reservation, now: int) -> str:
+    if reservation.leaves:
+        return f"the slot takes jobs until {shown_time(reservation.begin)}, when it leaves the pool"
+    if reservation.job is not None:
+        begin = shown_time(reservation.begin)
+        condition = f"a job starts there if its --time limit ends it by {begin}"
+        return f"the machine is promised to job {reservation.job} ({condition})"
+    whom = ", ".join([*reservation.users, *reservation.groups]) or "nobody"
+    until = "" if reservation.end is None else f" until {shown_time(reservation.end)}"
+    before = (
+        "; before it begins, a job starts there if its --time limit ends it by then" if now < reservation.begin else ""
+    )
+    return f"reservation {reservation.number} (for {whom}, from {shown_time(reservation.begin)}{until}{before})"

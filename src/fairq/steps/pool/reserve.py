@@ -12,9 +12,8 @@ from fairq.common.records import Actor, Change
 from fairq.common.reservation import Reservation
 from fairq.errors.pool import ReservationError
 from fairq.state import claims, dynamic_slots, history, reservations, slots, undo
-from fairq.state.connection import State, reading
-from fairq.state.location import exists
-from fairq.steps.pool.slots import named, opened_for
+from fairq.state.connection import State, opened_for, reading
+from fairq.steps.pool.slots import named
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -43,7 +42,7 @@ def reserve(
 
     Raises UnknownSlotError, and ReservationError if one of them is reserved in that time.
     """
-    with opened_for(path, dry_run or not exists(path)) as state:
+    with opened_for(path, dry_run=dry_run, create=False) as state:
         chosen = list(dict.fromkeys(slot.name for name in names for slot in _whole(state, name)))
         former = reservations.load(state, actor.time)
         promises = [one for one in former if one.job is not None and not set(one.slots).isdisjoint(chosen)]
@@ -65,8 +64,8 @@ def reserve(
 
 def cancel(path: Path, actor: Actor, numbers: Sequence[int], *, dry_run: bool = False) -> list[int]:
     """End reservations; return their numbers. Raises ReservationError if there is none of a number."""
-    with opened_for(path, dry_run or not exists(path)) as state:
-        known = {one.number: one for one in reservations.load(state, actor.time)}
+    with opened_for(path, dry_run=dry_run, create=False) as state:
+        known = {reservation.number: reservation for reservation in reservations.load(state, actor.time)}
         missing = next((number for number in numbers if number not in known), None)
         if missing is not None:
             cure = "'fairq slots reservations' lists them"
@@ -84,23 +83,23 @@ def free_names(path: Path, count: int, begin: int, end: int | None, allowed: Seq
     with reading(path) as state:
         taken = {name for one in reservations.load(state, now) if one.overlaps(begin, end) for name in one.slots}
         used = {claim.slot_id for claim in claims.load_all(state)}
-        used |= {one.parent_id for one in dynamic_slots.load_all(state)}
+        used |= dynamic_slots.parent_ids(state)
         wanted = set(allowed)
-        found = [
+        free = [
             slot
             for slot in slots.load_all(state)
             if slot.name in wanted and slot.name not in taken and not slot.draining
         ]
-    if len(found) < count:
-        problem = f"only {len(found)} slots are neither drained nor reserved at that time, not {count}"
+    if len(free) < count:
+        problem = f"only {len(free)} slots are neither drained nor reserved at that time, not {count}"
         raise ReservationError(problem=problem, cure="reserve fewer, or another time")
-    return [slot.name for slot in sorted(found, key=lambda slot: slot.id in used)[:count]]
+    return [slot.name for slot in sorted(free, key=lambda slot: slot.id in used)[:count]]
 
 
 def listed(path: Path, now: int) -> list[dict[str, Any]]:
     """Return the reservations that are not over, as `reservation_document` does."""
     with reading(path) as state:
-        return [reservation_document(state, one, now) for one in reservations.load(state, now)]
+        return [reservation_document(state, reservation, now) for reservation in reservations.load(state, now)]
 
 
 def reservation_document(state: State, one: Reservation, now: int) -> dict[str, Any]:
@@ -125,7 +124,7 @@ def reservation_document(state: State, one: Reservation, now: int) -> dict[str, 
 
 
 def _whole(state: State, name: str) -> list[Any]:
-    dynamic = {one.slot_id for one in dynamic_slots.load_all(state)}
+    dynamic = dynamic_slots.ids(state)
     return [slot for slot in named(state, name) if slot.id not in dynamic]
 
 

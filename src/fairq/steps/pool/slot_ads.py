@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from fairq.common.expression_form import as_expression
+from fairq.common.expression_form import as_expression, without_attributes
 from fairq.common.hardware import Machine
 from fairq.common.quantities import counted
 from fairq.common.records import Ad
@@ -146,7 +146,7 @@ def _share(total: int, count: int, number: int) -> int:
 def over(ad: Ad, attributes: Mapping[str, Any]) -> Ad:
     """Return *ad* with *attributes*, which replace those of the same name in any letter case."""
     names = {name.lower() for name in attributes}
-    return {name: value for name, value in ad.items() if name.lower() not in names} | dict(attributes)
+    return without_attributes(ad, names) | dict(attributes)
 
 
 def parse_attribute(text: str, slot: str) -> tuple[str, Any]:

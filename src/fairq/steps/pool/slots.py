@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,8 +18,7 @@ from fairq.formats.slots import read_slots
 from fairq.formats.source import opened
 from fairq.launch.discovery import NONE
 from fairq.state import claims, dynamic_slots, history, jobs, reservations, slots, undo
-from fairq.state.connection import State, reading, writing
-from fairq.state.location import exists
+from fairq.state.connection import State, opened_for
 from fairq.steps.jobs.end import end_runs
 from fairq.steps.launch.launchers import ATTRIBUTE, LOCAL
 from fairq.steps.pool.devices import numbered
@@ -62,7 +60,7 @@ def add(
 
     Raises DuplicateSlotError if a slot exists already.
     """
-    with opened_for(path, dry_run) as state:
+    with opened_for(path, dry_run=dry_run) as state:
         ads = numbered([slot.ad for slot in new], lambda: slots.load_ads(state), partial(_machine, settings))
         new = [replace(slot, ad=ad) for slot, ad in zip(new, ads, strict=True)]
         twice = [name for name, count in Counter((slot.name, slot.address) for slot in new).items() if count > 1]
@@ -111,60 +109,60 @@ def remove(
 
     Raises UnknownSlotError, SlotInUseError.
     """
-    with opened_for(path, dry_run or not exists(path)) as state:
-        found = [slot for name in dict.fromkeys(names) for slot in named(state, name)]
-        found = with_carved(state, found)
+    with opened_for(path, dry_run=dry_run, create=False) as state:
+        chosen = [slot for name in dict.fromkeys(names) for slot in named(state, name)]
+        chosen = with_carved(state, chosen)
         held = {claim.slot_id: claim for claim in claims.load_all(state)}
-        ended = [held[slot.id] for slot in found if slot.id in held]
+        ended = [held[slot.id] for slot in chosen if slot.id in held]
         if ended and not force:
-            slot = next(slot for slot in found if slot.id in held)
+            slot = next(slot for slot in chosen if slot.id in held)
             raise SlotInUseError(name=slot.name, user=held[slot.id].submitter, job=_for_job(held[slot.id]))
         if not dry_run:
             runs = end_runs(state, settings, ended, actor.time, "lost")
             procs = [jobs.Procs(run.schedd, run.cluster, run.proc, run.proc) for run in runs]
             jobs.set_status(state, procs, JobStatus.IDLE, actor.time)
-            slots.remove(state, [slot.id for slot in found])
-            entries = history.record(state, actor, [Change(f"slot {slot.name}", _size(slot), None) for slot in found])
-            carved = {one.slot_id for one in dynamic_slots.load_all(state)}
-            former = [asdict(slot) for slot in found if slot.id not in carved]
+            slots.remove(state, [slot.id for slot in chosen])
+            entries = history.record(state, actor, [Change(f"slot {slot.name}", _size(slot), None) for slot in chosen])
+            carved = dynamic_slots.ids(state)
+            former = [asdict(slot) for slot in chosen if slot.id not in carved]
             undo.record(state, actor, entries, "slots remove", {"slots": former}, settings["pool.undo_kept"])
-    return [slot.name for slot in found]
+    return [slot.name for slot in chosen]
 
 
 def leaving(state: State, now: int) -> list[SlotRecord]:
     """Return the slots that leave the pool at *now*: their time has come, and no job runs on them."""
-    names = [name for one in reservations.stored(state) if one.leaves and one.begin <= now for name in one.slots]
+    names = [
+        name
+        for reservation in reservations.stored(state)
+        if reservation.leaves and reservation.begin <= now
+        for name in reservation.slots
+    ]
     if not names:
         return []
-    used = {one.parent_id for one in dynamic_slots.load_all(state)}
-    found = [slot for name in names for slot in slots.load(state, name) if slot.id not in used]
-    used = {claim.slot_id for claim in claims.of_slots(state, (slot.id for slot in found))}
-    return [slot for slot in found if slot.id not in used]
+    used = dynamic_slots.parent_ids(state)
+    expired = [slot for name in names for slot in slots.load(state, name) if slot.id not in used]
+    used = {claim.slot_id for claim in claims.of_slots(state, (slot.id for slot in expired))}
+    return [slot for slot in expired if slot.id not in used]
 
 
 def let_leave(state: State, actor: Actor) -> None:
     """Remove the slots that leave the pool."""
-    found = leaving(state, actor.time)
-    slots.remove(state, [slot.id for slot in found])
-    reservations.keep_in_pool(state, {slot.name for slot in found})
+    expired = leaving(state, actor.time)
+    slots.remove(state, [slot.id for slot in expired])
+    reservations.keep_in_pool(state, {slot.name for slot in expired})
     actor = replace(actor, reason="its time in the pool is over")
-    history.record(state, actor, [Change(f"slot {slot.name}", _size(slot), None) for slot in found])
+    history.record(state, actor, [Change(f"slot {slot.name}", _size(slot), None) for slot in expired])
 
 
 def _size(slot: SlotRecord) -> Ad:
     return {name: slot.ad[name] for name in ("Cpus", "Memory", "Disk", "GPUs") if name in slot.ad}
 
 
-def opened_for(path: Path, read_only: bool) -> AbstractContextManager[State]:
-    """Open the state at *path*, for reading or for a change."""
-    return reading(path) if read_only else writing(path)
-
-
 def named(state: State, name: str) -> list[SlotRecord]:
     """Return the slots called *name*, or those of the machine called *name*; raises UnknownSlotError."""
-    found = slots.load(state, name)
-    if found:
-        return found
+    of_name = slots.load(state, name)
+    if of_name:
+        return of_name
     every = slots.load_names(state)
     of_machine = [slot for slot in every if slot.partition("@")[2] == name]
     if of_machine:
@@ -174,10 +172,10 @@ def named(state: State, name: str) -> list[SlotRecord]:
     raise UnknownSlotError(name=name, hint=hint)
 
 
-def with_carved(state: State, found: list[SlotRecord]) -> list[SlotRecord]:
-    """Return *found* with the dynamic slots of its partitionable slots."""
-    carved = set(dynamic_slots.children(state, [slot.id for slot in found])) - {slot.id for slot in found}
-    return found + [slot for slot in slots.load_all(state) if slot.id in carved] if carved else found
+def with_carved(state: State, chosen: list[SlotRecord]) -> list[SlotRecord]:
+    """Return *chosen* with the dynamic slots of its partitionable slots."""
+    carved = set(dynamic_slots.children(state, [slot.id for slot in chosen])) - {slot.id for slot in chosen}
+    return chosen + [slot for slot in slots.load_all(state) if slot.id in carved] if carved else chosen
 
 
 def _for_job(claim: Claim) -> str:

@@ -13,10 +13,9 @@ from fairq.errors.launch import NoEngineError
 from fairq.errors.pool import DuplicateSlotError
 from fairq.launch.interface import Node
 from fairq.state import claims, dynamic_slots, history, slots
-from fairq.state.connection import State
+from fairq.state.connection import State, opened_for
 from fairq.steps.launch.launchers import ATTRIBUTE, opened
 from fairq.steps.pool.slot_ads import Platform, Shape, slot_ad
-from fairq.steps.pool.slots import opened_for
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -63,7 +62,7 @@ def synchronise(
         if not launchers[engine].is_engine:
             raise NoEngineError(name=engine)
         nodes = launchers[engine].nodes(partition)
-    with opened_for(path, dry_run) as state:
+    with opened_for(path, dry_run=dry_run) as state:
         sync = _Sync(state, engine, actor.time)
         for node in nodes:
             sync.take(node)
@@ -79,7 +78,7 @@ class _Sync:
         self._state = state
         self._engine = engine
         self._now = now
-        carved = {one.slot_id for one in dynamic_slots.load_all(state)}
+        carved = dynamic_slots.ids(state)
         self._there = {slot.name: slot for slot in slots.load_all(state) if slot.id not in carved}
         self._new: list[SlotRecord] = []
         self._drain: dict[str, bool] = {}
@@ -115,7 +114,7 @@ class _Sync:
     def leave(self, present: set[str], partition: str | None) -> None:
         """Remove the slots of nodes that are gone; drain those that jobs still use."""
         used = {claim.slot_id for claim in claims.load_all(self._state)}
-        used |= {one.parent_id for one in dynamic_slots.load_all(self._state)}
+        used |= dynamic_slots.parent_ids(self._state)
         for name, slot in self._there.items():
             is_ours = slot.ad.get(ATTRIBUTE) == self._engine
             if not is_ours or name in present or (partition is not None and slot.ad.get(_PARTITION) != partition):

@@ -39,15 +39,15 @@ class _Kept(Struct):
     administrator: str = ""
 
 
-def tell_trouble(path: Path, settings: Settings | None, found: Sequence[Finding]) -> list[str] | None:
-    """Mail new faults among *found* and faults that are over; return error messages.
+def tell_trouble(path: Path, settings: Settings | None, findings: Sequence[Finding]) -> list[str] | None:
+    """Mail new faults among *findings* and faults that are over; return error messages.
 
     Without *settings*, because they are the fault, the command and the address of the last check are used; return None
     if there was none. The file ``STATE.troubles`` beside the state keeps both and lists the reported faults, because
     the state itself may be faulty. It is updated only after the mail was sent, so that the next check tries again.
     """
-    place = Path(f"{resolve(path)}.troubles")
-    kept = _load(place)
+    file = Path(f"{resolve(path)}.troubles")
+    kept = _load(file)
     told = dict(kept.told)
     if settings is not None:
         mailer = Mailer.of(settings)
@@ -56,10 +56,10 @@ def tell_trouble(path: Path, settings: Settings | None, found: Sequence[Finding]
         mailer, administrator = Mailer(kept.command), kept.administrator
     else:
         return None
-    faults = {one.name: one for one in found if one.status == FAULT}
-    new = [one for one in faults.values() if one.name not in told]
+    faults = {finding.name: finding for finding in findings if finding.status == FAULT}
+    new = [fault for fault in faults.values() if fault.name not in told]
     # A missing check, e.g. because of a damaged state, does not end a fault.
-    over = [one for one in found if one.name in told and one.status != FAULT]
+    over = [finding for finding in findings if finding.name in told and finding.status != FAULT]
     if new or over:
         host = platform.node()
         lines = [f"{one.name}: {one.detail}\n  cure: {one.cure}" for one in new]
@@ -77,24 +77,24 @@ def tell_trouble(path: Path, settings: Settings | None, found: Sequence[Finding]
     if now == kept:
         return []
     try:
-        _store(place, json.dumps(asdict(now)).encode())
+        _store(file, json.dumps(asdict(now)).encode())
     except OSError as error:
-        return [f"{place} cannot be written, so this message will come again: {error.strerror}"] if new or over else []
+        return [f"{file} cannot be written, so this message will come again: {error.strerror}"] if new or over else []
     return []
 
 
-def _store(place: Path, content: bytes) -> None:
+def _store(file: Path, content: bytes) -> None:
     """Replace the file; if there is no space for another one, write into the one that exists."""
     whole = content.ljust(-(-len(content) // _BLOCK) * _BLOCK)
     try:
         with suppress(FileNotFoundError):
             # As a former version made it under a wide umask: `_load` would not trust it.
-            if place.lstat().st_mode & _OTHERS_WRITE:
-                place.unlink()
-        with files.replacing(place, _MODE) as stream:
+            if file.lstat().st_mode & _OTHERS_WRITE:
+                file.unlink()
+        with files.replacing(file, _MODE) as stream:
             stream.write(whole)
     except OSError:
-        descriptor = os.open(place, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(file, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
             if os.fstat(descriptor).st_size < len(whole):
                 raise
@@ -104,18 +104,18 @@ def _store(place: Path, content: bytes) -> None:
             os.close(descriptor)
 
 
-def _load(place: Path) -> _Kept:
+def _load(file: Path) -> _Kept:
     """Return the content of the file; without the command if another user could have written it."""
     try:
-        descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as stream:
             info = os.fstat(descriptor)
-            found = json.loads(stream.read())
+            kept = json.loads(stream.read())
     except (OSError, ValueError):
         return _Kept()
-    if not isinstance(found, dict):
+    if not isinstance(kept, dict):
         return _Kept()
-    told, command, administrator = (found.get(name) for name in ("told", "command", "administrator"))
+    told, command, administrator = (kept.get(name) for name in ("told", "command", "administrator"))
     if not isinstance(told, dict) or not isinstance(command, str) or not isinstance(administrator, str):
         return _Kept()
     is_own = info.st_uid in {os.geteuid(), 0} and not info.st_mode & _OTHERS_WRITE

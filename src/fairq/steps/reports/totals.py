@@ -56,5 +56,5 @@ def totals(path: Path, settings: Settings) -> Totals:
             counters.waits,
             counters.cycles,
             cycle_errors.load(resolve(path)).counts,
-            int(meta.get(state, JOB_ERRORS) or 0),
+            meta.number(state, JOB_ERRORS),
         )

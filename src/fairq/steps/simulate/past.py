@@ -12,7 +12,7 @@ from fairq.engine.classad import UNDEFINED, AdColumns
 from fairq.engine.explain.pieces import undivided
 from fairq.engine.negotiation.pool import PoolSlots, unusable
 from fairq.formats.trace import Trace, TraceJob
-from fairq.state import claim_columns, ended_jobs
+from fairq.state import claims, ended_jobs
 from fairq.state.connection import reading
 from fairq.steps.pool.current_slots import StandingSlots, load_standing
 from fairq.steps.simulate.shapes import Machines
@@ -25,7 +25,7 @@ def past_trace(path: Path) -> tuple[Trace, list[Machines]]:
     """
     with reading(path) as state:
         ended = ended_jobs.load_all(state)
-        machines = _machines(load_standing(state, claim_columns.load(state), 0))
+        machines = _machines(load_standing(state, claims.load_table(state), 0))
     trace = Trace()
     for job_range in ended:
         if job_range.start_time is None:

@@ -189,7 +189,7 @@ def _store(state: State, dump: TaskQueueDump, ads: list[Ad], ranges: list[JobRan
         meta.set(state, _NEWER, f"{dump.oldest} {time}")
     for schedd in (SCHEDD, UNNUMBERED):
         former = jobs.select(state, schedd=schedd, statuses=[JobStatus.IDLE, JobStatus.HELD])
-        jobs.remove_many(state, (jobs.Procs(job.schedd, job.cluster, job.first_proc, job.last_proc) for job in former))
+        jobs.remove_many(state, (job.procs for job in former))
     numbers = jobs.ad_ids(state, ads)
     for job in ranges:
         job.ad_id = numbers[job.ad_id]

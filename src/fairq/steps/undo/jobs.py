@@ -89,7 +89,7 @@ def undo_remove(state: State, data: Mapping[str, Any], removed: int, now: int) -
         )
     jobs.add(state, former)
     settle(state, {job.cluster for job in former if not job.schedd}, now)
-    return taken_back(state, map(_procs, former), removed, now)
+    return taken_back(state, (job.procs for job in former), removed, now)
 
 
 def undo_change(state: State, kind: str, data: Mapping[str, Any], now: int) -> Problem:
@@ -100,7 +100,7 @@ def undo_change(state: State, kind: str, data: Mapping[str, Any], now: int) -> P
             return problem
     numbers = {number: jobs.ad_id(state, ad) for number, ad in data["ads"].items()} if kind == "edit" else {}
     for job in former:
-        procs = [_procs(job)]
+        procs = [job.procs]
         if kind == "edit":
             jobs.change_many(
                 state, procs, ad_id=numbers[str(job.ad_id)], own=job.own, template=job.template, submitter=job.submitter
@@ -114,10 +114,6 @@ def undo_change(state: State, kind: str, data: Mapping[str, Any], now: int) -> P
             jobs.set_status(state, procs, job.status, job.status_date, job.reason, code, subcode)
     settle(state, {job.cluster for job in former if not job.schedd}, now)
     return None
-
-
-def _procs(job: JobRange) -> jobs.Procs:
-    return jobs.Procs(job.schedd, job.cluster, job.first_proc, job.last_proc)
 
 
 def _differs(state: State, kind: str, former: JobRange) -> Problem:

@@ -14,9 +14,7 @@ from fairq.steps.undo.jobs import Problem
 def undo_add(state: State, data: Mapping[str, Any]) -> Problem:
     """Remove added slots from the pool, unless jobs run on them."""
     added = [slot for name in data["names"] for slot in slots.load(state, name)]
-    used_slots = {claim.slot_id for claim in claims.load_all(state)} | {
-        dynamic.parent_id for dynamic in dynamic_slots.load_all(state)
-    }
+    used_slots = {claim.slot_id for claim in claims.load_all(state)} | dynamic_slots.parent_ids(state)
     for slot in added:
         if slot.id in used_slots:
             return f"slot {slot.name} is in use"

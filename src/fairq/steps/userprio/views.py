@@ -52,7 +52,7 @@ def accounting_report(
     """
     with reading(path) as state:
         records = records_at(state, now)
-        last_update = int(meta.get(state, "last_update", "0") or 0)
+        last_update = meta.number(state, "last_update")
         reported = last_reported(state)
         quotas = reported.quotas or quota_attributes(last_figures(state).groups if settings.groups else ())
         version = pool_version(settings, state)
@@ -82,7 +82,7 @@ def resources_of(path: Path, name: str) -> list[Ad]:
     with reading(path) as state:
         name = full_name(state, name)
         charged = [claim for claim in claims.load_all(state) if claim.submitter == name]
-        names = dict(zip(slots.load_ids(state), slots.load_names(state), strict=True)) if charged else {}
+        names = slots.names(state) if charged else {}
     return [
         {"Name": names[claim.slot_id], "StartTime": claim.start_time, "SlotWeight": claim.slot_weight}
         for claim in charged

@@ -56,11 +56,11 @@ class Groups:
 
     def limits(self, account: str, user: str) -> Limits:
         """Return the factor and the ceiling of a user of an account; of an unknown one, those of one share."""
-        found = None if self._accounts is None else self._accounts.by_name.get(account.lower())
-        if found is None:
+        limits = None if self._accounts is None else self._accounts.by_name.get(account.lower())
+        if limits is None:
             return Limits(FACTOR, None)
-        member = next((one for one in found.users if one.name == user.lower()), Member(user))
-        most = max((_shares(one) for one in found.users), default=1)
+        member = next((one for one in limits.users if one.name == user.lower()), Member(user))
+        most = max((_shares(one) for one in limits.users), default=1)
         shares = _shares(member)
         factor = FACTOR * (most / shares) ** 2 if shares else _NO_SHARES
         cpus = resources(member.limits.get("GrpTRES", "")).cpus
@@ -71,15 +71,15 @@ class Groups:
         accounts = self._accounts
         if accounts is None:
             return {}
-        found: dict[str, Any] = {}
+        settings: dict[str, Any] = {}
         for name, account in accounts.by_name.items():
             if account.parent is not None:
                 siblings = _below(accounts, accounts.by_name[account.parent])
                 total = sum(map(_shares, siblings))
                 part = _shares(account.own) / total if total else 0.0
                 # Rounded down: the fractions of siblings may not exceed 1.
-                found[self.group(name)] = {"quota_dynamic": math.floor(part * 1e6) / 1e6}
-        return found
+                settings[self.group(name)] = {"quota_dynamic": math.floor(part * 1e6) / 1e6}
+        return settings
 
     def not_imported(self) -> Iterator[str]:
         """Yield the limits of accounts and users that have no equal."""

@@ -51,20 +51,20 @@ class Part(Struct, frozen=True):
 
 def read_partitions(held: Held) -> dict[str, Partition]:
     """Return the partitions in *held* by name; raises InvalidDumpError."""
-    found = {}
+    partitions = {}
     for number, line in lines(held):
         values = fields(line)
         if "PartitionName" not in values:
             raise missing_field(held.name, f"line {number}", "PartitionName", "the partition of jobs")
         limit = duration(values.get("DefaultTime", "")) or duration(values.get("MaxTime", ""))
         is_up = values.get("State", "UP") == "UP"
-        found[values["PartitionName"]] = Partition(is_up, limit, values.get("TRESBillingWeights", ""))
-    return found
+        partitions[values["PartitionName"]] = Partition(is_up, limit, values.get("TRESBillingWeights", ""))
+    return partitions
 
 
 def read_machines(held: Held) -> dict[str, Machine]:
     """Return the nodes in *held* by name; raises InvalidDumpError."""
-    found: dict[str, Machine] = {}
+    machines: dict[str, Machine] = {}
     for number, line in lines(held):
         values = fields(line)
         where = f"line {number}"
@@ -74,7 +74,7 @@ def read_machines(held: Held) -> dict[str, Machine]:
             if name not in values:
                 raise missing_field(held.name, where, name, purpose)
         (node,) = parsed(line, None, None)
-        if node.machine in found:
+        if node.machine in machines:
             problem = f"duplicate node {node.machine}"
             raise InvalidDumpError(source=held.name, where=where, problem=problem, cure="remove one")
         if not re.fullmatch(r"[\w.-]+", node.machine):
@@ -84,8 +84,8 @@ def read_machines(held: Held) -> dict[str, Machine]:
         cpus = values.get("CPUAlloc", "")
         if re.fullmatch(r"\d{1,9}", cpus, re.ASCII):
             used = Resources(int(cpus), used.memory, used.gpus)
-        found[node.machine] = Machine(node, used)
-    return found
+        machines[node.machine] = Machine(node, used)
+    return machines
 
 
 def slot_ads(

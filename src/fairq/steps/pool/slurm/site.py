@@ -32,25 +32,25 @@ def read_site(name: str, now: int) -> Bundle:
 
     Raises UnreadableDumpError, EmptyInputError, InvalidDumpError.
     """
-    found = read_files(name)
-    told = found.note("time").strip()
+    site = read_files(name)
+    told = site.note("time").strip()
     time = int(told) if told.isascii() and told.isdecimal() and len(told) < 12 else None
-    config = _config(found)
+    config = _config(site)
     as_of = moment(config.get("as of", ""))
     offset = 0 if time is None or as_of is None else round((as_of - time) / _QUARTER) * _QUARTER
     if time is None:
         time = None if as_of is None else as_of
-    held = found.get(files.ACCOUNTS)
+    held = site.get(files.ACCOUNTS)
     accounts = None if held is None else read_accounts(held)
     groups = Groups(accounts)
     domain = config.get("ClusterName") or (accounts.cluster if accounts is not None else "") or "slurm"
-    bundle = Bundle(missing=[*found.missing, *groups.not_imported()], time=time)
-    bundle.missing += [line.strip() for line in found.note("problems").splitlines() if line.strip()]
+    bundle = Bundle(missing=[*site.missing, *groups.not_imported()], time=time)
+    bundle.missing += [line.strip() for line in site.note("problems").splitlines() if line.strip()]
     moment_of = now if time is None else time
-    work = _read_pool(bundle, found, groups, config, domain, moment_of, offset)
+    work = _read_pool(bundle, site, groups, config, domain, moment_of, offset)
     bundle.missing += work.notes
-    half_life = _half_life(bundle, found, config)
-    usage, records = found.get(files.SHARES), found.get(files.RECORDS)
+    half_life = _half_life(bundle, site, config)
+    usage, records = site.get(files.SHARES), site.get(files.RECORDS)
     if usage is not None or records is not None:
         past = [] if records is None else list(read_records(records))
         used = [] if usage is None else read_usage(usage)
@@ -62,14 +62,14 @@ def read_site(name: str, now: int) -> Bundle:
 
 
 def _read_pool(
-    bundle: Bundle, found: SiteFiles, groups: Groups, config: dict[str, str], domain: str, now: int, offset: int
+    bundle: Bundle, site: SiteFiles, groups: Groups, config: dict[str, str], domain: str, now: int, offset: int
 ) -> Work:
     """Put the slots and the jobs into *bundle*, and return the jobs."""
-    held = found.get(files.PARTITIONS)
+    held = site.get(files.PARTITIONS)
     partitions = {} if held is None else read_partitions(held)
-    queue = found.get(files.QUEUE) or found.get(files.JOBS)
+    queue = site.get(files.QUEUE) or site.get(files.JOBS)
     work = Work() if queue is None else read_work(read_queue(queue, offset), groups, partitions)
-    nodes = found.get(files.NODES)
+    nodes = site.get(files.NODES)
     if nodes is not None:
         machines = read_machines(nodes)
         takes_most = "MAX_TRES" in config.get("PriorityFlags", "")
@@ -83,9 +83,9 @@ def _read_pool(
     return work
 
 
-def _config(found: SiteFiles) -> dict[str, str]:
+def _config(site: SiteFiles) -> dict[str, str]:
     """Return the values of slurm.conf by name, and the time of the answer as ``as of``."""
-    held = found.get(files.CONFIG)
+    held = site.get(files.CONFIG)
     values: dict[str, str] = {}
     for _, line in () if held is None else lines(held):
         if line.startswith("Configuration data as of "):
@@ -96,13 +96,13 @@ def _config(found: SiteFiles) -> dict[str, str]:
     return values
 
 
-def _half_life(bundle: Bundle, found: SiteFiles, config: dict[str, str]) -> int:
+def _half_life(bundle: Bundle, site: SiteFiles, config: dict[str, str]) -> int:
     """Return the half-life in seconds; where there is none, that of fairq's default, with a note."""
     told = config.get("PriorityDecayHalfLife")
     half_life = duration(told or "")
     if half_life:
         return half_life
-    if found.get(files.CONFIG) is not None:
+    if site.get(files.CONFIG) is not None:
         why = "config.txt has no PriorityDecayHalfLife" if told is None else f"PriorityDecayHalfLife is {told}"
         bundle.missing.append(f"the half-life: {why}; use is taken to decay with a half-life of one day")
     return 86400

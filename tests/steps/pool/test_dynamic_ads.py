@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from fairq.columns.ads import AdTable
 from fairq.common.records import DynamicSlot
-from fairq.steps.pool.dynamic_columns import laid_out
-from fairq.steps.pool.dynamic_slots import lay_out
+from fairq.engine.negotiation.pieces import assigned_gpus
+from fairq.steps.pool.dynamic_slots import by_parent, inherited_by, laid_out, lay_out, rest_of
 
 parent = st.fixed_dictionaries(
     {"Name": st.sampled_from(["slot1@a", "slot1@b"]), "Cpus": st.integers(1, 9), "PartitionableSlot": st.just(True)},
@@ -38,6 +38,19 @@ families = st.lists(
 )
 
 
+def one_by_one(ids, ads, dynamic):
+    """Change the ads of families, each by itself."""
+    places = {number: place for place, number in enumerate(ids)}
+    for parent_id, family in by_parent(dynamic).items():
+        parent_ad = ads[places[parent_id]]
+        children = [places[child.slot_id] for child in family]
+        inherited = inherited_by(parent_ad, {name.lower() for place in children for name in ads[place]})
+        gpus = [name for place in children for name in assigned_gpus(ads[place])]
+        ads[places[parent_id]] = rest_of(parent_ad, family, gpus)
+        for place in children:
+            ads[place] = {**inherited, **ads[place]}
+
+
 @settings(max_examples=100, deadline=None)
 @given(families=families, lone=st.lists(child, max_size=2))
 def test_ads_by_column_are_those_of_single_slots(families, lone):
@@ -60,5 +73,8 @@ def test_ads_by_column_are_those_of_single_slots(families, lone):
 
     found = laid_out(ids, table, changed, dynamic)
     found.put(list(changed), list(changed.values()))
-    lay_out(ids, ads, dynamic)
-    assert [list(ad.items()) for ad in found] == [list(ad.items()) for ad in ads]
+    expected, every = deepcopy(ads), deepcopy(ads)
+    one_by_one(ids, expected, dynamic)
+    lay_out(ids, every, dynamic)
+    assert [list(ad.items()) for ad in found] == [list(ad.items()) for ad in expected]
+    assert [list(ad.items()) for ad in every] == [list(ad.items()) for ad in expected]
