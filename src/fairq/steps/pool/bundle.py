@@ -104,8 +104,8 @@ def read_archive(name: str) -> Bundle:
         bundle.configuration = (f"{Path(name).name}:pool.conf", members["configuration"].decode("utf-8", "replace"))
     else:
         bundle.missing.append(f"{name} has no configuration")
-    told = members.get("time", b"").decode("ascii", "replace").strip()
-    bundle.time = int(told) if told.isdecimal() and len(told) < 12 else None
+    time_text = members.get("time", b"").decode("ascii", "replace").strip()
+    bundle.time = int(time_text) if time_text.isdecimal() and len(time_text) < 12 else None
     problems = members.get("problems", b"").decode("utf-8", "replace")
     bundle.missing += [line.strip() for line in problems.splitlines() if line.strip()]
     return bundle

@@ -268,7 +268,7 @@ def _launching(path: Path, settings: Settings) -> Iterator[Finding]:
         except FairqError as error:
             yield Finding("supervisor", FAULT, str(error), "install the launcher again, then run 'fairq negotiate'")
             return
-    lost = sorted(one.job for one in live if looks[one.name].condition in (Condition.LOST, Condition.STRAY))
+    lost = sorted(launch.job for launch in live if looks[launch.name].condition in (Condition.LOST, Condition.STRAY))
     if lost:
         names = ", ".join(lost[:3]) + (" and others" if len(lost) > 3 else "")
         detail = (
@@ -277,7 +277,7 @@ def _launching(path: Path, settings: Settings) -> Iterator[Finding]:
         yield Finding(
             "supervisor", FAULT, detail, "run 'fairq negotiate'; it collects these runs and starts the jobs again"
         )
-    elif any(one.condition is Condition.UNKNOWN for one in looks.values()):
+    elif any(launch.condition is Condition.UNKNOWN for launch in looks.values()):
         yield Finding("supervisor", NOT_NEEDED, "the engine of the runs does not answer")
     else:
         yield Finding("supervisor", GOOD, f"{len(live)} runs have their supervisors")

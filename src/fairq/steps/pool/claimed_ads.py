@@ -11,8 +11,8 @@ from fairq.columns.slots import AlikeSlots, SlotCollector, SlotTable
 from fairq.common.expression_form import without_attributes
 from fairq.common.records import Ad, Claim
 
-_Told = Callable[[Sequence[Claim], int], Sequence[Any]]
-"""What claims tell of an attribute: a value for each."""
+_Values = Callable[[Sequence[Claim], int], Sequence[Any]]
+"""Returns the values that claims give to an attribute, one for each."""
 
 
 def _users(claims: Sequence[Claim], now: int) -> Sequence[Any]:
@@ -23,7 +23,7 @@ def _starts(claims: Sequence[Claim], now: int) -> Sequence[Any]:
     return [claim.start_time for claim in claims]
 
 
-ALWAYS: Mapping[str, _Told] = {
+ALWAYS: Mapping[str, _Values] = {
     "State": lambda claims, now: ("Claimed",) * len(claims),
     "Activity": lambda claims, now: ("Busy",) * len(claims),
     "RemoteUser": _users,
@@ -36,7 +36,7 @@ ALWAYS: Mapping[str, _Told] = {
     "EnteredCurrentState": _starts,
     "EnteredCurrentActivity": _starts,
 }
-IF_KNOWN: Mapping[str, _Told] = {
+IF_KNOWN: Mapping[str, _Values] = {
     "ConcurrencyLimits": lambda claims, now: [claim.concurrency_limits for claim in claims],
     "RemoteNegotiatingGroup": lambda claims, now: [claim.negotiating_group for claim in claims],
     "RemoteAutoregroup": lambda claims, now: [claim.autoregroup for claim in claims],
@@ -53,8 +53,8 @@ def with_claim(ad: Ad, claim: Claim, now: int) -> Ad:
     """
     if claim.cluster is None:
         return ad
-    over: Ad = {name: of([claim], now)[0] for name, of in ALWAYS.items()}
-    over |= {name: value for name, of in IF_KNOWN.items() if (value := of([claim], now)[0]) is not None}
+    over: Ad = {name: values_of([claim], now)[0] for name, values_of in ALWAYS.items()}
+    over |= {name: value for name, values_of in IF_KNOWN.items() if (value := values_of([claim], now)[0]) is not None}
     over |= claim.advertised or {}
     names = {name.lower() for name in over}
     return without_attributes(ad, names) | over
@@ -73,19 +73,22 @@ def with_claims(ads: AdTable, claims: Mapping[int, Claim], now: int) -> AdTable:
         if free:
             groups[None] = free
         held = [(number, claim) for number, claim in enumerate(laid) if claim is not None]
-        known = [[value is not None for value in of([claim for _, claim in held], now)] for of in IF_KNOWN.values()]
+        known = [
+            [value is not None for value in values_of([claim for _, claim in held], now)]
+            for values_of in IF_KNOWN.values()
+        ]
         for (number, _), of_claim in zip(held, zip(*known, strict=True), strict=True):
             groups.setdefault(of_claim, []).append(number)
         for of_group, places in groups.items():
-            told = () if of_group is None else (*ALWAYS, *compress(IF_KNOWN, of_group))
+            overlaid = () if of_group is None else (*ALWAYS, *compress(IF_KNOWN, of_group))
             rows = part.rows if len(places) == len(part.rows) else [part.rows[number] for number in places]
-            of_rows = [claims[row] for row in rows] if told else []
+            of_rows = [claims[row] for row in rows] if overlaid else []
             # Several attributes tell the same, and share one column.
-            columns = {of: tuple(of(of_rows, now)) for of in {_OF[name] for name in told}}
-            lower = {name.lower() for name in told}
+            columns = {values_of: tuple(values_of(of_rows, now)) for values_of in {_OF[name] for name in overlaid}}
+            lower = {name.lower() for name in overlaid}
             left = [at for at, name in enumerate(part.names) if name.lower() not in lower]
-            names = (*(part.names[at] for at in left), *told)
-            over = [columns[_OF[name]] for name in told]
+            names = (*(part.names[at] for at in left), *overlaid)
+            over = [columns[_OF[name]] for name in overlaid]
             result.put_columns(names, rows, [*(part.column_at(at, places) for at in left), *over])
     return result
 
@@ -115,7 +118,7 @@ _BUSY = ("claimed", "preempting")
 _DRAIN_NAMES = {True: ("draining", "activity"), False: ("draining", "state")}
 
 
-_TOLD = {
+_CLAIM_STATE = {
     name.lower(): name
     for name in (
         "State",
@@ -132,19 +135,19 @@ _TOLD = {
 }
 """Attributes of an imported slot's ad that are kept while its claim lasts."""
 
-TOLD = frozenset(_TOLD)
-"""The attributes, in lower case, that `told_of` reads."""
+CLAIM_STATE = frozenset(_CLAIM_STATE)
+"""The attributes, in lower case, that `claim_state_of` reads."""
 
 
-def told_of(ad: Ad, claim: Claim) -> Ad | None:
+def claim_state_of(ad: Ad, claim: Claim) -> Ad | None:
     """Return the attributes of an imported slot's *ad* that describe *claim* beyond its own data; None if none.
 
     The claim is of a job of the queue.
     """
-    told = {_TOLD[name.lower()]: value for name, value in ad.items() if name.lower() in _TOLD}
-    known = {name: ALWAYS[name]([claim], claim.start_time)[0] for name in told if name in ALWAYS}
+    state = {_CLAIM_STATE[name.lower()]: value for name, value in ad.items() if name.lower() in _CLAIM_STATE}
+    known = {name: ALWAYS[name]([claim], claim.start_time)[0] for name in state if name in ALWAYS}
     known |= claim.advertised or {}
-    return {name: value for name, value in told.items() if name not in known or known[name] != value} or None
+    return {name: value for name, value in state.items() if name not in known or known[name] != value} or None
 
 
 _CLAIM_ATTRIBUTES = frozenset(
@@ -174,7 +177,7 @@ _CLAIM_ATTRIBUTES = frozenset(
 
 def without_claim(ad: Ad, now: int) -> Ad:
     """Return an imported slot's ad after the end of its claim at *now*."""
-    state = {name: of([now])[0] for name, of in _FREE.items()}
+    state = {name: values_of([now])[0] for name, values_of in _FREE.items()}
     return without_attributes(ad, _GONE) | state
 
 
@@ -193,7 +196,7 @@ def without_claims(slots: SlotTable, ends: Mapping[int, int]) -> SlotTable:
                 free = [number for number, time in enumerate(times) if time is not None]
                 left = [name for name in part.names if name.lower() not in _GONE]
                 of_free = [time for time in times if time is not None]
-                parts.append(_alike(part, free, left, {name: of(of_free) for name, of in _FREE.items()}))
+                parts.append(_alike(part, free, left, {name: values_of(of_free) for name, values_of in _FREE.items()}))
         here = slice(first, first + len(ads))
         collector.add_by_shape(slots.names[here], slots.addresses[here], slots.draining[here], parts)
         first += len(ads)

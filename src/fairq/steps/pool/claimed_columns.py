@@ -38,9 +38,11 @@ class ClaimedAds(OverlaidAds):
         used, self._terms = np.unique(held.codes[places], return_inverse=True)
         self._alike = [held.distinct[number] for number in used.tolist()]
         # A value of an attribute for each of the terms: that of JobId alone is each claim's own.
-        told = {name: of(self._alike, now) for name, of in {**ALWAYS, **IF_KNOWN}.items() if name != "JobId"}
-        known = (name for name in IF_KNOWN if any(value is not None for value in told[name]))
-        self._told = told
+        values = {
+            name: values_of(self._alike, now) for name, values_of in {**ALWAYS, **IF_KNOWN}.items() if name != "JobId"
+        }
+        known = (name for name in IF_KNOWN if any(value is not None for value in values[name]))
+        self._values = values
         self.overlaid = (*ALWAYS, *known) if len(rows) else ()
 
     def at(self, row: int) -> Ad:
@@ -61,7 +63,7 @@ class ClaimedAds(OverlaidAds):
             clusters, procs = self._held.clusters, self._held.procs
             jobs = [f"{clusters[place]}.{procs[place]}" for place in self._places.tolist()]
             return Over(self._rows, jobs, np.arange(len(jobs)))
-        values = self._told[name]
+        values = self._values[name]
         if name in ALWAYS:
             return Over(self._rows, values, self._terms)
         known = np.array([value is not None for value in values])[self._terms]

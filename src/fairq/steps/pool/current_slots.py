@@ -32,8 +32,8 @@ def load_standing(state: State, held: ClaimTable, now: int, *, shows_draining: b
     """
     dynamic = dynamic_slots.load_all(state)
     # The slot's ad already contains a claim of a job from outside the queue.
-    told = np.array([claim.advertised is not None for claim in held.distinct], np.bool_)
-    apart_ids = set(held.slots[held.queued & told[held.codes]].tolist())
+    is_advertised = np.array([claim.advertised is not None for claim in held.distinct], np.bool_)
+    apart_ids = set(held.slots[held.queued & is_advertised[held.codes]].tolist())
     apart_ids |= {child.parent_id for child in dynamic}
     draining = slots.draining_ids(state) if shows_draining else frozenset()
     apart_ids |= draining

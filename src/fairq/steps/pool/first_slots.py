@@ -44,9 +44,9 @@ def _counted(state: State) -> Counter[tuple[tuple[Any, ...], Any]]:
         except TypeError:
             kinds.update(_kinds([list(map(_hashable, column)) for column in columns], numbers, used))
     counts: Counter[tuple[tuple[Any, ...], Any]] = Counter()
-    for (*platform, told, is_of_job), count in kinds.items():
+    for (*platform, slot_state, is_of_job), count in kinds.items():
         known = tuple(value for value in platform if value is not _ABSENT)
-        counts[known, "Claimed" if is_of_job else "" if told is _ABSENT else told] += count
+        counts[known, "Claimed" if is_of_job else "" if slot_state is _ABSENT else slot_state] += count
     return counts
 
 

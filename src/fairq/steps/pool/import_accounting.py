@@ -100,13 +100,13 @@ def _as_recorded(
     """
     accountant = Accountant(submitters.load_all(state), policy, counted_to, charges_of(plan.kept), decayed_until(state))
     if dump is not None and dump.last_update is not None:
-        told = min(dump.last_update, now)
-        if told > counted_to:
-            accountant.update(told)
-        elif told < counted_to:
-            left = decay(counted_to - told, policy.priority_halflife)
+        updated = min(dump.last_update, now)
+        if updated > counted_to:
+            accountant.update(updated)
+        elif updated < counted_to:
+            left = decay(counted_to - updated, policy.priority_halflife)
             for record in dump.records:
-                charge(record, counted_to - told, left, counted_to)
+                charge(record, counted_to - updated, left, counted_to)
     changes = _put(accountant, dump)
     for claim in (*plan.kept, *plan.linked):
         accountant.record(claim.submitter)

@@ -14,7 +14,7 @@ from fairq.formats.slots import IN_USE, Use, use_of
 from fairq.state import claims, job_ads, jobs, slots
 from fairq.state.connection import State
 from fairq.steps.jobs.overlay import start_date
-from fairq.steps.pool.claimed_ads import TOLD, told_of, without_claim, without_claims
+from fairq.steps.pool.claimed_ads import CLAIM_STATE, claim_state_of, without_claim, without_claims
 from fairq.steps.pool.import_dynamic import SlotIdentity, carried_over, pilots_carried_over
 
 Job = tuple[str | None, int | None, int | None]
@@ -111,8 +111,8 @@ def _staying(
     staying: list[Claim] = []
     moving: list[Claim] = []
     for claim in claims:
-        told = runs_at.get(_job(claim))
-        (staying if told is None or places[claim.slot_id] in told else moving).append(claim)
+        known_slots = runs_at.get(_job(claim))
+        (staying if known_slots is None or places[claim.slot_id] in known_slots else moving).append(claim)
     taken = {places[claim.slot_id] for claim in staying if claim.cluster is not None} if moving else set()
     # A claim that cannot move may block the move of another claim.
     while stuck := [claim for claim in moving if taken.issuperset(runs_at[_job(claim)])]:
@@ -141,7 +141,7 @@ def _link(plan: ClaimPlan, pool: Sequence[SlotRecord], running: _Running, starte
             if slot.id in taken:
                 freed[slot.id] = use.start_time
             if slot.id in own and job == _job(own[slot.id]):
-                own[slot.id].advertised = told_of(slot.ad, replace(own[slot.id], advertised=None))
+                own[slot.id].advertised = claim_state_of(slot.ad, replace(own[slot.id], advertised=None))
             continue
         if slot.id in taken:
             continue
@@ -161,7 +161,7 @@ def _link(plan: ClaimPlan, pool: Sequence[SlotRecord], running: _Running, starte
             negotiating_group=use.negotiating_group,
             autoregroup=use.autoregroup,
         )
-        claim.advertised = told_of(slot.ad, claim)
+        claim.advertised = claim_state_of(slot.ad, claim)
         plan.linked.append(claim)
         if queued.reason == SLOT_ELSEWHERE:
             plan.found.append(jobs.Procs(schedd, use.cluster, use.proc, use.proc))
@@ -171,7 +171,7 @@ def _link(plan: ClaimPlan, pool: Sequence[SlotRecord], running: _Running, starte
         plan.pool, plan.freed = _freed(pool, freed), freed
 
 
-_READ = frozenset({*IN_USE, *TOLD})
+_READ = frozenset({*IN_USE, *CLAIM_STATE})
 
 
 def _brief(pool: Sequence[SlotRecord]) -> Iterable[SlotRecord]:

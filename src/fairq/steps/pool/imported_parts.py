@@ -64,7 +64,7 @@ def adopt_ended(state: State, ended: Collection[int]) -> None:
     """Adopt those of the slots *ended*, by number, that a machine carved; they can be merged back then."""
     known = dynamic_slots.ids(state)
     names = slots.names_of(state, set(ended) - known)
-    stems = {one[1] + (one[2] or "") for one in map(_PART.fullmatch, names.values()) if one is not None}
+    stems = {match[1] + (match[2] or "") for match in map(_PART.fullmatch, names.values()) if match is not None}
     parents = [slot for name in sorted(stems) for slot in slots.load(state, name)]
     if not parents:
         return

@@ -19,7 +19,7 @@ def machines(ads: Iterable[Ad]) -> list[dict[str, Any]]:
     ads_of: dict[str, list[Ad]] = {}
     for ad in ads:
         ads_of.setdefault(str(ad.get("Machine", ad.get("Name"))), []).append(ad)
-    return [_machine(name, of) for name, of in ads_of.items()]
+    return [_machine(name, own) for name, own in ads_of.items()]
 
 
 def _machine(name: str, ads: Sequence[Ad]) -> dict[str, Any]:

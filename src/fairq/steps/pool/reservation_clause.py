@@ -61,15 +61,15 @@ def reserved_rows(
     ]
 
 
-def with_reservations(ad: Ad, found: Iterable[Reservation]) -> Ad:
+def with_reservations(ad: Ad, of_slot: Iterable[Reservation]) -> Ad:
     """Return the *ad* of a slot with the clause of its reservations in its Requirements."""
     changed = without_attributes(ad, ("requirements", CLAUSE.lower()))
-    found = list(found)
+    all_of_slot = list(of_slot)
     return {
         **changed,
-        CLAUSE: as_expression(" && ".join(f"({one.clause})" for one in found)),
+        CLAUSE: as_expression(" && ".join(f"({reservation.clause})" for reservation in all_of_slot)),
         "Requirements": with_clause(attribute(ad, "requirements"), CLAUSE),
-        "Reservations": ",".join(str(one.number) for one in found),
+        "Reservations": ",".join(str(reservation.number) for reservation in all_of_slot),
     }
 
 
@@ -85,8 +85,8 @@ def _renamed(value: Any, words: Mapping[str, str]) -> Any:
             value = value.replace(clause, name)
         return value
     if isinstance(value, dict):
-        return {key: _renamed(one, words) for key, one in value.items()}
-    return [_renamed(one, words) for one in value] if isinstance(value, list) else value
+        return {key: _renamed(item, words) for key, item in value.items()}
+    return [_renamed(item, words) for item in value] if isinstance(value, list) else value
 
 
 def _words(reservation: Reservation, now: int) -> str:

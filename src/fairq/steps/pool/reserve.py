@@ -45,15 +45,19 @@ def reserve(
     with opened_for(path, dry_run=dry_run, create=False) as state:
         chosen = list(dict.fromkeys(slot.name for name in names for slot in _whole(state, name)))
         former = reservations.load(state, actor.time)
-        promises = [one for one in former if one.job is not None and not set(one.slots).isdisjoint(chosen)]
-        for one in former:
+        promises = [
+            reservation
+            for reservation in former
+            if reservation.job is not None and not set(reservation.slots).isdisjoint(chosen)
+        ]
+        for reservation in former:
             if (
-                one.job is None
-                and one.overlaps(begin, end)
-                and (shared := next((name for name in one.slots if name in chosen), None))
+                reservation.job is None
+                and reservation.overlaps(begin, end)
+                and (shared := next((name for name in reservation.slots if name in chosen), None))
             ):
-                problem = f"slot {shared} is in reservation {one.number} at that time"
-                cure = f"name other slots or another time, or run 'fairq slots reserve --cancel {one.number}'"
+                problem = f"slot {shared} is in reservation {reservation.number} at that time"
+                cure = f"name other slots or another time, or run 'fairq slots reserve --cancel {reservation.number}'"
                 raise ReservationError(problem=problem, cure=cure)
         number = 0 if dry_run else reservations.next_number(state)
         new = Reservation(number, chosen, begin, end, actor.user, actor.time, list(users), list(groups), actor.reason)
@@ -81,7 +85,12 @@ def free_names(path: Path, count: int, begin: int, end: int | None, allowed: Seq
     Left out are drained slots and those that are reserved in that time. Raises ReservationError if they are too few.
     """
     with reading(path) as state:
-        taken = {name for one in reservations.load(state, now) if one.overlaps(begin, end) for name in one.slots}
+        taken = {
+            name
+            for reservation in reservations.load(state, now)
+            if reservation.overlaps(begin, end)
+            for name in reservation.slots
+        }
         used = {claim.slot_id for claim in claims.load_all(state)}
         used |= dynamic_slots.parent_ids(state)
         wanted = set(allowed)
@@ -102,24 +111,24 @@ def listed(path: Path, now: int) -> list[dict[str, Any]]:
         return [reservation_document(state, reservation, now) for reservation in reservations.load(state, now)]
 
 
-def reservation_document(state: State, one: Reservation, now: int) -> dict[str, Any]:
+def reservation_document(state: State, reservation: Reservation, now: int) -> dict[str, Any]:
     """Return a reservation as plain data, with the jobs of others that are running on its slots."""
-    numbers = {slot.id for name in one.slots for slot in slots.load(state, name)}
+    numbers = {slot.id for name in reservation.slots for slot in slots.load(state, name)}
     numbers |= {child.slot_id for child in dynamic_slots.load_all(state) if child.parent_id in numbers}
-    others = [claim for claim in claims.of_slots(state, sorted(numbers)) if not one.admits(claim.submitter)]
+    others = [claim for claim in claims.of_slots(state, sorted(numbers)) if not reservation.admits(claim.submitter)]
     return {
-        "number": one.number,
-        "begin_time": one.begin,
-        "end_time": one.end,
-        "users": one.users,
-        "groups": one.groups,
-        "slots": one.slots,
-        "status": "active" if one.begin <= now else "planned",
-        "leaves": one.leaves,
-        "job": one.job,
+        "number": reservation.number,
+        "begin_time": reservation.begin,
+        "end_time": reservation.end,
+        "users": reservation.users,
+        "groups": reservation.groups,
+        "slots": reservation.slots,
+        "status": "active" if reservation.begin <= now else "planned",
+        "leaves": reservation.leaves,
+        "job": reservation.job,
         "jobs_of_others": [f"{claim.cluster}.{claim.proc}" for claim in others if claim.cluster is not None],
-        "by": one.by,
-        "reason": one.reason,
+        "by": reservation.by,
+        "reason": reservation.reason,
     }
 
 
@@ -140,10 +149,10 @@ def _store(state: State, actor: Actor, gone: Sequence[Reservation], new: Sequenc
     undo.record(state, actor, entries, "slots reserve", data, None)
 
 
-def _shown(one: Reservation) -> dict[str, Any]:
+def _shown(reservation: Reservation) -> dict[str, Any]:
     return {
-        "Slots": one.slots,
-        "Begin": one.begin,
-        "End": one.end,
-        "For": [*one.users, *one.groups],
+        "Slots": reservation.slots,
+        "Begin": reservation.begin,
+        "End": reservation.end,
+        "For": [*reservation.users, *reservation.groups],
     }

@@ -166,7 +166,7 @@ def named(state: State, name: str) -> list[SlotRecord]:
     every = slots.load_names(state)
     of_machine = [slot for slot in every if slot.partition("@")[2] == name]
     if of_machine:
-        return [slot for one in dict.fromkeys(of_machine) for slot in slots.load(state, one)]
+        return [slot for slot_name in dict.fromkeys(of_machine) for slot in slots.load(state, slot_name)]
     close = nearest(name, every)
     hint = f"did you mean {close!r}?" if close else "list the slots with 'fairq slots list'"
     raise UnknownSlotError(name=name, hint=hint)

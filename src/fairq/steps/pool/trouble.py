@@ -48,7 +48,7 @@ def tell_trouble(path: Path, settings: Settings | None, findings: Sequence[Findi
     """
     file = Path(f"{resolve(path)}.troubles")
     kept = _load(file)
-    told = dict(kept.told)
+    reported = dict(kept.told)
     if settings is not None:
         mailer = Mailer.of(settings)
         administrator = settings["mail.administrator"]
@@ -57,23 +57,23 @@ def tell_trouble(path: Path, settings: Settings | None, findings: Sequence[Findi
     else:
         return None
     faults = {finding.name: finding for finding in findings if finding.status == FAULT}
-    new = [fault for fault in faults.values() if fault.name not in told]
+    new = [fault for fault in faults.values() if fault.name not in reported]
     # A missing check, e.g. because of a damaged state, does not end a fault.
-    over = [finding for finding in findings if finding.name in told and finding.status != FAULT]
+    over = [finding for finding in findings if finding.name in reported and finding.status != FAULT]
     if new or over:
         host = platform.node()
-        lines = [f"{one.name}: {one.detail}\n  cure: {one.cure}" for one in new]
-        lines += [f"{one.name}: over; {one.detail}" for one in over]
+        lines = [f"{finding.name}: {finding.detail}\n  cure: {finding.cure}" for finding in new]
+        lines += [f"{finding.name}: over; {finding.detail}" for finding in over]
         words = [f"{len(new)} new" if new else "", f"{len(over)} over" if over else ""]
         subject = f"fairq on {host}: trouble, {', '.join(filter(None, words))}"
         text = f"Pool {resolve(path)}\n\n" + "\n".join(lines) + "\n"
         problem = mailer.send(administrator, subject, text)
         if problem is not None:
             return [problem]
-    for one in over:
-        del told[one.name]
-    told |= {one.name: one.detail for one in new}
-    now = _Kept(told, mailer.command, administrator)
+    for finding in over:
+        del reported[finding.name]
+    reported |= {finding.name: finding.detail for finding in new}
+    now = _Kept(reported, mailer.command, administrator)
     if now == kept:
         return []
     try:
@@ -115,8 +115,8 @@ def _load(file: Path) -> _Kept:
         return _Kept()
     if not isinstance(kept, dict):
         return _Kept()
-    told, command, administrator = (kept.get(name) for name in ("told", "command", "administrator"))
-    if not isinstance(told, dict) or not isinstance(command, str) or not isinstance(administrator, str):
+    reported, command, administrator = (kept.get(name) for name in ("told", "command", "administrator"))
+    if not isinstance(reported, dict) or not isinstance(command, str) or not isinstance(administrator, str):
         return _Kept()
     is_own = info.st_uid in {os.geteuid(), 0} and not info.st_mode & _OTHERS_WRITE
-    return _Kept(told, command, administrator) if is_own else _Kept(told)
+    return _Kept(reported, command, administrator) if is_own else _Kept(reported)

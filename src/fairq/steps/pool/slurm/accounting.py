@@ -42,16 +42,16 @@ def accounting_ads(
     """Return the accounting ads of a site; the times of *records* are *offset* seconds later than in UTC."""
     ads: dict[str, Ad] = {}
     sums = _sums(records, groups, offset)
-    for one in usage:
-        group = groups.group(one.account)
-        name = f"{groups.submitter(one.account, one.user)}@{domain}" if one.user else group
-        is_unused_root = group == "" and not one.raw
+    for record in usage:
+        group = groups.group(record.account)
+        name = f"{groups.submitter(record.account, record.user)}@{domain}" if record.user else group
+        is_unused_root = group == "" and not record.raw
         if not name or is_unused_root:
             continue
-        priority = one.raw * math.log(2) / half_life if half_life else 0.0
+        priority = record.raw * math.log(2) / half_life if half_life else 0.0
         ad: Ad = {"Name": name, "RealPriority": round(max(_LOWEST, priority), 6), "LastUpdate": now}
-        if one.user:
-            limits = groups.limits(one.account, one.user)
+        if record.user:
+            limits = groups.limits(record.account, record.user)
             ad["PriorityFactor"] = round(limits.factor, 6)
             if limits.ceiling is not None:
                 ad["Ceiling"] = limits.ceiling
@@ -79,9 +79,9 @@ def _sums(records: Iterable[Record], groups: Groups, offset: int) -> dict[tuple[
         names = [(groups.submitter(record.account, record.user), True)]
         names += [(".".join(group.split(".")[:depth]), False) for depth in range(1, group.count(".") + 2) if group]
         for name in names:
-            one = sums.setdefault(name, _Sum(begin=start))
-            one.slots += record.run
-            one.cores += record.run * record.cpus
-            one.begin = min(one.begin, start)
-            one.end = max(one.end, start + record.run)
+            total = sums.setdefault(name, _Sum(begin=start))
+            total.slots += record.run
+            total.cores += record.run * record.cpus
+            total.begin = min(total.begin, start)
+            total.end = max(total.end, start + record.run)
     return sums

@@ -59,8 +59,8 @@ class Groups:
         limits = None if self._accounts is None else self._accounts.by_name.get(account.lower())
         if limits is None:
             return Limits(FACTOR, None)
-        member = next((one for one in limits.users if one.name == user.lower()), Member(user))
-        most = max((_shares(one) for one in limits.users), default=1)
+        member = next((known for known in limits.users if known.name == user.lower()), Member(user))
+        most = max((_shares(known) for known in limits.users), default=1)
         shares = _shares(member)
         factor = FACTOR * (most / shares) ** 2 if shares else _NO_SHARES
         cpus = resources(member.limits.get("GrpTRES", "")).cpus

@@ -62,7 +62,7 @@ def _take(
     has = job.given if status == JobStatus.RUNNING else job.asked
     amount = _share(has, job.nodes, part)
     limits = [partitions[name].limit for name in job.partitions if name in partitions]
-    limit = job.limit or next((one for one in limits if one), None)
+    limit = job.limit or next((most for most in limits if most), None)
     ad: Ad = {
         "MyType": "Job",
         "ClusterId": cluster,
@@ -88,8 +88,8 @@ def _take(
         ad["AllowedExecuteDuration"] = limit
     if status == JobStatus.RUNNING:
         ad["JobStartDate"] = ad["JobCurrentStartDate"] = job.start
-        place = Part(f"{cluster}.{proc}", submitter, job.start, amount)
-        work.parts.setdefault(job.hosts[part], []).append(place)
+        running = Part(f"{cluster}.{proc}", submitter, job.start, amount)
+        work.parts.setdefault(job.hosts[part], []).append(running)
     elif status == JobStatus.HELD:
         ad["HoldReason"] = reason
     elif job.reason:
@@ -151,8 +151,8 @@ def _any(conditions: Iterable[str]) -> str:
 
 
 def _joined(conditions: Iterable[str], word: str) -> str:
-    found = list(conditions)
-    return found[0] if len(found) == 1 else f"({word.join(found)})"
+    clauses = list(conditions)
+    return clauses[0] if len(clauses) == 1 else f"({word.join(clauses)})"
 
 
 def _quoted(text: str) -> str:

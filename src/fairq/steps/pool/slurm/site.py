@@ -33,8 +33,8 @@ def read_site(name: str, now: int) -> Bundle:
     Raises UnreadableDumpError, EmptyInputError, InvalidDumpError.
     """
     site = read_files(name)
-    told = site.note("time").strip()
-    time = int(told) if told.isascii() and told.isdecimal() and len(told) < 12 else None
+    time_text = site.note("time").strip()
+    time = int(time_text) if time_text.isascii() and time_text.isdecimal() and len(time_text) < 12 else None
     config = _config(site)
     as_of = moment(config.get("as of", ""))
     offset = 0 if time is None or as_of is None else round((as_of - time) / _QUARTER) * _QUARTER
@@ -98,12 +98,12 @@ def _config(site: SiteFiles) -> dict[str, str]:
 
 def _half_life(bundle: Bundle, site: SiteFiles, config: dict[str, str]) -> int:
     """Return the half-life in seconds; where there is none, that of fairq's default, with a note."""
-    told = config.get("PriorityDecayHalfLife")
-    half_life = duration(told or "")
+    text = config.get("PriorityDecayHalfLife")
+    half_life = duration(text or "")
     if half_life:
         return half_life
     if site.get(files.CONFIG) is not None:
-        why = "config.txt has no PriorityDecayHalfLife" if told is None else f"PriorityDecayHalfLife is {told}"
+        why = "config.txt has no PriorityDecayHalfLife" if text is None else f"PriorityDecayHalfLife is {text}"
         bundle.missing.append(f"the half-life: {why}; use is taken to decay with a half-life of one day")
     return 86400
 
