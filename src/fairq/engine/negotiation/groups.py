@@ -158,7 +158,7 @@ class Groups:
 
     def borrowed(self, keys: Sequence[SlotKey]) -> NDArray[np.bool_]:
         """Return which of the slots *keys* are used above the quota of their group at the start of the cycle."""
-        charges = self._accountant.charges
+        charges = dict(zip(self._accountant.charges, self._accountant.charges.each(), strict=True))
         rows = [row for row, key in enumerate(keys) if key in charges]
         stays = [
             Stay(self.group_of(charge.submitter).name, charge.slot_weight, charge.start_time)
