@@ -38,11 +38,11 @@ from fairq.steps.simulate.world import World
 
 DAY = 86400
 
-Made = tuple[int, forecast.Forecast]
+TimedForecast = tuple[int, forecast.Forecast]
 """A forecast, and when it was made."""
 
 Kind = Callable[[str, str, int | None], Hashable]
-"""What makes jobs alike: of submitter, group and declared limit."""
+"""Returns the key of similar jobs, from submitter, group and declared limit."""
 
 KINDS: dict[str, Kind] = {
     "submitter and limit": lambda user, group, limit: ("submitter and limit", user, limit),
@@ -54,18 +54,20 @@ KINDS: dict[str, Kind] = {
 
 @dataclass
 class Past:
-    """The run times of jobs that have ended, by what makes them alike."""
+    """The run times of ended jobs, by the keys of similar jobs."""
 
     groups: dict[str, str]
-    known: dict[Hashable, deque[int]] = field(default_factory=lambda: defaultdict(lambda: deque(maxlen=LAST)))
+    run_times_by_key: dict[Hashable, deque[int]] = field(
+        default_factory=lambda: defaultdict(lambda: deque(maxlen=LAST))
+    )
 
     def add(self, user: str, limit: int | None, seconds: int) -> None:
         for kind in KINDS.values():
-            self.known[kind(user, self.groups[user], limit)].append(seconds)
+            self.run_times_by_key[kind(user, self.groups[user], limit)].append(seconds)
 
 
 class Estimator(RunTimes):
-    """Run times of the jobs alike in the first of *kinds* with enough of them; without kinds, the declared limit."""
+    """Run times of similar jobs, by the first of *kinds* with enough of them; without kinds, the declared limit."""
 
     def __init__(self, past: Past, kinds: Iterable[str]) -> None:
         super().__init__(())
@@ -83,14 +85,14 @@ class Estimator(RunTimes):
         age: int = 0,
     ) -> Estimate:
         keys = [KINDS[kind](submitter, self._past.groups[submitter], limit) for kind in self._kinds]
-        found = estimate_from_similar(self._past.known, keys, quantile, limit, age)
-        if found is not None:
-            return Estimate(found[1], "group")
+        similar = estimate_from_similar(self._past.run_times_by_key, keys, quantile, limit, age)
+        if similar is not None:
+            return Estimate(similar[1], "group")
         return Estimate(max(limit or 3600, age), "limit")
 
 
 class Replay:
-    """The simulation of a trace, which can be stopped for forecasts."""
+    """The simulation of a trace, which can be paused for forecasts."""
 
     def __init__(self, trace: Trace, slots: int, every: int) -> None:
         self.trace = trace
@@ -139,26 +141,29 @@ class Replay:
 
     def recent(self, now: int) -> list[JobRange]:
         """Return the jobs submitted during the period before *now*."""
-        found = []
+        recent_jobs = []
         for jobs in self.submitted:
             if now - forecast.PERIOD < jobs.queue_date <= now:
-                found.append(jobs)
-        return found
+                recent_jobs.append(jobs)
+        return recent_jobs
 
     def world(self, now: int) -> World:
-        """Return the pool as it is at *now*."""
+        """Return the pool at *now*."""
         simulation = self.simulation
         claims, running = {}, {}
-        for one in simulation.running():
-            tenant, job = one.tenant, one.job
-            claims[one.row] = Claim(
-                one.row, tenant.submitter, tenant.start, tenant.weight, job.schedd, job.cluster, job.proc
+        for run in simulation.running():
+            tenant, job = run.tenant, run.job
+            claims[run.row] = Claim(
+                run.row, tenant.submitter, tenant.start, tenant.weight, job.schedd, job.cluster, job.proc
             )
-            running[job] = one.jobs
-        old = simulation.accountant
-        charges = {key: replace(charge) for key, charge in old.charges.items()}
+            running[job] = run.jobs
+        former_accountant = simulation.accountant
+        charges = {key: replace(charge) for key, charge in former_accountant.charges.items()}
         accountant = Accountant(
-            [replace(record) for record in old.records.values()], old.policy, old.last_update, charges
+            [replace(record) for record in former_accountant.records.values()],
+            former_accountant.policy,
+            former_accountant.last_update,
+            charges,
         )
         return World(
             names=self._names,
@@ -195,11 +200,11 @@ class Replay:
 
 @dataclass
 class Score:
-    """How the forecasts of one way did; times in seconds."""
+    """The accuracy of one way of forecasting; times in seconds."""
 
     jobs: int = 0
     inside: list[bool] = field(default_factory=list)
-    """For each job whose range has two ends, whether it held the start."""
+    """For each job whose range has two ends, whether the range held the start."""
     by_user: dict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
     earlier: int = 0
     errors: list[int] = field(default_factory=list)
@@ -208,7 +213,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Way:
-    """A way to forecast: the kinds of jobs alike (None: the true run times), and the lower quantile of the range.
+    """A way to forecast: the kinds of similar jobs (None: the true run times), and the lower quantile of the range.
 
     *again* says in which passes users submit as in the last day.
     """
@@ -227,10 +232,10 @@ class Way:
     def name(self) -> str:
         """The way in words."""
         kinds = "true run times" if self.kinds is None else ", ".join(self.kinds) or "limit"
-        return f"{kinds} | {self.quantile:.0%} to {1 - self.quantile:.0%} | {_AGAIN[self.again]}"
+        return f"{kinds} | {self.quantile:.0%} to {1 - self.quantile:.0%} | {_AGAIN_WORDS[self.again]}"
 
 
-_AGAIN = {(False, False): "no", (False, True): "latest", (True, True): "likely and latest"}
+_AGAIN_WORDS = {(False, False): "no", (False, True): "latest", (True, True): "likely and latest"}
 
 
 _NEAREST = ("submitter", "group", "pool")
@@ -262,9 +267,9 @@ class TrueForecaster(forecast.Forecaster):
         return lambda job, _jobs, _age: self._jobs[job].run
 
 
-def measure(replay: Replay, times: Sequence[int], after: int, ways: Iterable[Way]) -> dict[Way, list[Made]]:
+def measure(replay: Replay, times: Sequence[int], after: int, ways: Iterable[Way]) -> dict[Way, list[TimedForecast]]:
     """Forecast at each of *times* in each of the *ways*; end the simulation *after* seconds after the last time."""
-    found: dict[Way, list[Made]] = defaultdict(list)
+    forecasts: dict[Way, list[TimedForecast]] = defaultdict(list)
     for now in times:
         replay.simulation.advance(now)
         if not replay.simulation.queues.idle:
@@ -278,22 +283,22 @@ def measure(replay: Replay, times: Sequence[int], after: int, ways: Iterable[Way
             else:
                 times_of = Estimator(replay.past, way.kinds)
                 forecaster = forecast.Forecaster(world, replay.every, times_of, replay.recent(now), way.passes)
-            found[way].append((now, forecaster.forecast()))
+            forecasts[way].append((now, forecaster.forecast()))
             print(
                 f"day {(now - replay.trace.start) / DAY:.2f}: {replay.simulation.queues.idle} idle; {way.name}:"
                 f" {time.process_time() - began:.1f} s",
                 flush=True,
             )
     replay.simulation.advance(max(times) + after)
-    return found
+    return forecasts
 
 
-def score(replay: Replay, forecasts: Iterable[Made]) -> Score:
+def score(replay: Replay, forecasts: Iterable[TimedForecast]) -> Score:
     """Compare *forecasts* with the starts."""
     result = Score()
-    for now, made in forecasts:
+    for now, forecast_made in forecasts:
         result.jobs += replay.idle_at[now]
-        for job, start in made.starts.items():
+        for job, start in forecast_made.starts.items():
             truth = replay.starts.get(job, replay.simulation.now)
             early = start.earliest is not None and truth < start.earliest
             result.earlier += early
@@ -314,11 +319,11 @@ def run_times(trace: Trace) -> None:
     inside = dict.fromkeys(((kinds, low) for kinds in estimators for low in (0.02, 0.05, 0.1)), 0)
     near = dict.fromkeys(estimators, 0.0)
     ends: list[tuple[int, int]] = []
-    for place, job in enumerate(trace.jobs):
+    for index, job in enumerate(trace.jobs):
         while ends and ends[0][0] <= job.submit:
             ended = trace.jobs[heapq.heappop(ends)[1]]
             past.add(f"{ended.user}@trace", ended.limit, ended.run)
-        heapq.heappush(ends, (job.submit + job.run, place))
+        heapq.heappush(ends, (job.submit + job.run, index))
         for kinds, estimator in estimators.items():
             quantiles = {
                 quantile: estimator.estimate("", 0, f"{job.user}@trace", "", quantile, job.limit).seconds
@@ -350,20 +355,20 @@ def main() -> None:
     replay = Replay(read_trace(words.trace), words.slots, words.every)
     times = [replay.trace.start + round(float(day) * DAY / words.every) * words.every for day in words.days.split(",")]
     ways = [WAYS[number] for number in words.ways] if words.ways else WAYS
-    found = measure(replay, times, round(words.after * DAY), ways)
+    forecasts_by_way = measure(replay, times, round(words.after * DAY), ways)
     print(f"{words.slots} slots, {len(times)} times")
     print(" | ".join(HEADINGS))
-    for way, forecasts in found.items():
-        of = score(replay, forecasts)
+    for way, forecasts in forecasts_by_way.items():
+        result = score(replay, forecasts)
         print(
-            f"{way.name} | {of.jobs} | {len(of.inside) / of.jobs:.1%} | {mean(of.inside):.1%} |"
-            f" {mean(mean(one) for one in of.by_user.values()):.1%} | {of.earlier / of.jobs:.1%} |"
-            f" {hours(of.errors)} | {hours(of.widths)}"
+            f"{way.name} | {result.jobs} | {len(result.inside) / result.jobs:.1%} | {mean(result.inside):.1%} |"
+            f" {mean(mean(user_results) for user_results in result.by_user.values()):.1%} | {result.earlier / result.jobs:.1%} |"
+            f" {hours(result.errors)} | {hours(result.widths)}"
         )
 
 
 def hours(seconds: list[int]) -> str:
-    """The median, in hours."""
+    """Return the median, in hours."""
     return f"{median(seconds) / 3600:.1f} h" if seconds else "-"
 
 

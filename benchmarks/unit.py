@@ -38,12 +38,12 @@ def stored(ads: list[Record]) -> int:
     database = sqlite3.connect(":memory:")
     database.execute("CREATE TABLE slot (name TEXT PRIMARY KEY, memory INTEGER, ad TEXT NOT NULL)")
     database.execute("CREATE INDEX by_memory ON slot (memory)")
-    rows = [(one["Name"], one["Memory"], json.dumps(one)) for one in ads]
+    rows = [(ad["Name"], ad["Memory"], json.dumps(ad)) for ad in ads]
     database.executemany("INSERT INTO slot VALUES (?, ?, ?)", rows)
     kinds: dict[tuple[int, str], list[str]] = defaultdict(list)
     for name, memory, text in database.execute("SELECT name, memory, ad FROM slot ORDER BY memory, name"):
         kinds[memory, json.loads(text)["State"]].append(name)
-    best = sorted(kinds.items(), key=lambda one: (-len(one[1]), one[0]))
+    best = sorted(kinds.items(), key=lambda kind: (-len(kind[1]), kind[0]))
     return sum(rank * len(names) for rank, (_, names) in enumerate(best))
 
 

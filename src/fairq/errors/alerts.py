@@ -1,4 +1,4 @@
-"""Errors that a step survives, and that its user must see whatever the verbosity."""
+"""Errors that do not end a step, and that its user must see at any verbosity."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable
 from contextvars import ContextVar
 
 
-def _unheard(text: str) -> None:
+def _ignore(text: str) -> None:
     """Report nothing."""
 
 
-LISTENER: ContextVar[Callable[[str], None]] = ContextVar("LISTENER", default=_unheard)
+LISTENER: ContextVar[Callable[[str], None]] = ContextVar("LISTENER", default=_ignore)
 """Called once for each of these errors, with one sentence."""

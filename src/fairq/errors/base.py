@@ -1,8 +1,8 @@
-"""What every error is, and the errors of the command line, the state file, the settings and the output.
+"""The base of all errors, and the errors of the command line, the state file, the settings and the output.
 
-Class name, exit code and message are one thing: the docstring of a class is the template of its message, filled from
-the keyword arguments it is raised with; `exit_code` is what the process ends with; `summary` is its meaning in one
-line, without a full stop. The manual's table of exit codes is generated from the classes of this package.
+The docstring of a class is the template of its message, filled from the keyword arguments that it is raised with.
+`exit_code` is the exit code of the process; `summary` is its meaning in one line, without a full stop. The manual's
+table of exit codes is generated from the classes of this package.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ def sentences(**by_field: str) -> Mapping[str, str]:
 
 
 class ErrorCase(Enum):
-    """What went wrong, where one class of errors has several sentences for it.
+    """The cases of an error class that has several sentences.
 
     A value is made by `sentences`; names in braces in a sentence stand for the facts that the error is
-    raised with. Code without words of its own, as the engine, names the case and gives the facts.
+    raised with. Code without sentences, such as the engine, names the case and gives the facts.
     """
 
 
@@ -38,9 +38,9 @@ class FairqError(Exception):
     summary: ClassVar[str] = "An error without a code of its own; the message explains it"
 
     def __init__(self, case: ErrorCase | None = None, /, **fields: Any) -> None:
-        """Fill the template from *fields*, and from the sentences of a *case* that has some.
+        """Fill the template from *fields*, and from the sentences of the *case* if there is one.
 
-        Of a long value in *fields* the message quotes the beginning and the end.
+        The message quotes the beginning and the end of a long value in *fields*.
         """
         from fairq.errors.template import filled
 

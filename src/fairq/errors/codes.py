@@ -14,15 +14,15 @@ def error_classes() -> list[type[FairqError]]:
     """Return every class of errors."""
     for module in iter_modules(fairq.errors.__path__):
         import_module(f"fairq.errors.{module.name}")
-    return list(_below(FairqError))
+    return list(_subclasses(FairqError))
 
 
 def error_class(code: int) -> type[FairqError]:
     """Return the class of errors with this exit *code*, `FairqError` if there is none."""
-    return next((one for one in error_classes() if one.exit_code == code), FairqError)
+    return next((cls for cls in error_classes() if cls.exit_code == code), FairqError)
 
 
-def _below(cls: type[FairqError]) -> Iterator[type[FairqError]]:
-    for one in cls.__subclasses__():
-        yield one
-        yield from _below(one)
+def _subclasses(cls: type[FairqError]) -> Iterator[type[FairqError]]:
+    for subclass in cls.__subclasses__():
+        yield subclass
+        yield from _subclasses(subclass)

@@ -1,4 +1,4 @@
-"""Fills the templates of messages; only a command that says so loads it."""
+"""Fill the templates of messages; loaded only when an error is raised."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Formatter(string.Formatter):
 def filled(template: str, fields: dict[str, Any], sentences: frozenset[str]) -> str:
     """Return *template* filled from *fields* as ``str.format`` does, with every value shortened.
 
-    The fields named in *sentences* contain sentences: these stay whole, only the values quoted in them are shortened.
+    The fields named in *sentences* contain sentences: in these, only the quoted values are shortened.
     """
     values = {
         name: _Sentence(shortened_sentence(str(value))) if name in sentences else value

@@ -55,17 +55,17 @@ def parse_table(source: Source) -> Table:
     return Table(source.name, csv=text)
 
 
-def records_of(table: Table, known: Container[str]) -> Numbered:
-    """Yield the records of *table*; the headings of CSV must have a *known* name.
+def records_of(table: Table, columns: Container[str]) -> Numbered:
+    """Yield the records of *table*; the headings of CSV must include one of *columns*, in lower case.
 
     Raises InvalidDumpError.
     """
     if table.csv is not None:
-        return _csv_records(table.source, table.csv, known)
+        return _csv_records(table.source, table.csv, columns)
     document = table.document
     if isinstance(document, dict):
         if any(isinstance(value, dict) for value in document.values()) and not any(
-            key.lower() in known for key in document
+            key.lower() in columns for key in document
         ):
             repeated = document.repeated if isinstance(document, Repeated) else []
             return ((f"record {key!r}", _named(key, value)) for key, value in (*document.items(), *repeated))
@@ -91,12 +91,12 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     first_members = dict(reversed(pairs))
     if len(first_members) == len(pairs):
         return dict(pairs)
-    seen: set[str] = set()
+    seen_names: set[str] = set()
     repeated: list[tuple[str, Any]] = []
     for name, value in pairs:
-        if name in seen:
+        if name in seen_names:
             repeated.append((name, value))
-        seen.add(name)
+        seen_names.add(name)
     return Repeated(first_members, repeated)
 
 
@@ -125,7 +125,7 @@ def _where(text: str, error: Exception) -> str:
     return f"line {preceding.count(chr(10)) + 1}"
 
 
-def _csv_records(name: str, text: str, known: Container[str]) -> Numbered:
+def _csv_records(name: str, text: str, columns: Container[str]) -> Numbered:
     rows = SeparatedRows(text)
     headings: list[str] | None = None
     try:
@@ -133,7 +133,7 @@ def _csv_records(name: str, text: str, known: Container[str]) -> Numbered:
             if not any(cell.strip() for cell in row):
                 continue
             if headings is None:
-                headings = _headings(name, row, known)
+                headings = _headings(name, row, columns)
                 continue
             if len(row) != len(headings):
                 raise InvalidDumpError(
@@ -148,13 +148,13 @@ def _csv_records(name: str, text: str, known: Container[str]) -> Numbered:
         ) from None
 
 
-def _headings(name: str, row: list[str], known: Container[str]) -> list[str]:
+def _headings(name: str, row: list[str], columns: Container[str]) -> list[str]:
     headings = [cell.strip() for cell in row]
     duplicates = [heading for index, heading in enumerate(headings) if heading in headings[:index]]
     if duplicates or "" in headings:
         problem = f"the heading {duplicates[0]!r} occurs twice" if duplicates else "a column has no heading"
         raise InvalidDumpError(source=name, where="line 1", problem=problem, cure="give every column a name of its own")
-    if not any(heading.lower() in known for heading in headings):
+    if not any(heading.lower() in columns for heading in headings):
         if len(headings) == 1 and (
             separator := next((character for character in ";|" if character in headings[0]), "")
         ):

@@ -42,7 +42,7 @@ def end_strays(run: str, job: dict[str, int] | None, group: str | None, uid: int
 
 def strays(run: str, job: dict[str, int] | None, group: str | None, uid: int | None = None) -> dict[int, int]:
     """Return the existing processes of *run* and their descendants, each with its start in ticks since boot."""
-    inside = set(cgroup.members(group)) if group is not None else set()
+    members = set(cgroup.members(group)) if group is not None else set()
     starts: dict[int, int] = {}
     marker = f"{MARKER}={run}".encode()
     leader = job["pid"] if job else None
@@ -52,7 +52,7 @@ def strays(run: str, job: dict[str, int] | None, group: str | None, uid: int | N
         stat = processes.stat_of(pid)
         if stat is None or stat[3] == "Z" or pid == os.getpid():
             continue
-        is_inside = pid in inside or (leader is not None and stat[1] == leader)
+        is_inside = pid in members or (leader is not None and stat[1] == leader)
         if is_inside or (marker in _environment(pid) and uid in (None, _user_of(pid))):
             starts[pid] = stat[2]
     descendants = [processes.descendants(pid) for pid in starts]

@@ -47,7 +47,7 @@ class Statement:
     def __init__(
         self,
         submit: Any,
-        place: Callable[[int], str],
+        position: Callable[[int], str],
         line: QueueLine | None,
         lines: Sequence[Line],
         own_lines: Sequence[Line],
@@ -56,12 +56,12 @@ class Statement:
     ) -> None:
         """Take the parsed *submit*; *literals* are commands whose values have no macros to expand.
 
-        *place* names a line in messages, 0 the whole description; *own_lines* are the lines that were not included.
+        *position* names a line in messages, 0 the whole description; *own_lines* are the lines that were not included.
         *outside* reads the file or command with the items; its second argument is the place that names it.
         """
         self._submit = submit
         self._line = line
-        self._place = place
+        self._place = position
         self._outside = outside
         self._assigned = {name.lower(): row for row in lines if (name := row.assigned) is not None}
         self._own = {name.lower() for row in own_lines if (name := row.assigned) is not None}

@@ -129,7 +129,7 @@ def parts() -> dict[Path, Path]:
 
 def _needed_distributions() -> Iterator[importlib.metadata.Distribution]:
     """Yield the installed distributions that fairq needs, and fairq itself, each once."""
-    pending, seen = ["fairq"], {"fairq"}
+    pending, names = ["fairq"], {"fairq"}
     while pending:
         try:
             distribution = importlib.metadata.distribution(pending.pop())
@@ -139,6 +139,6 @@ def _needed_distributions() -> Iterator[importlib.metadata.Distribution]:
         for requirement in distribution.requires or ():
             specifier, _, marker = requirement.partition(";")
             match = _NAME.match(specifier)
-            if match and "extra" not in marker and (name := match[0].lower()) not in seen:
-                seen.add(name)
+            if match and "extra" not in marker and (name := match[0].lower()) not in names:
+                names.add(name)
                 pending.append(name)

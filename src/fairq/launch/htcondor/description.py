@@ -136,8 +136,8 @@ def item(assignment: Assignment, run_directory: Path) -> dict[str, str]:
 
 def on_slot(name: str) -> str:
     """Return the expression that is true for the slot *name* and its dynamic slots."""
-    stem, at, machine = re.sub(r"[^\w@-]", lambda character: f"[{character[0]}]", name).partition("@")
-    return f'regexp("^{stem}(_[0-9]+)?{at}{machine}$", TARGET.Name)'
+    stem, separator, machine = re.sub(r"[^\w@-]", lambda character: f"[{character[0]}]", name).partition("@")
+    return f'regexp("^{stem}(_[0-9]+)?{separator}{machine}$", TARGET.Name)'
 
 
 def _encoded(program: list[str], environment: dict[str, str]) -> tuple[str, list[str], dict[str, str]]:

@@ -114,7 +114,7 @@ class HTCondor:
         submitted = [run for run in runs if run not in jobs and (self._directory / run).is_dir()]
         if submitted:
             jobs |= {ad[RUN]: ads.former(ad) for ad in self._schedd.former_jobs(submitted)}
-        return {run: self._look_at(run, known, jobs.get(run)) for run, known in runs.items()}
+        return {run: self._look_at(run, recorded, jobs.get(run)) for run, recorded in runs.items()}
 
     def _look_at(self, run: str, recorded: Known | None, ad: Ad | None) -> Look:
         if ad is not None:

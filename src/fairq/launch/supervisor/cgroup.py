@@ -49,13 +49,13 @@ def _own_path() -> str | None:
         with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
             mounts = [line.split(" - ") for line in file]
         with open("/proc/self/cgroup", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
-            own = next(line[3:].strip() for line in file if line.startswith("0::"))
+            own_group = next(line[3:].strip() for line in file if line.startswith("0::"))
     except (OSError, StopIteration):
         return None
     for mount_fields, filesystem in mounts:
         if filesystem.startswith("cgroup2 "):
             mount = mount_fields.split()[4]
-            return f"{mount}{own.rstrip('/')}/fairq"
+            return f"{mount}{own_group.rstrip('/')}/fairq"
     return None
 
 

@@ -105,10 +105,10 @@ class OwnedSupervisor(Supervisor):
         """
         text = b""
         poll = select.poll()
-        for one in (descriptor, self._wake):
-            poll.register(one, select.POLLIN)
+        for watched in (descriptor, self._wake):
+            poll.register(watched, select.POLLIN)
         while True:
-            ready = {one for one, _ in poll.poll(int(1000 * _POLL_SECONDS))}
+            ready = {watched for watched, _ in poll.poll(int(1000 * _POLL_SECONDS))}
             if descriptor in ready:
                 chunk = os.read(descriptor, 4096)
                 if not chunk:

@@ -52,7 +52,9 @@ class _Translation:
     def run(self) -> Imported:
         has_outer_block = False
         # Options of a virtual organisation take precedence over the defaults.
-        for path, section in sorted(_walk(self._root, ()), key=lambda found: _DEFAULTS in found[0]):
+        for path, section in sorted(
+            _walk(self._root, ()), key=lambda path_and_section: _DEFAULTS in path_and_section[0]
+        ):
             name = path[-1]
             if name == "JobScheduling":
                 self._used.add(path)
@@ -147,8 +149,8 @@ class _Translation:
             self._result.known += 1
             self._shares.setdefault("groups", {})[name] = group
 
-    def _refuse(self, option: Option, name: str, why: str) -> None:
-        self._result.not_taken.append(NotTaken(option.where, name, why))
+    def _refuse(self, option: Option, name: str, reason: str) -> None:
+        self._result.not_taken.append(NotTaken(option.where, name, reason))
 
     def _unread(self, path: tuple[str, ...], section: Section) -> Iterator[NotTaken]:
         """Yield the outermost sections that were not read at all."""

@@ -66,8 +66,8 @@ class Macros:
 
     def find(self, name: str, prefix: str = "") -> Assignment | None:
         """Return the definition of *name*; one for the daemon *prefix* only (``NEGOTIATOR``) comes first."""
-        own = self.assigned.get(f"{prefix}.{name}".upper()) if prefix else None
-        return own or self.assigned.get(name.upper())
+        own_assignment = self.assigned.get(f"{prefix}.{name}".upper()) if prefix else None
+        return own_assignment or self.assigned.get(name.upper())
 
     def assign(self, name: str, value: str, where: str) -> Assignment | None:
         """Define *name*, with references to itself replaced at once; return the definition that it overrides.

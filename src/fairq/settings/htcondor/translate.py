@@ -102,11 +102,11 @@ class _Translation:
             if table:
                 self._document[name] = table
         self._report_unused(groups)
-        known = len(self._taken) + sum("unknown" not in entry.why for entry in self._not_taken)
+        recognised = len(self._taken) + sum("unknown" not in entry.why for entry in self._not_taken)
         return Imported(
             self._document,
             len(self._taken),
-            known,
+            recognised,
             sorted(self._not_taken, key=_file_and_line),
             sorted(self._without_effect, key=_file_and_line),
         )
@@ -252,9 +252,9 @@ class _Translation:
             else:
                 self._skip(assignment, reason(assignment.name))
 
-    def _skip(self, assignment: Assignment, why: str) -> None:
+    def _skip(self, assignment: Assignment, explanation: str) -> None:
         assignment.used = True
-        self._not_taken.append(NotTaken(assignment.where, assignment.name, why))
+        self._not_taken.append(NotTaken(assignment.where, assignment.name, explanation))
 
     def _refusal(self, assignment: Assignment, key: Key, text: str) -> SettingValueError:
         return bad_value(assignment.name, replace(key, unit=""), text, assignment.where)
