@@ -362,7 +362,7 @@ def main() -> None:
         result = score(replay, forecasts)
         print(
             f"{way.name} | {result.jobs} | {len(result.inside) / result.jobs:.1%} | {mean(result.inside):.1%} |"
-            f" {mean(mean(user_results) for user_results in result.by_user.values()):.1%} | {result.earlier / result.jobs:.1%} |"
+            f" {mean(mean(inside) for inside in result.by_user.values()):.1%} | {result.earlier / result.jobs:.1%} |"
             f" {hours(result.errors)} | {hours(result.widths)}"
         )
 

@@ -69,11 +69,11 @@ def victim(tmp_path_factory):
 
 class TestModes:
     def test_copies_of_a_private_state_are_private(self, run, private, umask):
-        copy, whole, part = (private.with_name(name) for name in ("copy.db", "whole.json", "slots.ads"))
+        copy, document, slots = (private.with_name(name) for name in ("copy.db", "whole.json", "slots.ads"))
         assert run("--state", private, "state", "backup", copy).code == 0
-        assert run("--state", private, "export", "-o", whole).code == 0
-        assert run("--state", private, "export", "--slots", "--long", "-o", part).code == 0
-        assert [mode(path) for path in (copy, whole, part)] == [0o600] * 3
+        assert run("--state", private, "export", "-o", document).code == 0
+        assert run("--state", private, "export", "--slots", "--long", "-o", slots).code == 0
+        assert [mode(path) for path in (copy, document, slots)] == [0o600] * 3
 
     def test_the_copy_before_an_upgrade_is_like_the_state(self, older, umask):
         older.chmod(0o640)
@@ -87,16 +87,16 @@ class TestModes:
         assert mode(Path(f"{state}.toml")) == 0o666 & ~umask
 
     def test_settings_and_their_former_self_keep_their_mode(self, run, state, umask):
-        settings, kept = Path(f"{state}.toml"), Path(f"{state}.toml.bak")
+        settings, backup = Path(f"{state}.toml"), Path(f"{state}.toml.bak")
         settings.touch()
-        kept.touch()
+        backup.touch()
         settings.chmod(0o640)
-        kept.chmod(0o666)
+        backup.chmod(0o666)
         condor = state.with_name("pool.conf")
         condor.write_text("PRIORITY_HALFLIFE = 4000\n")
         assert run("--state", state, "config", "set", "priority_halflife", "60").code == 0
         assert run("--state", state, "config", "import", condor).code == 0
-        assert (mode(settings), mode(kept)) == (0o640, 0o640)
+        assert (mode(settings), mode(backup)) == (0o640, 0o640)
 
     def test_an_exported_file_that_is_replaced_keeps_its_mode(self, run, private):
         target = private.with_name("pool.json")
@@ -150,13 +150,13 @@ class TestPlantedLinks:
         assert (victim.read_text(), goal.exists()) == ("precious", there)
 
     def test_the_former_settings_are_not_written_through_a_link(self, run, state, victim):
-        settings, kept = Path(f"{state}.toml"), Path(f"{state}.toml.bak")
+        settings, backup = Path(f"{state}.toml"), Path(f"{state}.toml.bak")
         settings.write_text("# former\n")
-        kept.symlink_to(victim)
+        backup.symlink_to(victim)
         condor = state.with_name("pool.conf")
         condor.write_text("PRIORITY_HALFLIFE = 4000\n")
         assert run("--state", state, "config", "import", condor).code == 0
-        assert (kept.is_symlink(), kept.read_text(), victim.read_text()) == (False, "# former\n", "precious")
+        assert (backup.is_symlink(), backup.read_text(), victim.read_text()) == (False, "# former\n", "precious")
 
     def test_the_copy_before_an_upgrade_takes_another_name(self, older, victim):
         for number, goal in enumerate((victim, victim.with_name("nothing"))):
@@ -233,11 +233,11 @@ class TestDrafts:
     def test_the_next_writer_clears_what_a_killed_one_left(self, tmp_path):
         with subprocess.Popen([sys.executable, "-c", DRAFTER, tmp_path], stdout=subprocess.PIPE, text=True) as drafter:
             assert drafter.stdout is not None
-            left = tmp_path / drafter.stdout.readline().strip()
+            leftover = tmp_path / drafter.stdout.readline().strip()
             files.write(tmp_path / "file", b"whole")
-            assert (left / "file").read_text() == "half", "a live process goes on with it"
+            assert (leftover / "file").read_text() == "half", "a live process goes on with it"
             drafter.send_signal(signal.SIGKILL)
-        assert left.exists()
+        assert leftover.exists()
         files.write(tmp_path / "file", b"whole")
         assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
@@ -254,8 +254,8 @@ class TestDrafts:
         assert victim.read_text() == "precious"
 
     def test_nobody_else_may_look_into_a_draft(self, tmp_path, umask):
-        with files.draft(tmp_path) as place:
-            assert mode(place) == 0o700
+        with files.draft(tmp_path) as path:
+            assert mode(path) == 0o700
 
     def test_a_writer_that_fails_leaves_the_file_as_it_was(self, tmp_path):
         target = tmp_path / "file"

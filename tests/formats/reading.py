@@ -1,4 +1,4 @@
-"""What the readers find in a text: together, or ad by ad."""
+"""Results of the readers of dumps, for many ads at a time or ad by ad."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fairq.formats.source import Source
 
 
 def jobs_of(text: str) -> str:
-    """Return the jobs of a dump with their ads, or the message about what is wrong."""
+    """Return the jobs of a dump with their ads, or the error message."""
     try:
         dump = read_jobs(Source("jobs", io.BytesIO(text.encode())), lambda ad: f"{ad.get('Owner')}@x", 9)
     except FairqError as error:
@@ -27,7 +27,7 @@ def jobs_of(text: str) -> str:
 
 
 def slots_of(text: str) -> str:
-    """Return the slots of a dump, or the message about what is wrong."""
+    """Return the slots of a dump, or the error message."""
     try:
         dump = read_slots(Source("slots", io.BytesIO(text.encode("utf-8", "surrogateescape"))))
     except FairqError as error:
@@ -36,7 +36,7 @@ def slots_of(text: str) -> str:
 
 
 def one_by_one(read: Callable[[str], str], text: str) -> str:
-    """Return what *read* finds in a text if no ad is looked at beside another."""
+    """Return the result of *read* for a text whose ads are read one by one."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ad_parts, "_BATCH", 1)
         return read(text)

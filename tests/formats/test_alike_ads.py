@@ -73,17 +73,20 @@ slot_changes = st.fixed_dictionaries(
 
 
 @given(st.lists(st.one_of(st.just({}), changes), max_size=12), st.booleans())
-def test_jobs_do_not_depend_on_those_beside_them(found, numbered):
+def test_jobs_do_not_depend_on_those_beside_them(changes_by_job, numbered):
     """The dump, and the message about what is wrong with it, are those of ads that are read one by one."""
-    ads = [{**JOB, "ProcId": place if numbered else JOB["ProcId"], **change} for place, change in enumerate(found)]
+    ads = [
+        {**JOB, "ProcId": number if numbered else JOB["ProcId"], **change}
+        for number, change in enumerate(changes_by_job)
+    ]
 
     assert jobs_of(_text(ads)) == one_by_one(jobs_of, _text(ads))
 
 
 @given(st.lists(st.one_of(st.just({}), slot_changes), max_size=12))
-def test_slots_do_not_depend_on_those_beside_them(found):
+def test_slots_do_not_depend_on_those_beside_them(changes_by_slot):
     """The slots, and the message about what is wrong with them, are those of ads that are read one by one."""
-    ads = [{**SLOT, "Name": f"slot{place}@a", **change} for place, change in enumerate(found)]
+    ads = [{**SLOT, "Name": f"slot{number}@a", **change} for number, change in enumerate(changes_by_slot)]
 
     assert slots_of(_text(ads)) == one_by_one(slots_of, _text(ads))
 
@@ -108,26 +111,28 @@ def test_a_negative_zero_keeps_its_sign():
     """It is equal to zero, and still another number."""
     loads = [0.5, 0.25, 0.0, 0.0, -0.0, 0.0]
 
-    found = slots_of(_text([{**SLOT, "Name": f"slot{place}@a", "LoadAvg": load} for place, load in enumerate(loads)]))
+    result = slots_of(
+        _text([{**SLOT, "Name": f"slot{number}@a", "LoadAvg": load} for number, load in enumerate(loads)])
+    )
 
-    assert re.findall("'LoadAvg': ([^,]*),", found) == ["0.5", "0.25", "0.0", "0.0", "-0.0", "0.0"]
+    assert re.findall("'LoadAvg': ([^,]*),", result) == ["0.5", "0.25", "0.0", "0.0", "-0.0", "0.0"]
 
 
 @pytest.mark.parametrize("between", [",", ", ", ",\n", "\n,\n", " ,\r\n  "])
 def test_ads_inside_ads_do_not_end_them(between):
     """Whatever is between two ads, the same may be between the ads of a list inside."""
     devices = f'[{{"Id": 1}}{between}{{"Id": 2}}]'
-    texts = [json.dumps({**SLOT, "Name": f"slot{place}@a"})[:-1] + f', "Ids": {devices}}}' for place in range(2000)]
+    texts = [json.dumps({**SLOT, "Name": f"slot{number}@a"})[:-1] + f', "Ids": {devices}}}' for number in range(2000)]
 
-    found = slots_of(f"[{between.join(texts)}]")
+    result = slots_of(f"[{between.join(texts)}]")
 
-    assert found.count("'Ids': [{'Id': 1}, {'Id': 2}]") == 2000
-    assert found == one_by_one(slots_of, f"[{between.join(texts)}]")
+    assert result.count("'Ids': [{'Id': 1}, {'Id': 2}]") == 2000
+    assert result == one_by_one(slots_of, f"[{between.join(texts)}]")
 
 
 @pytest.mark.parametrize("every", [2, 3, 10, 30, 100])
 def test_jobs_with_a_further_attribute_among_others(every):
     """Whether the jobs between two that have it are few or many."""
-    ads = [{**JOB, "ProcId": place, **({"Rank": 1.0} if place % every == 0 else {})} for place in range(600)]
+    ads = [{**JOB, "ProcId": number, **({"Rank": 1.0} if number % every == 0 else {})} for number in range(600)]
 
     assert jobs_of(_text(ads)) == one_by_one(jobs_of, _text(ads))

@@ -12,33 +12,33 @@ COUNT = 700
 ODD = 520
 
 
-def _lines(place):
-    """The lines of a slot's ad: static, partitionable with lists, or claimed."""
-    ad: dict[str, Any] = {"MyType": "Machine", "Name": f"slot1@wn{place}", "MyAddress": f"<10.0.0.{place % 7}:9618>"}
-    if place % 3 == 1:
-        ad |= {"ChildCpus": [1] * (place % 4), "PartitionableSlot": True}
-    elif place % 3 == 2:
-        ad |= {"GlobalJobId": f"s#1.{place}#5", "RemoteOwner": f"o{place % 5}@x", "Draining": place % 2 == 0}
+def _lines(number):
+    """Return the lines of a slot's ad: static, partitionable with lists, or claimed."""
+    ad: dict[str, Any] = {"MyType": "Machine", "Name": f"slot1@wn{number}", "MyAddress": f"<10.0.0.{number % 7}:9618>"}
+    if number % 3 == 1:
+        ad |= {"ChildCpus": [1] * (number % 4), "PartitionableSlot": True}
+    elif number % 3 == 2:
+        ad |= {"GlobalJobId": f"s#1.{number}#5", "RemoteOwner": f"o{number % 5}@x", "Draining": number % 2 == 0}
     ad |= {
-        "Cpus": place % 4,
-        "Load": (0.25, -0.0, 0.0, 1)[place % 4],
-        "Text": 'a "b" \\ ' + ("é" if place % 9 == 0 else str(place)),
-        "Requirements": f"/Expr(TARGET.Memory < {place % 6})/",
-        "Nothing": None if place % 2 else place,
-        "Start": place % 8 > 0,
+        "Cpus": number % 4,
+        "Load": (0.25, -0.0, 0.0, 1)[number % 4],
+        "Text": 'a "b" \\ ' + ("é" if number % 9 == 0 else str(number)),
+        "Requirements": f"/Expr(TARGET.Memory < {number % 6})/",
+        "Nothing": None if number % 2 else number,
+        "Start": number % 8 > 0,
     }
     return [f'"{name}": {json.dumps(value)}' for name, value in ad.items()]
 
 
-def _text(ads, *, apart):
-    """The ads as condor_status prints them; *apart*: nothing between two is alike, so that each is read by itself."""
+def _text(ads, *, singly):
+    """Return ads as condor_status prints them; *singly*: with differing separators, so that each is read singly."""
     texts = (f"{{\n{body}\n}}" for body in map(",\n".join, ads))
-    return "[\n" + "".join(_separated(texts, apart=apart)) + "\n]\n"
+    return "[\n" + "".join(_with_separators(texts, singly=singly)) + "\n]\n"
 
 
-def _separated(texts, *, apart):
-    for place, text in enumerate(texts):
-        yield f"{',' if place else ''}\n{' ' * place if apart else ''}{text}"
+def _with_separators(texts, *, singly):
+    for number, text in enumerate(texts):
+        yield f"{',' if number else ''}\n{' ' * number if singly else ''}{text}"
 
 
 @pytest.mark.parametrize(
@@ -50,81 +50,81 @@ def _separated(texts, *, apart):
         '"MyType": "Scheduler"', '"Name": 5', '"Name": "slot1@wn3"', '"Draining": true', "", "}\n]\n[\n{", "}\n]",
     ],
 )  # fmt: skip
-def test_odd_and_damaged_ads_areslots_of_asone_by_one(odd):
+def test_odd_and_damaged_ads_are_read_as_one_by_one(odd):
     """Slots, their order and ads, and the message with its line and ad are the same."""
-    ads = [_lines(place) for place in range(COUNT)]
-    for at in (ODD, ODD + 5):
-        ads[at].append(odd)
+    ads = [_lines(number) for number in range(COUNT)]
+    for index in (ODD, ODD + 5):
+        ads[index].append(odd)
 
-    assert slots_of(_text(ads, apart=False)) == one_by_one(slots_of, _text(ads, apart=True))
+    assert slots_of(_text(ads, singly=False)) == one_by_one(slots_of, _text(ads, singly=True))
 
 
 def test_values_of_one_line_do_not_complete_those_of_another():
     """A list that one ad begins and the next one of its shape ends is damage."""
-    ads = [[*_lines(3 * place), '"Odd": 1', '"Last": 0'] for place in range(COUNT)]
+    ads = [[*_lines(3 * number), '"Odd": 1', '"Last": 0'] for number in range(COUNT)]
     ads[ODD][-2], ads[ODD + 1][-2], ads[ODD + 2][-2] = '"Odd": [1', '"Odd": 2]', '"Odd": 3, 4'
 
-    found = slots_of(_text(ads, apart=False))
+    result = slots_of(_text(ads, singly=False))
 
-    assert found == one_by_one(slots_of, _text(ads, apart=True))
-    assert f"ad {ODD + 1}" in found
+    assert result == one_by_one(slots_of, _text(ads, singly=True))
+    assert f"ad {ODD + 1}" in result
 
 
 @pytest.mark.parametrize("cut", ['"Odd', '"Odd": ', '"Odd":   '])
 def test_two_values_of_one_line_do_not_make_up_for_none_of_another(cut):
     """A line that is cut off, and one with two values, are damage."""
-    ads = [[*_lines(3 * place), '"Odd": 1', '"Last": 0'] for place in range(COUNT)]
+    ads = [[*_lines(3 * number), '"Odd": 1', '"Last": 0'] for number in range(COUNT)]
     ads[ODD][-2], ads[ODD + 1][-2] = cut, '"Odd": 3, 4'
     # The line that is cut off has no comma.
-    text = _text(ads, apart=False).replace(f"{cut},\n", f"{cut}\n")
+    text = _text(ads, singly=False).replace(f"{cut},\n", f"{cut}\n")
 
-    found = slots_of(text)
+    result = slots_of(text)
 
-    assert found == one_by_one(slots_of, _text(ads, apart=True).replace(f"{cut},\n", f"{cut}\n"))
-    assert f"ad {ODD + 1}" in found
+    assert result == one_by_one(slots_of, _text(ads, singly=True).replace(f"{cut},\n", f"{cut}\n"))
+    assert f"ad {ODD + 1}" in result
 
 
 def test_shapes_are_told_apart_by_names_in_the_same_number():
     """Ads with as many lines, but another attribute in the middle, keep their names."""
-    ads = [[*_lines(3 * place), f'"{"ABC"[place % 3]}": {place}', '"Last": 0'] for place in range(COUNT)]
+    ads = [[*_lines(3 * number), f'"{"ABC"[number % 3]}": {number}', '"Last": 0'] for number in range(COUNT)]
 
-    found = slots_of(_text(ads, apart=False))
+    result = slots_of(_text(ads, singly=False))
 
-    assert found == one_by_one(slots_of, _text(ads, apart=True))
-    assert "'A': 0" in found and "'B': 1" in found
+    assert result == one_by_one(slots_of, _text(ads, singly=True))
+    assert "'A': 0" in result and "'B': 1" in result
 
 
-def test_ads_on_lines_of_their_own_areslots_of_asone_by_one():
+def test_ads_on_lines_of_their_own_are_read_as_one_by_one():
     """The layout does not matter: here, each ad is a line, and has lists of ads."""
-    ads = ['{"Devices": [{"Id": 1}, {"Id": 2}], ' + ", ".join(_lines(place)) + "}" for place in range(COUNT)]
+    ads = ['{"Devices": [{"Id": 1}, {"Id": 2}], ' + ", ".join(_lines(number)) + "}" for number in range(COUNT)]
 
-    found = slots_of("[" + "".join(_separated(ads, apart=False)) + "]")
+    result = slots_of("[" + "".join(_with_separators(ads, singly=False)) + "]")
 
-    assert found == one_by_one(slots_of, "[" + "".join(_separated(ads, apart=True)) + "]")
-    assert f"slot1@wn{COUNT - 1}" in found
+    assert result == one_by_one(slots_of, "[" + "".join(_with_separators(ads, singly=True)) + "]")
+    assert f"slot1@wn{COUNT - 1}" in result
 
 
 def test_lists_in_lists_without_end_are_refused():
     """Also where several ads have them."""
-    ads = [[*_lines(3 * place), f'"Deep": {"[" * 800}{"]" * 800}'] for place in range(COUNT)]
+    ads = [[*_lines(3 * number), f'"Deep": {"[" * 800}{"]" * 800}'] for number in range(COUNT)]
 
-    assert "nested too deeply" in slots_of(_text(ads, apart=False))
+    assert "nested too deeply" in slots_of(_text(ads, singly=False))
 
 
 @pytest.mark.parametrize(
     "odd", ["1", "1.0", "true", "-0.0", "[1]", "[1.0]", '"a"', "null", '"/Expr(1 +)/"', "NaN", "1 2"]
 )
-def test_jobs_that_do_not_repeat_areslots_of_asone_by_one(odd):
+def test_jobs_that_do_not_repeat_are_read_as_one_by_one(odd):
     """Their order, what those of a cluster share, and the message are the same; equal values keep their types."""
     ads = [
-        f'{{\n"ClusterId": {place // 4 + 1},\n"ProcId": {place % 4},\n"Owner": "u{place % 3}",\n"Args": "\\"{place}",\n'
-        f'"Odd": {odd if place in (ODD, ODD + 5) else place % 2}\n}}'
-        for place in range(COUNT)
+        f'{{\n"ClusterId": {number // 4 + 1},\n"ProcId": {number % 4},\n"Owner": "u{number % 3}",\n'
+        f'"Args": "\\"{number}",\n"Odd": {odd if number in (ODD, ODD + 5) else number % 2}\n}}'
+        for number in range(COUNT)
     ]
 
-    found = jobs_of("[" + "".join(_separated(ads, apart=False)) + "]")
+    result = jobs_of("[" + "".join(_with_separators(ads, singly=False)) + "]")
 
-    assert found == one_by_one(jobs_of, "[" + "".join(_separated(ads, apart=True)) + "]")
+    assert result == one_by_one(jobs_of, "[" + "".join(_with_separators(ads, singly=True)) + "]")
 
 
 _OF_JOBS: list[dict[int, dict[str, Any]]] = [
@@ -146,33 +146,35 @@ _OF_JOBS: list[dict[int, dict[str, Any]]] = [
 @pytest.mark.parametrize("changed", _OF_JOBS)
 @pytest.mark.parametrize("form", ["json", "long"])
 @pytest.mark.parametrize("size", [1, 7, 100])
-def test_jobs_by_column_are_thoseslots_ofone_by_one(changed, form, size):
+def test_jobs_by_column_are_those_read_one_by_one(changed, form, size):
     """Clusters of one job or many, held, ended and damaged jobs, several schedds, and the message about the first."""
     ads = []
-    for place in range(COUNT):
-        cluster = place // size + 1
+    for number in range(COUNT):
+        cluster = number // size + 1
         ad: dict[str, Any] = {
             "ClusterId": cluster,
-            "ProcId": place % size,
+            "ProcId": number % size,
             "Owner": f"u{cluster % 3}",
             "QDate": cluster,
         }
         ad |= {
             "JobStatus": 1,
-            "Args": f"{place}",
+            "Args": f"{number}",
             "Cmd": f"c{cluster}",
-            "Nice": place % 4 // 2,
-            "Load": (0.0, 1.5)[place % 2],
+            "Nice": number % 4 // 2,
+            "Load": (0.0, 1.5)[number % 2],
         }
-        ads.append(ad | changed.get(place, {}))
+        ads.append(ad | changed.get(number, {}))
     if form == "json":
         texts = list(map(json.dumps, ads))
-        together, apart = ("[" + "".join(_separated(texts, apart=one)) + "]" for one in (False, True))
+        joined_text, single_text = (
+            "[" + "".join(_with_separators(texts, singly=singly)) + "]" for singly in (False, True)
+        )
     else:
         blocks = ["".join(f"{name} = {json.dumps(value)}\n" for name, value in ad.items()) for ad in ads]
-        together, apart = (
+        joined_text, single_text = (
             "\n".join(blocks).replace(" = null\n", " = undefined\n"),
-            "[" + "".join(_separated(map(json.dumps, ads), apart=True)) + "]",
+            "[" + "".join(_with_separators(map(json.dumps, ads), singly=True)) + "]",
         )
 
-    assert jobs_of(together) == one_by_one(jobs_of, apart)
+    assert jobs_of(joined_text) == one_by_one(jobs_of, single_text)

@@ -21,9 +21,12 @@ def _archive(compression):
 @pytest.mark.parametrize("compression", ["gz", "bz2", "xz"])
 @pytest.mark.parametrize("place", ["beginning", "middle", "end"])
 def test_an_archive_that_is_cut_off_or_damaged_is_an_error_of_one_line(run, tmp_path, state, line, compression, place):
-    whole = _archive(compression)
-    at = {"beginning": 40, "middle": len(whole) // 2, "end": len(whole) - 12}[place]
-    for name, content in (("cut", whole[:at]), ("damaged", whole[:at] + b"\xa5\x5a" * 4 + whole[at + 8 :])):
+    archive = _archive(compression)
+    position = {"beginning": 40, "middle": len(archive) // 2, "end": len(archive) - 12}[place]
+    for name, content in (
+        ("cut", archive[:position]),
+        ("damaged", archive[:position] + b"\xa5\x5a" * 4 + archive[position + 8 :]),
+    ):
         path = tmp_path / f"{name}.tar.{compression}"
         path.write_bytes(content)
         ended = run("--state", state, *line.format(path).split())

@@ -11,15 +11,15 @@ from fairq.formats.slots import read_slots
 COUNT = 60
 
 
-def _ad(place):
+def _ad(number):
     return [
         'MyType = "Machine"',
-        f'Name = "slot{place}@wn"',
-        f"Cpus = {place % 4}",
-        f"Load = {place % 3 / 4}",
+        f'Name = "slot{number}@wn"',
+        f"Cpus = {number % 4}",
+        f"Load = {number % 3 / 4}",
         r'Text = "a \"quoted\" word"',
-        f"Requirements = Memory > {place % 5}",
-        f'ChildName = {{ "slot1_{place % 2}@wn",{place % 3} }}',
+        f"Requirements = Memory > {number % 5}",
+        f'ChildName = {{ "slot1_{number % 2}@wn",{number % 3} }}',
     ]
 
 
@@ -35,15 +35,15 @@ def _ad(place):
 @pytest.mark.parametrize("between", ["\n", "\n\n", "  \n", "# next\n\n"])
 def test_odd_lines_among_many_ads_are_read_as_in_small_pieces(odd, between, monkeypatch):
     """Ads, or the message with its line and ad, do not depend on how much of the text is read at a time."""
-    ads = [_ad(place) for place in range(COUNT)]
-    for at in (40, 45):
-        ads[at].insert(3, odd)
+    ads = [_ad(number) for number in range(COUNT)]
+    for index in (40, 45):
+        ads[index].insert(3, odd)
     text = between.join("".join(f"{line}\n" for line in ad) for ad in ads)
-    whole = slots_of(text)
+    expected = slots_of(text)
 
     monkeypatch.setattr(source, "CHUNK", 40)
 
-    assert slots_of(text) == whole
+    assert slots_of(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_odd_lines_among_many_ads_are_read_as_in_small_pieces(odd, between, monk
     ],
 )
 def test_the_message_names_the_line_and_the_ad(odd, expected):
-    ads = [_ad(place) for place in range(COUNT)]
+    ads = [_ad(number) for number in range(COUNT)]
     ads[40].insert(3, odd)
 
     assert expected in slots_of("\n".join("".join(f"{line}\n" for line in ad) for ad in ads))

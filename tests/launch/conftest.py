@@ -1,4 +1,4 @@
-"""A pool on this machine whose jobs really run, in a directory of its own; nothing of it outlives a test."""
+"""A pool on this machine whose jobs really run, in its own directory; nothing of it outlives a test."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ import pytest
 from fairq.launch.supervisor import cgroup
 
 PATIENCE = 120.0
-"""Seconds; far more than anything takes on an idle machine, for machines that are not idle."""
+"""Seconds to wait; far more than needed on an idle machine, for busy machines."""
 
 
 def until(condition: Callable[[], Any], event: str = "it") -> Any:
-    """Wait until *condition* returns something true; return that."""
-    end, wait = time.monotonic() + PATIENCE, 0.02
+    """Wait until *condition* returns a true value; return it."""
+    deadline, wait = time.monotonic() + PATIENCE, 0.02
     while True:
         if result := condition():
             return result
-        assert time.monotonic() < end, f"{event} did not come about"
+        assert time.monotonic() < deadline, f"{event} did not come about"
         time.sleep(wait)
         wait = min(wait * 1.5, 0.2)
 
 
 def is_alive(pid: int) -> bool:
-    """Tell whether a process is there and has not ended."""
+    """Return whether a process exists and has not ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -52,7 +52,7 @@ class Pool:
         return self._run(command, "--state", self.state, *words)
 
     def done(self, command: str, *words: object) -> str:
-        """Run a command that succeeds; return what it printed."""
+        """Run a command that must succeed; return its output."""
         ended = self(command, *words)
         assert ended.code == 0, ended.err
         return str(ended.out)
@@ -79,7 +79,7 @@ class Pool:
         return {f"{ad['ClusterId']}.{ad['ProcId']}": ad for ad in ads}
 
     def settled(self, *jobs: str) -> list[dict[str, Any]]:
-        """Collect until these jobs run no more; return what ended."""
+        """Collect until these jobs no longer run; return the ended runs."""
         ended: list[dict[str, Any]] = []
 
         def is_settled() -> bool:
@@ -103,7 +103,7 @@ class Pool:
         return int(launch["pid"])
 
     def end(self) -> None:
-        """Kill whatever still runs."""
+        """Kill all processes of the pool."""
         marker = b"FAIRQ_RUN="
         for entry in Path("/proc").iterdir():
             if not entry.name.isdecimal() or int(entry.name) == os.getpid():

@@ -1,4 +1,4 @@
-"""A host whose jobs run as their owners: the host of the tests of the verb, and the program of root."""
+"""A host whose jobs run as their owners: the host of the verb's tests, with the program of root."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ ALIAS = f"{PREFIX.upper()}_START"
 
 
 class Host:
-    """The pool of this host, its users and what they do."""
+    """The pool of this host, and the actions of its users."""
 
-    def __init__(self, made: hosts.Host) -> None:
-        self.made = made
-        self.place, self.state, self.site = made.place, made.state, made.site
-        self.runs = made.place / "runs"
+    def __init__(self, pool_host: hosts.Host) -> None:
+        self.pool_host = pool_host
+        self.directory, self.state, self.site = pool_host.directory, pool_host.state, pool_host.site
+        self.runs = pool_host.directory / "runs"
 
     def script(self, name: str, text: str) -> Path:
-        path = self.place / name
+        path = self.directory / name
         path.write_text(text)
         path.chmod(0o755)
         return path
 
-    def write_site(self, more: str = "") -> None:
-        self.made.configure(
+    def write_site(self, settings: str = "") -> None:
+        self.pool_host.configure(
             f'[accounting]\nuid_domain = "lab"\n[launch]\nkind = "local"\nrun_as = "owner"\n'
-            f'starter = "{self.place}/start"\nrun_directory = "{self.runs}"\n{more}\n'
+            f'starter = "{self.directory}/start"\nrun_directory = "{self.runs}"\n{settings}\n'
         )
 
     def submit(self, user: str, script: str, **attributes: Any) -> str:
@@ -55,36 +55,36 @@ class Host:
             "Out": "out", "Err": "err", **attributes,
         }  # fmt: skip
         group = {"first": 0, "last": 0, "ad": 0, "own": None, "template": None, "priority": 0, "reason": None}
-        ended = call(self.place / "apply", user, document("submit", ads=[ad], groups=[group], cluster=None))
+        ended = call(self.directory / "apply", user, document("submit", ads=[ad], groups=[group], cluster=None))
         return f"{answer(ended)['done']['cluster']}.0"
 
     def ask(self, user: str, name: str, **arguments: Any) -> dict[str, Any]:
-        return answer(call(self.place / "apply", user, document(name, **arguments)))
+        return answer(call(self.directory / "apply", user, document(name, **arguments)))
 
     def turn(self, *words: str) -> str:
-        """Take a turn as the account of the pool; return what it said about problems."""
-        ended = self.made.fairq(ACCOUNT, "negotiate", *words)
+        """Take a turn as the account of the pool; return its messages about problems."""
+        ended = self.pool_host.fairq(ACCOUNT, "negotiate", *words)
         assert ended.returncode == 0, ended.stderr
         return ended.stderr.strip()
 
     def turning(self) -> subprocess.Popen[bytes]:
         """Begin a turn as the account of the pool."""
-        environment = self.made.environment(ACCOUNT)
-        words = [f"{self.place}/fairq", "-q", "negotiate"]
+        environment = self.pool_host.environment(ACCOUNT)
+        words = [f"{self.directory}/fairq", "-q", "negotiate"]
         return subprocess.Popen(words, **{**as_user(ACCOUNT), "env": environment}, stderr=subprocess.DEVNULL)
 
     def job(self, job: str) -> Any:
         with reading(self.state) as state:
-            found = jobs.select(state, cluster=int(job.partition(".")[0]), proc=0)
-        return found[0] if found else None
+            ranges = jobs.select(state, cluster=int(job.partition(".")[0]), proc=0)
+        return ranges[0] if ranges else None
 
     def launch(self, job: str) -> Any:
         with reading(self.state) as state:
-            found = launches.of_job(state, int(job.partition(".")[0]), 0)
-        return found[-1] if found else None
+            runs = launches.of_job(state, int(job.partition(".")[0]), 0)
+        return runs[-1] if runs else None
 
     def ended(self, job: str) -> Any:
-        """Take turns until the job runs no more; return its last run."""
+        """Take turns until the job no longer runs; return its last run."""
 
         def has_ended() -> bool:
             assert self.turn() == ""
@@ -96,9 +96,9 @@ class Host:
 
     def held(self, job: str) -> tuple[int, str]:
         self.ended(job)
-        found = self.job(job)
-        assert found.status == JobStatus.HELD
-        return found.hold_code, found.reason
+        job_range = self.job(job)
+        assert job_range.status == JobStatus.HELD
+        return job_range.hold_code, job_range.reason
 
 
 def home(user: str) -> Path:
@@ -115,10 +115,10 @@ def shell(user: str, script: str) -> subprocess.CompletedProcess[str]:
 
 @contextmanager
 def owners_host() -> Iterator[Host]:
-    """Make the host with the program of root and its rule of sudo, and take it back."""
-    with hosts.host() as found:
-        host = Host(found)
-        start = f"{head(PYTHON, 'Of the tests.')}sys.path.insert(0, '{host.place}/lib')\n"
+    """Create the host with the program of root and its rule of sudo; remove it afterwards."""
+    with hosts.host() as pool_host:
+        host = Host(pool_host)
+        start = f"{head(PYTHON, 'Of the tests.')}sys.path.insert(0, '{host.directory}/lib')\n"
         host.script("start", f"{start}from fairq.launch.root.main import main\nsys.exit(main({str(host.site)!r}))\n")
         for user in USERS:
             home(user).chmod(0o700)
@@ -128,15 +128,15 @@ def owners_host() -> Iterator[Host]:
 
 @contextmanager
 def emptied(host: Host) -> Iterator[None]:
-    """Let the pool be empty but for its twelve slots; end what runs after the body."""
+    """Empty the pool except for its twelve slots; after the body, end all running jobs."""
     from fairq.cli.app import main
 
     shutil.rmtree(host.state.parent)
     shutil.rmtree(host.runs, ignore_errors=True)
     host.state.parent.mkdir(0o711)
     host.write_site()
-    place = ["--state", str(host.state), "--config", str(host.site), "-q"]
-    assert main([*place, "slots", "add", "here", "--count", "12"]) == 0
+    options = ["--state", str(host.state), "--config", str(host.site), "-q"]
+    assert main([*options, "slots", "add", "here", "--count", "12"]) == 0
     account = pwd.getpwnam(ACCOUNT)
     for path in (host.state.parent, *host.state.parent.iterdir()):
         os.chown(path, account.pw_uid, account.pw_gid)
@@ -151,7 +151,7 @@ def emptied(host: Host) -> Iterator[None]:
 
 def _write_rule(host: Host) -> None:
     START_RULE.write_text(
-        f'Cmnd_Alias {ALIAS} = {host.place}/start ""\n'
+        f'Cmnd_Alias {ALIAS} = {host.directory}/start ""\n'
         f'Defaults!{ALIAS} env_reset, !env_keep, !env_check, !setenv, secure_path="/usr/sbin:/usr/bin:/sbin:/bin",'
         ' closefrom=3, !closefrom_override, umask=0077, umask_override, !use_pty, !requiretty, !lecture, runcwd="/"\n'
         f"{ACCOUNT} ALL=(root:root) NOPASSWD: {ALIAS}\n"
@@ -172,11 +172,11 @@ def alive_of(user: str) -> list[int]:
 
 def starters(host: Host) -> list[int]:
     """Return the programs of root, without the supervisors that were forked from them."""
-    found = []
-    for place in Path("/proc").glob("[0-9]*"):
+    pids = []
+    for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            words = (place / "cmdline").read_bytes().split(b"\0")
-            is_starter = str(host.place / "start").encode() in words and b"sudo" not in words[0]
-            if is_starter and not (place / "comm").read_text().startswith("fairq "):
-                found.append(int(place.name))
-    return found
+            words = (process / "cmdline").read_bytes().split(b"\0")
+            is_starter = str(host.directory / "start").encode() in words and b"sudo" not in words[0]
+            if is_starter and not (process / "comm").read_text().startswith("fairq "):
+                pids.append(int(process.name))
+    return pids

@@ -13,9 +13,9 @@ import pytest
 from tests.launch.conftest import is_alive, until
 
 
-def start_run(pool, *words, **more):
+def start_run(pool, *words, **options):
     line = [sys.executable, "-m", "fairq", "run", "--state", str(pool.state), *words]
-    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 
 
 def test_run_until_idle_starts_every_job_and_tells_of_each(pool):
@@ -182,13 +182,13 @@ def test_the_event_log_is_read_by_htcondors_reader(pool):
     pool.done("release", "3.0")
     pool.done("remove", "3.0")
     with htcondor2.JobEventLog(str(log)) as events:
-        seen = [(event.cluster, int(event.type), dict(event)) for event in events.events(0)]
-    by_job = {cluster: [kind for job, kind, _ in seen if job == cluster] for cluster in (1, 2, 3, 4)}
+        event_rows = [(event.cluster, int(event.type), dict(event)) for event in events.events(0)]
+    by_job = {cluster: [kind for job, kind, _ in event_rows if job == cluster] for cluster in (1, 2, 3, 4)}
     assert by_job == {1: [0, 1, 5], 2: [0, 1, 5], 3: [0, 1, 12, 13, 9], 4: [0, 1, 4, 1, 5]}
-    ends = {job: ad for job, kind, ad in seen if kind == 5}
+    ends = {job: ad for job, kind, ad in event_rows if kind == 5}
     assert (ends[1]["ReturnValue"], ends[2]["TerminatedBySignal"]) == (3, 11)
-    held = next(ad for _, kind, ad in seen if kind == 12)
-    assert (held["HoldReason"], held["HoldReasonCode"]) == ("two lines", 3)
+    held_lines = next(ad for _, kind, ad in event_rows if kind == 12)
+    assert (held_lines["HoldReason"], held_lines["HoldReasonCode"]) == ("two lines", 3)
 
 
 def test_a_torn_event_is_cut_off_before_the_next_one(pool):
@@ -240,8 +240,8 @@ def test_the_queue_shows_why_jobs_are_held(pool):
     pool.slots(1)
     pool.submit("true")
     pool.done("hold", "1.0", "--reason", "not yet")
-    held = pool.done("queue", "--held").splitlines()
-    assert (held[0].split()[-2:], held[1].split()[-3:]) == (["CODE", "HOLD_REASON"], ["1", "not", "yet"])
+    held_lines = pool.done("queue", "--held").splitlines()
+    assert (held_lines[0].split()[-2:], held_lines[1].split()[-3:]) == (["CODE", "HOLD_REASON"], ["1", "not", "yet"])
 
 
 def test_what_is_kept_of_ended_runs_settles(pool, monkeypatch):
@@ -254,8 +254,8 @@ def test_what_is_kept_of_ended_runs_settles(pool, monkeypatch):
         assert pool("wait", number + 1).code == 0
     pool.turn("--now", now + 2000)
     document = pool.export()
-    assert [one["cluster"] for one in document["launches"]] == [3, 4]
-    assert {one["cluster"] for one in document["job_events"]} == {3, 4}
+    assert [record["cluster"] for record in document["launches"]] == [3, 4]
+    assert {record["cluster"] for record in document["job_events"]} == {3, 4}
     assert len(list(pool.runs.iterdir())) == 2
 
 

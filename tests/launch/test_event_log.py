@@ -41,27 +41,27 @@ def test_notes_after_the_last_event_stay(pool):
 def test_an_event_that_a_crash_cut_short_is_written_whole(pool, torn):
     log = pool.work / "job.log"
     pool.submit("exit 0", "--count", 3, "--log", log)
-    whole = log.read_bytes()
-    second = whole.index(b"...\n") + 4
-    log.write_bytes(whole[: second + torn])
+    content = log.read_bytes()
+    second = content.index(b"...\n") + 4
+    log.write_bytes(content[: second + torn])
     forget_that_they_were_written(pool)
     pool.turn()
-    assert log.read_bytes() == whole
+    assert log.read_bytes() == content
 
 
 @pytest.mark.parametrize("count", [3, 3000])
 def test_events_written_before_a_crash_are_not_written_again_however_many(pool, count):
     log = pool.work / "job.log"
     pool.submit("exit 0", "--count", count, "--log", log)
-    whole = log.read_bytes()
-    assert whole.count(b"Job submitted") == count
+    content = log.read_bytes()
+    assert content.count(b"Job submitted") == count
     forget_that_they_were_written(pool)
     pool.turn()
-    assert log.read_bytes() == whole
-    log.write_bytes(b"".join(whole.splitlines(keepends=True)[:-4]))
+    assert log.read_bytes() == content
+    log.write_bytes(b"".join(content.splitlines(keepends=True)[:-4]))
     forget_that_they_were_written(pool)
     pool.turn()
-    assert log.read_bytes() == whole
+    assert log.read_bytes() == content
 
 
 def test_more_logs_than_a_process_may_open_files_are_all_written(pool):

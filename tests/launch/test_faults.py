@@ -50,8 +50,10 @@ def test_a_turn_killed_at_any_instant_neither_loses_a_job_nor_starts_it_twice(po
     assert sorted(run["proc"] for run in document["runs"]) == list(range(12))
     assert {run["exit_code"] for run in document["runs"]} == {0}
     assert len(list(pool.work.glob("began.*"))) == 12
-    held = sum(run["end_time"] - run["start_time"] for run in document["runs"])
-    assert sum(one["accumulated_usage"] for one in document["submitters"] if not one["is_group"]) == held
+    slot_seconds = sum(run["end_time"] - run["start_time"] for run in document["runs"])
+    assert (
+        sum(record["accumulated_usage"] for record in document["submitters"] if not record["is_group"]) == slot_seconds
+    )
     pool.done("state", "check")
 
 
@@ -59,10 +61,10 @@ def test_a_job_whose_supervisor_was_killed_does_not_run_beside_its_next_run(pool
     pool.slots(1)
     pool.submit("setsid sleep 600 & echo $! > left; echo $$ >> pids; exec sleep 600")
     pool.turn()
-    left, first = pool.pid_in("left"), pool.pid_in("pids")
+    leftover, first = pool.pid_in("left"), pool.pid_in("pids")
     os.kill(pool.supervisor("1.0"), signal.SIGKILL)
     until(lambda: pool.turn() and len((pool.work / "pids").read_text().split()) == 2, "the next run")
-    assert (is_alive(first), is_alive(left)) == (False, False)
+    assert (is_alive(first), is_alive(leftover)) == (False, False)
     assert [run["how"] for run in pool.export()["runs"]] == ["lost"]
     history = json.loads(pool.done("state", "history", "--json"))
     assert any("supervisor was killed" in json.dumps(change) for change in history)
@@ -70,8 +72,8 @@ def test_a_job_whose_supervisor_was_killed_does_not_run_beside_its_next_run(pool
 
 def test_a_job_whose_supervisor_was_killed_as_it_forked_does_not_start_later(tmp_path):
     run = "1.0-abc"
-    place = tmp_path / run
-    place.mkdir()
+    run_directory = tmp_path / run
+    run_directory.mkdir()
     mine = Assignment(run, ("/bin/sh", "-c", "echo $$ > pid; exec sleep 100"), str(tmp_path), {"FAIRQ_RUN": run})
     fork, enter = os.fork, os.chdir
 
@@ -88,7 +90,7 @@ def test_a_job_whose_supervisor_was_killed_as_it_forked_does_not_start_later(tmp
     supervisor = fork()
     if supervisor == 0:
         os.fork = killed
-        supervise(complete(asdict(mine), str(place), 1 << 20, None), os.open(os.devnull, os.O_WRONLY))
+        supervise(complete(asdict(mine), str(run_directory), 1 << 20, None), os.open(os.devnull, os.O_WRONLY))
     os.waitpid(supervisor, 0)
     launcher = Local(tmp_path, Options(cgroup="none"))
     until(lambda: launcher.look({run: None})[run].condition is Condition.LOST, "the loss")
@@ -126,8 +128,10 @@ def test_both_a_turn_and_supervisors_killed_at_once(pool):
     document = pool.export()
     finished = [run["proc"] for run in document["runs"] if run["how"] == "finished"]
     assert len(finished) == len(set(finished)) == 6 - len(pool.queue())
-    held = sum(run["end_time"] - run["start_time"] for run in document["runs"])
-    assert sum(one["accumulated_usage"] for one in document["submitters"] if not one["is_group"]) == held
+    slot_seconds = sum(run["end_time"] - run["start_time"] for run in document["runs"])
+    assert (
+        sum(record["accumulated_usage"] for record in document["submitters"] if not record["is_group"]) == slot_seconds
+    )
 
 
 def test_after_a_reboot_every_run_is_lost_at_once_and_nobody_is_killed(pool):
@@ -182,7 +186,7 @@ def test_an_end_waits_for_a_locked_state(pool):
         other.execute("BEGIN IMMEDIATE")
         until(lambda: list(pool.runs.glob("*/end")), "the end on disk")
         other.execute("ROLLBACK")
-    assert [one["outcome"] for one in pool.settled("1.0")] == ["finished"]
+    assert [record["outcome"] for record in pool.settled("1.0")] == ["finished"]
 
 
 def test_an_end_is_recorded_though_the_job_deletes_its_directory(pool):
@@ -199,7 +203,7 @@ def test_a_damaged_record_of_the_end_counts_as_none(pool):
     pool.turn()
     (end,) = until(lambda: list(pool.runs.glob("*/end")), "the end")
     end.write_text(end.read_text().replace('"exit_code": 0', '"exit_code": 1'))
-    assert [one["outcome"] for one in pool.settled("1.0")] == ["lost"]
+    assert [record["outcome"] for record in pool.settled("1.0")] == ["lost"]
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="mounts a file system of its own")

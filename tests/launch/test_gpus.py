@@ -120,8 +120,8 @@ def test_random_jobs_on_four_devices_never_share_one(pool, way):
     (pool.work / "job.sh").write_text(LOCK)
     dice = random.Random(41)
     kinds = (0, 0, 1, 1, 1, 2, 4) if way == "partitionable" else (0, 1)
-    wanted = [dice.choice(kinds) for _ in range(40)]
-    items = "\n".join(map(str, wanted))
+    requests = [dice.choice(kinds) for _ in range(40)]
+    items = "\n".join(map(str, requests))
     (pool.work / "job.sub").write_text(
         f"executable = /bin/sh\narguments = job.sh\ninitialdir = {pool.work}\nrequest_memory = 1\nrequest_disk = 1\n"
         f"queue request_gpus from (\n{items}\n)\n"
@@ -129,9 +129,12 @@ def test_random_jobs_on_four_devices_never_share_one(pool, way):
     pool.done("submit", pool.work / "job.sub")
     until(lambda: pool.turn() and not pool.queue(), "the end of all jobs")
     assert not (pool.work / "clashes").exists()
-    found = dict(line.split() for line in (pool.work / "seen").read_text().splitlines())
-    counts = {int(proc): 0 if devices == "10000" else len(set(devices.split(","))) for proc, devices in found.items()}
-    assert counts == dict(enumerate(wanted))
+    devices_by_proc = dict(line.split() for line in (pool.work / "seen").read_text().splitlines())
+    counts = {
+        int(proc): 0 if devices == "10000" else len(set(devices.split(",")))
+        for proc, devices in devices_by_proc.items()
+    }
+    assert counts == dict(enumerate(requests))
 
 
 def test_amd_s_gpus_are_shown_as_its_runtime_numbers_them(tmp_path):
@@ -212,11 +215,11 @@ def test_of_two_slots_with_one_device_only_one_runs_a_job_at_a_time(pool, monkey
     pool.done("slots", "add", "m2", "--gpus", 1, *way)
     jobs = late_launch(pool, monkeypatch)
     (waiting,) = [job for job, ad in jobs.items() if job != "note" and "EngineReason" in ad]
-    for told in (jobs["note"], jobs[waiting]["EngineReason"], pool.done("why", waiting)):
-        assert "has CUDA0, the GPU of slot" in told
-        assert "m1" in told
-        assert "m2" in told
-        assert "remove one of the slots and add it again" in told
+    for message in (jobs["note"], jobs[waiting]["EngineReason"], pool.done("why", waiting)):
+        assert "has CUDA0, the GPU of slot" in message
+        assert "m1" in message
+        assert "m2" in message
+        assert "remove one of the slots and add it again" in message
     check = pool("pool", "check").out
     assert "have the same GPU CUDA0" in check
     (pool.work / "go").touch()

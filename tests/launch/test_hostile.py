@@ -53,11 +53,11 @@ def test_a_hostile_job_ends_and_its_neighbour_does_not_notice(pool, any_cgroup, 
     assert document["claims"] == []
     tail = [sys.executable, "-m", "fairq", "tail", "--state", str(pool.state), "1.0"]
     assert subprocess.run(tail, stdout=subprocess.DEVNULL, check=False).returncode == 0
-    kept = sum(file.stat().st_size for file in pool.runs.rglob("out"))
-    assert kept < 2**20
-    left = own / "left"
-    if left.exists():
-        assert not [pid for pid in left.read_text().split() if is_alive(int(pid))]
+    kept_bytes = sum(file.stat().st_size for file in pool.runs.rglob("out"))
+    assert kept_bytes < 2**20
+    marker = own / "left"
+    if marker.exists():
+        assert not [pid for pid in marker.read_text().split() if is_alive(int(pid))]
 
 
 def test_a_program_without_an_interpreter_line_is_held(pool):

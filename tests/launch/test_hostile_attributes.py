@@ -40,7 +40,7 @@ def drawn(count):
     pairs += [(name, f"/Expr({name} + 1)/") for name in ATTRIBUTES]  # reads itself
     pairs += [(name, f"/Expr(MY.{name})/") for name in ATTRIBUTES]
     chance.shuffle(pairs)
-    return [pairs[place % len(pairs)] for place in range(count)]
+    return [pairs[index % len(pairs)] for index in range(count)]
 
 
 @pytest.fixture(autouse=True)
@@ -116,9 +116,9 @@ def test_no_attribute_that_the_narrow_verb_takes_stops_another_job(pool):
 
 def _refused(pool, ad):
     """Tell whether the import refuses the job: then there is none that could stop others."""
-    one = pool.work / "one.json"
-    one.write_text(json.dumps([ad]))
-    return bool(pool("import", "--dry-run", "--jobs", one).code != 0)
+    dump = pool.work / "one.json"
+    dump.write_text(json.dumps([ad]))
+    return bool(pool("import", "--dry-run", "--jobs", dump).code != 0)
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -25,14 +25,16 @@ def test_no_attribute_stops_the_jobs_of_another_owner():
         def submit(user, count, ad):
             group = {"first": 0, "last": count - 1, "ad": 0, "own": None, "template": None, "priority": 0,
                      "reason": None}  # fmt: skip
-            whole = {"Cmd": "/bin/true", "Iwd": str(home(user)), "Requirements": "/Expr(true)/", **ad}
+            complete_ad = {"Cmd": "/bin/true", "Iwd": str(home(user)), "Requirements": "/Expr(true)/", **ad}
             return answer(
-                call(host.place / "apply", user, document("submit", ads=[whole], groups=[group], cluster=None))
+                call(
+                    host.directory / "apply", user, document("submit", ads=[complete_ad], groups=[group], cluster=None)
+                )
             )
 
         answers = [submit(EVE, 1, {name: value}) for name, value in drawn(DRAWN)]
-        assert any("done" in one for one in answers)
-        assert not [one for one in answers if "internal error" in one.get("refused", "")]
+        assert any("done" in reply for reply in answers)
+        assert not [reply for reply in answers if "internal error" in reply.get("refused", "")]
         submit(ANN, 20, {})
 
         def left(owner):
@@ -41,7 +43,7 @@ def test_no_attribute_stops_the_jobs_of_another_owner():
 
         matched: set[str] = set()
         for _ in range(40 + DRAWN):
-            turn = host.made.fairq(ACCOUNT, "negotiate", "-q", "--json")
+            turn = host.pool_host.fairq(ACCOUNT, "negotiate", "-q", "--json")
             assert (turn.returncode, "Traceback" in turn.stderr) == (0, False), turn.stderr
             former = len(matched)
             matched.update(match["job"] for match in json.loads(turn.stdout)["matches"])

@@ -21,9 +21,9 @@ def test_all_processes_of_a_job_end_before_its_slot_is_free(pool, any_cgroup, mo
     pool.slots(1)
     pool.submit(STUBBORN + " while :; do sleep 600; done")
     pool.turn()
-    left, first = pool.pid_in("left"), pool.pid_in("pid")
+    leftover, first = pool.pid_in("left"), pool.pid_in("pid")
     pool.done(command, "1.0", "--reason", "enough of it")
-    assert not is_alive(left)
+    assert not is_alive(leftover)
     assert not is_alive(first)
     document = pool.export()
     assert document["claims"] == []
@@ -144,11 +144,11 @@ def test_the_exit_code_decides_what_becomes_of_a_job(pool, attributes, exits, ou
     (pool.work / "exits").write_text("".join(f"{code}\n" for code in exits))
     words = [word for attribute in attributes for word in ("--attribute", attribute)]
     pool.submit('code=$(head -n 1 exits); sed -i 1d exits; exit "$code"', *words)
-    seen = []
+    ends = []
     for _ in outcomes:
         pool.turn()
-        seen += pool.settled("1.0")
-    assert [(one["outcome"], one["exit_code"]) for one in seen] == list(zip(outcomes, exits, strict=True))
+        ends += pool.settled("1.0")
+    assert [(end["outcome"], end["exit_code"]) for end in ends] == list(zip(outcomes, exits, strict=True))
 
 
 def test_a_death_by_signal_has_no_exit_code_and_is_retried(pool):
@@ -166,9 +166,9 @@ def test_periodic_policies_hold_release_and_remove(pool):
                 "--attribute", "PeriodicRelease=HoldReasonSubCode == 9",
                 "--attribute", "PeriodicRemove=JobStatus == 2 && NumJobStarts == 2")  # fmt: skip
     pool.turn()
-    held = until(lambda: pool.turn("--no-launch") and pool.queue()["1.0"]["JobStatus"] in (1, 5, 2)
+    runs = until(lambda: pool.turn("--no-launch") and pool.queue()["1.0"]["JobStatus"] in (1, 5, 2)
                  and pool.export()["runs"], "a hold")  # fmt: skip
-    assert held[0]["how"] == "held"
+    assert runs[0]["how"] == "held"
     until(lambda: pool.turn() and not pool.queue(), "a removal")
     assert [run["how"] for run in pool.export()["runs"]] == ["held", "removed"]
 

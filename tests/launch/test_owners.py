@@ -41,8 +41,8 @@ pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "-")
 
 @pytest.fixture(scope="module")
 def made():
-    with owners_host() as found:
-        yield found
+    with owners_host() as hold:
+        yield hold
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_the_owner_cannot_kill_imitate_or_starve_the_supervisor(host):
         "wake": f"echo x > {run}/wake",
         "order": f"ls {host.state}.runs",
         "move": f"mv {run} {run}2",
-        "start": f"sudo -n {host.place}/start",
+        "start": f"sudo -n {host.directory}/start",
         "cgroup": f"echo {supervisor} > /sys/fs/cgroup/cgroup.procs",
     }
     for name, trick in tricks.items():
@@ -131,7 +131,7 @@ def test_a_job_is_stopped_through_the_pipe_and_killed_after_its_grace(host):
 def test_an_order_before_the_start_prevents_it(host):
     """The order is there before root claims the run: no process of the job is made, whoever comes first."""
     job = host.submit(ANN, "touch ran")
-    words = ["sudo", "-n", str(host.place / "start")]
+    words = ["sudo", "-n", str(host.directory / "start")]
     assert host.turn("--no-launch") == ""
     run = host.launch(job)
     assert run.phase == "intended"
@@ -144,7 +144,7 @@ def test_an_order_before_the_start_prevents_it(host):
 
 
 def test_the_owners_rights_decide_on_every_path(host):
-    secret, rooted, target = home(ANN) / "secret", host.place / "rooted", host.place / "target"
+    secret, rooted, target = home(ANN) / "secret", host.directory / "rooted", host.directory / "target"
     secret.write_text("ann's\n")
     shutil.chown(secret, ANN, ANN)
     rooted.write_text("root's\n")
@@ -167,8 +167,8 @@ def test_the_owners_rights_decide_on_every_path(host):
     ]
     submitted = [host.submit(EVE, "echo overwritten", **attributes) for attributes, _ in cases]
     for job, (attributes, code) in zip(submitted, cases, strict=True):
-        found = host.held(job)
-        assert found[0] == code, (attributes, found)
+        hold = host.held(job)
+        assert hold[0] == code, (attributes, hold)
     assert (secret.read_text(), rooted.read_text()) == ("ann's\n", "root's\n")
     assert not target.exists()
     assert not Path("/etc/fqc-new").exists()
@@ -195,8 +195,8 @@ def test_accounts_that_may_not_run_jobs_hold_them(host):
         host.write_site("least_uid = 100000")
         assert "below 100000" in held()
         host.write_site("allow_root = true")
-        assert host.ended(host.submit("root", "id -u", Iwd="/", Out=f"{host.place}/by-root", Err="/dev/null")).phase
-        assert (host.place / "by-root").read_text() == "0\n"
+        assert host.ended(host.submit("root", "id -u", Iwd="/", Out=f"{host.directory}/by-root", Err="/dev/null")).phase
+        assert (host.directory / "by-root").read_text() == "0\n"
     finally:
         subprocess.run(["usermod", *sound, EVE], check=True)
 
@@ -237,10 +237,10 @@ def test_output_without_a_file_is_kept_for_the_owner(host):
     other = host.submit(EVE, "echo kept; echo error >&2", Out="", Err="")
     assert host.ended(job).phase == "ended"
     run = host.ended(other)
-    kept = Path(run.output)
-    assert kept.parent == host.runs / run.name
-    assert shell(EVE, f"cat {kept}").stdout == "kept\n"
-    assert shell(BOB, f"cat {kept}").returncode != 0
+    kept_path = Path(run.output)
+    assert kept_path.parent == host.runs / run.name
+    assert shell(EVE, f"cat {kept_path}").stdout == "kept\n"
+    assert shell(BOB, f"cat {kept_path}").returncode != 0
     assert shell(ACCOUNT, f"cat {run.error}").stdout == "error\n"
 
 
@@ -328,18 +328,18 @@ def test_of_fifty_killed_turns_nothing_runs_twice_or_is_lost(host):
 
 def test_the_directories_of_forgotten_runs_are_removed_by_root(host):
     job = host.submit(EVE, "true", Out="", Err="")
-    kept = host.runs / host.ended(job).name
-    assert kept.exists()
+    kept_path = host.runs / host.ended(job).name
+    assert kept_path.exists()
     host.write_site("keep_history = 0")
     # A turn in the second of the end is not after it.
     until(lambda: host.turn() == "" and host.launch(job) is None, "the end of its record")
     host.write_site()
     host.ended(host.submit(EVE, "true"))
-    assert not kept.exists()
+    assert not kept_path.exists()
 
 
 def test_a_program_of_root_that_others_can_change_is_not_called(host):
-    start = host.place / "start"
+    start = host.directory / "start"
     start.chmod(0o777)
     try:
         job = host.submit(EVE, "true")
@@ -351,7 +351,7 @@ def test_a_program_of_root_that_others_can_change_is_not_called(host):
 
 
 def test_the_program_of_root_relies_on_nothing_that_others_can_change(host):
-    words = ["sudo", "-n", str(host.place / "start")]
+    words = ["sudo", "-n", str(host.directory / "start")]
 
     def said():
         ended = subprocess.run(words, capture_output=True, text=True, check=False, **as_user(ACCOUNT))
@@ -370,6 +370,6 @@ def test_the_program_of_root_relies_on_nothing_that_others_can_change(host):
     host.site.write_text(text.replace(f'"{ACCOUNT}"', '"root"'))
     assert "the account of the pool is root" in said()
     for user in USERS:
-        assert shell(user, f"{host.place}/start").returncode == 94
+        assert shell(user, f"{host.directory}/start").returncode == 94
         assert shell(user, " ".join(words)).returncode == 1
     assert subprocess.run([*words, "x"], capture_output=True, check=False, **as_user(ACCOUNT)).returncode == 1

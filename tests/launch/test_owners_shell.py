@@ -35,7 +35,7 @@ except OSError:
 
 def test_a_shell_runs_as_its_owner_on_a_terminal_of_the_owner(host):
     def waiting(user):
-        words = [PYTHON, "-c", _COMMAND, f"{host.place}/lib"]
+        words = [PYTHON, "-c", _COMMAND, f"{host.directory}/lib"]
         command = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, **as_user(user))
         assert command.stdout is not None
         return command, command.stdout.readline().strip()

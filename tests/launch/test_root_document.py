@@ -34,8 +34,8 @@ def test_a_run_as_the_helper_describes_it_is_taken():
 
 def test_what_the_helper_makes_of_an_assignment_is_taken():
     """Whatever fields an assignment has for other launchers."""
-    made = Assignment(run="1.0-0123456789", program=("/bin/true",), directory="/", environment={}, cores=(0, 1))
-    run = json.loads(json.dumps(described(made, "ann", 1 << 24)))
+    assignment = Assignment(run="1.0-0123456789", program=("/bin/true",), directory="/", environment={}, cores=(0, 1))
+    run = json.loads(json.dumps(described(assignment, "ann", 1 << 24)))
     check_run(run)
     assert run.keys() == RUN.keys()
 
@@ -77,9 +77,9 @@ def test_no_field_may_be_missing(name):
     ids=lambda forged: str(forged)[:30],
 )  # fmt: skip
 def test_a_forged_document_is_refused(forged):
-    whole = {"runs": [], "logs": [], "lost": [], "forget": []}
+    document = {"runs": [], "logs": [], "lost": [], "forget": []}
     with pytest.raises(WrongError):
-        parse(forged if isinstance(forged, bytes) else json.dumps({**whole, **forged}).encode())
+        parse(forged if isinstance(forged, bytes) else json.dumps({**document, **forged}).encode())
 
 
 @pytest.mark.parametrize(
@@ -100,13 +100,13 @@ def policy(**changes):
 
 
 def test_accounts_that_may_not_run_jobs():
-    for owner, told in (
+    for owner, message in (
         ("root", "allow_root"),
         ("daemon", "least_uid"),
         ("nobody-there", "no user"),
         ("a\0b", "no user"),
     ):
-        with pytest.raises(RefusedError, match=told):
+        with pytest.raises(RefusedError, match=message):
             account_of(owner, policy())
     daemon = pwd.getpwnam("daemon")
     with pytest.raises(RefusedError, match="login shell"):

@@ -11,13 +11,13 @@ def test_a_matched_job_runs_and_its_end_is_charged_without_a_word_of_anybody(poo
     pool.slots(1)
     pool.submit("echo $FAIRQ_JOB on $_CONDOR_SLOT with $OMP_NUM_THREADS > out; exec sleep 1.2", "--request-cpus", 1)
     turn = pool.turn()
-    assert [one["job"] for one in turn["started"]] == ["1.0"]
+    assert [record["job"] for record in turn["started"]] == ["1.0"]
     (ended,) = pool.settled("1.0")
     assert (ended["exit_code"], ended["outcome"], ended["seconds"] >= 1) == (0, "finished", True)
     assert (pool.work / "out").read_text() == "1.0 on here with 1\n"
     document = pool.export()
     (run,) = document["runs"]
-    (account,) = [one for one in document["submitters"] if not one["is_group"]]
+    (account,) = [record for record in document["submitters"] if not record["is_group"]]
     assert account["accumulated_usage"] == run["end_time"] - run["start_time"] == ended["seconds"]
     assert account["resources_used"] == 0
     assert (document["claims"], document["jobs"]) == ([], [])
@@ -68,7 +68,10 @@ def test_the_slot_of_an_ended_job_is_free_in_the_same_turn(pool):
     turns = [pool.turn()]
     until(lambda: turns.append(pool.turn()) or any(turn["ended"] for turn in turns), "an end")
     turn = next(turn for turn in turns if turn["ended"])
-    assert ([one["job"] for one in turn["ended"]], [one["job"] for one in turn["started"]]) == (["1.0"], ["1.1"])
+    assert ([record["job"] for record in turn["ended"]], [record["job"] for record in turn["started"]]) == (
+        ["1.0"],
+        ["1.1"],
+    )
 
 
 def test_matching_collecting_and_starting_can_be_told_apart(pool):
@@ -76,7 +79,7 @@ def test_matching_collecting_and_starting_can_be_told_apart(pool):
     pool.submit("true")
     assert pool.turn("--no-launch")["started"] == []
     assert json.loads(pool.done("negotiate", "--collect-only", "--json")) == {"ended": [], "started": []}
-    assert [one["job"] for one in pool.turn()["started"]] == ["1.0"]
+    assert [record["job"] for record in pool.turn()["started"]] == ["1.0"]
 
 
 def test_without_a_launcher_nothing_is_started(pool):
@@ -116,9 +119,9 @@ def test_what_a_job_leaves_behind_ends_with_it(pool, any_cgroup, script):
     pool.slots(1)
     pool.submit(f"{script}")
     pool.turn()
-    left = pool.pid_in("pid")
+    leftover = pool.pid_in("pid")
     pool.settled("1.0")
-    assert not is_alive(left)
+    assert not is_alive(leftover)
 
 
 def test_a_run_is_not_bound_to_the_command_that_started_it(pool, fairq):

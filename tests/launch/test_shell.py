@@ -45,16 +45,16 @@ class Client:
 
 @pytest.fixture
 def client(pool):
-    made: list[Client] = []
+    clients: list[Client] = []
 
     def begin(*words):
-        made.append(Client(pool, *words))
-        made[-1].shows(b"is queued")
-        return made[-1]
+        clients.append(Client(pool, *words))
+        clients[-1].shows(b"is queued")
+        return clients[-1]
 
     yield begin
-    for one in made:
-        one.close()
+    for session in clients:
+        session.close()
 
 
 def last(pool):
@@ -94,11 +94,11 @@ def test_a_shell_whose_command_is_killed_leaves_the_queue_before_it_starts(pool,
 
 def test_a_shell_whose_command_is_killed_ends_although_it_ignores_that(pool, client):
     pool.slots(1)
-    one = client("--", "/bin/sh", "-c", "trap '' HUP TERM; echo $$ > pid; sleep 1000; sleep 1000")
+    session = client("--", "/bin/sh", "-c", "trap '' HUP TERM; echo $$ > pid; sleep 1000; sleep 1000")
     pool.turn()
-    one.shows(b"runs")
+    session.shows(b"runs")
     pid = int(until(lambda: (pool.work / "pid").exists() and (pool.work / "pid").read_text(), "the shell"))
-    one.kill()
+    session.kill()
     until(lambda: not is_alive(pid), "its end")
     pool.settled("1.0")
     assert last(pool)["RemoveReason"] == "its terminal is gone, or on another machine"
@@ -107,20 +107,20 @@ def test_a_shell_whose_command_is_killed_ends_although_it_ignores_that(pool, cli
 
 def test_a_signal_to_the_command_removes_a_shell_that_waits(pool, client):
     pool.slots(1)
-    one = client()
-    one.process.send_signal(signal.SIGTERM)
-    assert one.process.wait() == 128 + signal.SIGTERM
+    session = client()
+    session.process.send_signal(signal.SIGTERM)
+    assert session.process.wait() == 128 + signal.SIGTERM
     assert pool.queue() == {}
 
 
 def test_a_shell_that_loses_its_slot_leaves_the_queue(pool, client):
     pool.slots(1)
-    one = client("--", "/bin/sh", "-c", "echo it is here; sleep 1000")
+    session = client("--", "/bin/sh", "-c", "echo it is here; sleep 1000")
     pool.turn()
-    one.shows(b"it is here")
+    session.shows(b"it is here")
     pool.done("slots", "drain", "here", "--fast")
-    one.shows(b"has ended")
-    assert one.process.wait() == 63
+    session.shows(b"has ended")
+    assert session.process.wait() == 63
     assert pool.queue() == {}
 
 

@@ -57,20 +57,20 @@ def test_two_jobs_are_held_counted_and_named_and_the_others_run(pool, monkeypatc
     monkeypatch.setenv("FAIRQ_MAIL_COMMAND", '["true"]')
     pool.slots(8)
     queue(pool, 2, attribute)
-    told = ""
+    messages = ""
 
     def is_done():
-        nonlocal told
+        nonlocal messages
         turn = pool("negotiate", "-q")
         assert turn.code == 0, turn.err
-        told += turn.err
+        messages += turn.err
         return len(held(pool)) == 2 and {3, 4, 5} <= set(ended(pool))
 
     until(is_done, "the end of all others")
-    told += pool("negotiate").err + pool("negotiate").err
+    messages += pool("negotiate").err + pool("negotiate").err
     for job in ("1.0", "2.0"):
         reason = f"job {job} is held: internal error in its part of a cycle: RuntimeError: boom boom"
-        assert told.count(reason) == 1
+        assert messages.count(reason) == 1
     assert "fairq_job_errors_total 2" in pool.done("metrics")
     assert "holds 1.0, 2.0" in pool("pool", "check").out
     assert sorted(held(pool)) == ["1.0", "2.0"]
@@ -85,7 +85,7 @@ def test_at_a_third_job_the_cycle_stops_and_no_more_are_held(pool, monkeypatch, 
     if not turns[0].err.count("internal error"):
         turns = [pool("negotiate")]
     if not turns[0].err.count("internal error"):
-        supervisors = [one["pid"] for one in pool.export()["launches"]]
+        supervisors = [launch["pid"] for launch in pool.export()["launches"]]
         until(lambda: not any(map(is_alive, supervisors)), "the end of all runs")
         turns = [pool("negotiate", "-q")]
     (turn,) = turns
@@ -115,15 +115,15 @@ def test_a_job_that_takes_long_to_end_is_reported_once(pool, monkeypatch):
     pool.done("import", "--jobs", pool.work / "jobs.json")
     pool.done("negotiate")
     pool.pid_in("pid")
-    told = ""
+    messages = ""
 
     def is_held():
-        nonlocal told
-        told += pool("negotiate", "-q").err
+        nonlocal messages
+        messages += pool("negotiate", "-q").err
         return held(pool) == ["1.0"]
 
     until(is_held, "the hold")
-    assert told.count("is held: internal error in its part of a cycle") == 1
+    assert messages.count("is held: internal error in its part of a cycle") == 1
     assert "fairq_job_errors_total 1" in pool.done("metrics")
 
 

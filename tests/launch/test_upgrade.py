@@ -33,6 +33,8 @@ def test_the_running_jobs_of_an_earlier_fairq_end_once_each(pool, file, tmp_path
     assert first["start_time"] == BEGIN + 360
     assert 2 <= first["end_time"] - first["start_time"] < 30
     assert {row["slot_id"] for row in document["claims"]} == others
-    held = sum(run["end_time"] - run["start_time"] for run in runs)
-    assert [one["accumulated_usage"] for one in document["submitters"] if one["name"] == "alice@x"] == [held]
+    slot_seconds = sum(run["end_time"] - run["start_time"] for run in runs)
+    assert [record["accumulated_usage"] for record in document["submitters"] if record["name"] == "alice@x"] == [
+        slot_seconds
+    ]
     pool.done("state", "check")

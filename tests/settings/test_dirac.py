@@ -71,8 +71,8 @@ def test_groups_have_their_shares_and_whether_they_share_jobs():
             "lhcb_prod": {"job_sharing": True, "job_share": 3000, "allow_background_tqs": True, "vo": "lhcb"},
         },
     }
-    told = [(entry.where, entry.name) for entry in imported.not_taken]
-    assert told == [("x.cfg:21", "lhcb_many/JobShare"), ("x.cfg:5", "/Registry/Users")]
+    reported = [(entry.where, entry.name) for entry in imported.not_taken]
+    assert reported == [("x.cfg:21", "lhcb_many/JobShare"), ("x.cfg:5", "/Registry/Users")]
 
 
 @pytest.mark.parametrize(("properties", "shares"), [("JobSharing", True), ("X, JOB_SHARING", True), ("Job", False)])

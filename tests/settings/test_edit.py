@@ -53,12 +53,12 @@ def test_the_rest_of_the_file_stays(path, value, before, after):
 
 def test_what_cannot_be_changed_in_place_is_written_anew():
     """Inside an inline table the document is rewritten, and that is said."""
-    edited, kept = set_value(TEXT, ("groups", "chem", "quota"), 5)
+    edited, keeps_comments = set_value(TEXT, ("groups", "chem", "quota"), 5)
 
     document = tomllib.loads(TEXT)
     document["groups"]["chem"]["quota"] = 5
     assert tomllib.loads(edited) == document
-    assert not kept
+    assert not keeps_comments
 
 
 def test_an_empty_file_is_begun():

@@ -21,22 +21,22 @@ def test_a_users_file_sets_no_rules(files):
         '[pool]\nuse = "private"\nadministrators = ["bob"]\nstate = "/y"\n[groups.mine]\nquota = 9\n'
         "[groups.physics]\nquota = 9\n[limits]\nx = 5\n[submit]\ncommand_timeout = 7\n"
     )
-    found = host_settings({}, raise_first)
-    assert (found["pool.administrators"], found["pool.state"]) == (("ann",), "/x/pool.db")
-    assert list(found.groups) == ["physics"]
-    assert found.groups["physics"].quota == 3
-    assert "x" not in found.limits
-    assert (found["pool.use"], found["submit.command_timeout"]) == ("private", 7)
+    settings = host_settings({}, raise_first)
+    assert (settings["pool.administrators"], settings["pool.state"]) == (("ann",), "/x/pool.db")
+    assert list(settings.groups) == ["physics"]
+    assert settings.groups["physics"].quota == 3
+    assert "x" not in settings.limits
+    assert (settings["pool.use"], settings["submit.command_timeout"]) == ("private", 7)
 
 
 def test_variables_set_no_rules(files, tmp_path):
     other = tmp_path / "other.toml"
     other.write_text('[negotiator]\nrules = "htcondor"\n[metrics]\nsubmitters = 3\n')
     variables = {"FAIRQ_POOL_ADMINISTRATORS": "bob", "FAIRQ_POOL_USE": "private", "FAIRQ_CONFIG": str(other)}
-    found = host_settings(variables, raise_first)
-    assert found["pool.administrators"] == ("ann",)
-    assert found["negotiator.rules"] == "documented"
-    assert (found["pool.use"], found["metrics.submitters"]) == ("private", 3)
+    settings = host_settings(variables, raise_first)
+    assert settings["pool.administrators"] == ("ann",)
+    assert settings["negotiator.rules"] == "documented"
+    assert (settings["pool.use"], settings["metrics.submitters"]) == ("private", 3)
 
 
 def test_changes_of_rules_go_to_the_site_file(files):

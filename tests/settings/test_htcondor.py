@@ -290,15 +290,15 @@ def test_a_wrong_configuration_changes_nothing(imported, tmp_path, text, kind, w
 
 def test_several_files_are_one_configuration(tmp_path):
     """Later files win, and may use the macros of earlier ones."""
-    one, two = tmp_path / "one", tmp_path / "two"
-    one.write_text("H = 60\nPRIORITY_HALFLIFE = 1\nDEFAULT_PRIO_FACTOR = 5\n")
-    two.write_text("PRIORITY_HALFLIFE = $(H)\n")
+    first, second = tmp_path / "one", tmp_path / "two"
+    first.write_text("H = 60\nPRIORITY_HALFLIFE = 1\nDEFAULT_PRIO_FACTOR = 5\n")
+    second.write_text("PRIORITY_HALFLIFE = $(H)\n")
 
-    result = import_config(SettingsFiles(tmp_path / "out.toml", None, {}), [str(one), str(two)])
+    result = import_config(SettingsFiles(tmp_path / "out.toml", None, {}), [str(first), str(second)])
 
     assert setting(result, HALF) == 60
     assert setting(result, "accounting.default_prio_factor") == 5
-    assert [(entry.where, entry.why) for entry in result.not_taken] == [(f"{one}:2", f"set again at {two}:1")]
+    assert [(entry.where, entry.why) for entry in result.not_taken] == [(f"{first}:2", f"set again at {second}:1")]
 
 
 def test_every_golden_configuration_is_taken_over_whole(tmp_path):
@@ -326,6 +326,6 @@ def test_macros_without_effect_are_taken_and_told(imported):
 
     assert setting(result, "negotiator.negotiator_resource_request_list_size") == 50
     assert not result.not_taken
-    (told,) = result.without_effect
-    assert told.name == "NEGOTIATOR_RESOURCE_REQUEST_LIST_SIZE"
-    assert told.where.endswith(":1")
+    (entry,) = result.without_effect
+    assert entry.name == "NEGOTIATOR_RESOURCE_REQUEST_LIST_SIZE"
+    assert entry.where.endswith(":1")

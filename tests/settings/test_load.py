@@ -186,13 +186,13 @@ def test_config_is_read_alone(tmp_path):
     """With --config, and with FAIRQ_CONFIG, neither the state's file nor another one counts."""
     state = tmp_path / "s"
     (tmp_path / "s.toml").write_text("[accounting]\npriority_halflife = 3\n")
-    one, two = tmp_path / "one.toml", tmp_path / "two.toml"
-    one.write_text("[accounting]\ndefault_prio_factor = 1\n")
-    two.write_text("[accounting]\ndefault_prio_factor = 2\n")
+    first, second = tmp_path / "one.toml", tmp_path / "two.toml"
+    first.write_text("[accounting]\ndefault_prio_factor = 1\n")
+    second.write_text("[accounting]\ndefault_prio_factor = 2\n")
 
-    assert load(one, state, {"FAIRQ_CONFIG": str(two)})["accounting.default_prio_factor"] == 1
-    assert load(None, state, {"FAIRQ_CONFIG": str(two)})["accounting.default_prio_factor"] == 2
-    assert load(one, state, {})["accounting.priority_halflife"] == 86400
+    assert load(first, state, {"FAIRQ_CONFIG": str(second)})["accounting.default_prio_factor"] == 1
+    assert load(None, state, {"FAIRQ_CONFIG": str(second)})["accounting.default_prio_factor"] == 2
+    assert load(first, state, {})["accounting.priority_halflife"] == 86400
 
 
 VARIABLES = [

@@ -61,10 +61,10 @@ def test_the_engine_has_no_default_of_a_rule_point_and_knows_its_choices(policy)
 
 def test_defaults_of_dirac_s_own_options_are_those_that_the_engine_reads_by():
     """The engine reads them out of dumps as well, where no settings are."""
-    told = {key.name.rpartition(".")[2]: key.default for key in KEYS if key.section == CORRECTIONS}
-    assert told["MaxGlobalCorrection"] == history_corrector.DEFAULT_BOUND
-    assert told["UpdateHistoryPeriod"] == history_corrector.DEFAULT_PERIOD
-    assert (told["Weight"], told["MaxCorrection"]) == (
+    defaults = {key.name.rpartition(".")[2]: key.default for key in KEYS if key.section == CORRECTIONS}
+    assert defaults["MaxGlobalCorrection"] == history_corrector.DEFAULT_BOUND
+    assert defaults["UpdateHistoryPeriod"] == history_corrector.DEFAULT_PERIOD
+    assert (defaults["Weight"], defaults["MaxCorrection"]) == (
         history_corrector.DEFAULT_WEIGHT,
         history_corrector.DEFAULT_MAXIMUM,
     )

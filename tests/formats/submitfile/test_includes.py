@@ -33,9 +33,11 @@ def read(text, timeout=60):
 
 
 def arguments(text):
-    found = read(text)
+    made_jobs = read(text)
     return [
-        group.ad(proc).get("Args") for group in found.groups for proc in range(group.first_proc, group.last_proc + 1)
+        group.ad(proc).get("Args")
+        for group in made_jobs.groups
+        for proc in range(group.first_proc, group.last_proc + 1)
     ]
 
 
@@ -87,12 +89,12 @@ def test_files_and_commands_are_read_once_for_all_queue_statements(write, tmp_pa
     write("tick.sh", "echo x >> count; echo A = $(wc -l < count)\n")
     write("items.sh", "echo x >> count; echo item\n")
 
-    found = arguments(
+    result = arguments(
         f"include : /bin/sh tick.sh |\n{PROGRAM}arguments = $(A) $(item)\n"
         "queue\nqueue item from /bin/sh items.sh |\nqueue 2\n"
     )
 
-    assert found == ["1", "1 item", "1", "1"]
+    assert result == ["1", "1 item", "1", "1"]
     assert (tmp_path / "count").read_text().count("x") == 2
 
 

@@ -23,12 +23,12 @@ def read(text):
 
 
 def names(standing):
-    return [one.name for one in TABLE if one.standing is standing]
+    return [command.name for command in TABLE if command.standing is standing]
 
 
 def test_the_table_has_every_command_of_htcondor():
     assert [name for name in KEYWORDS if standing_of(name) is None] == []
-    assert len({one.name for one in TABLE}) == len(TABLE)
+    assert len({command.name for command in TABLE}) == len(TABLE)
 
 
 HONOURED: dict[str, tuple[str, Any]] = {
@@ -137,15 +137,15 @@ ELSEWHERE = {"queue", "hold", "priority"}
 @pytest.mark.parametrize("command", HONOURED)
 def test_an_honoured_command_is_in_the_job_s_ad_and_nothing_is_said(command):
     lines, want = HONOURED[command]
-    made = read(f"executable = /bin/sh\n{lines}\nqueue")
-    ad = made.groups[0].ad(0)
+    submission = read(f"executable = /bin/sh\n{lines}\nqueue")
+    ad = submission.groups[0].ad(0)
     assert {name: ad.get(name) for name in want} == want
-    assert (made.without_effect, made.warnings) == ([], [])
+    assert (submission.without_effect, submission.warnings) == ([], [])
 
 
 def test_a_test_stands_for_each_honoured_command():
-    made = read("executable = /bin/sh\nhold = true\npriority = 3\nqueue 2")
-    assert (len(made), made.groups[0].status, made.groups[0].priority) == (2, 5, 3)
+    submission = read("executable = /bin/sh\nhold = true\npriority = 3\nqueue 2")
+    assert (len(submission), submission.groups[0].status, submission.groups[0].priority) == (2, 5, 3)
     assert {*HONOURED, *ELSEWHERE} == set(names(Standing.HONOURED))
 
 
@@ -188,8 +188,8 @@ def test_a_command_without_effect_is_named(command):
     name = f"x{command}" if command.startswith("_") else f"{command}x" if command.endswith("_") else command
     value = "https://a/b" if "destination" in command else "77"
     lines = f"{name} = true" if command in BOOLEANS else f"{name} = {value}"
-    made = read(f"executable = /bin/sh\n{lines}\nqueue")
-    assert (made.without_effect, made.warnings) == ([name], [])
+    submission = read(f"executable = /bin/sh\n{lines}\nqueue")
+    assert (submission.without_effect, submission.warnings) == ([name], [])
 
 
 BOOLEANS = re.findall(
@@ -214,8 +214,8 @@ def test_a_command_that_asks_for_what_happens_anyway_is_not_named(line):
 
 
 def test_a_name_within_a_family_is_no_typing_error():
-    made = read("executable = /bin/sh\nbox_oauth_permissions_work = read:/\nqueue")
-    assert (made.without_effect, made.warnings) == (["box_oauth_permissions_work"], [])
+    submission = read("executable = /bin/sh\nbox_oauth_permissions_work = read:/\nqueue")
+    assert (submission.without_effect, submission.warnings) == (["box_oauth_permissions_work"], [])
 
 
 def test_all_are_named_in_one_note_at_submit(run, state, tmp_path):
@@ -236,9 +236,9 @@ def test_files_that_htcondor_transfers_are_not_named(run, state, tmp_path, monke
 
 
 def test_an_output_destination_is_a_url_and_excludes_an_output_directory():
-    made = read("executable = /bin/sh\noutput_destination = results\nqueue")
-    assert made.warnings == ["output_destination must be a URL, did you mean output_directory ?"]
-    assert made.groups[0].ad(0)["OutputDestination"] == "results"
+    submission = read("executable = /bin/sh\noutput_destination = results\nqueue")
+    assert submission.warnings == ["output_destination must be a URL, did you mean output_directory ?"]
+    assert submission.groups[0].ad(0)["OutputDestination"] == "results"
     for url in ("osdf://a/b", "file:///a"):
         assert read(f"executable = /bin/sh\noutput_destination = {url}\nqueue").warnings == []
     with pytest.raises(InvalidSubmitValueError, match="either"):
@@ -252,8 +252,8 @@ def test_an_output_destination_is_a_url_and_excludes_an_output_directory():
 )  # fmt: skip
 def test_what_an_output_directory_does_not_get_is_told(lines, is_told):
     warnings = read(f"executable = /bin/sh\noutput_directory = d\n{lines}\nqueue").warnings
-    told = "output_directory gets output and error; name further files in transfer_output_files"
-    assert warnings == ([told] if is_told else [])
+    warning = "output_directory gets output and error; name further files in transfer_output_files"
+    assert warnings == ([warning] if is_told else [])
 
 
 @pytest.mark.parametrize(("text", "version"), [("11", 11000), ("11.2", 11002), ("11020", 11020), ("10.0", 10000)])

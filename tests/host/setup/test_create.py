@@ -46,22 +46,22 @@ os.wait()
 
 @pytest.fixture(scope="module")
 def host():
-    with world() as made:
-        made.shell("for user in ann bob zoe; do useradd -m -s /bin/bash $user; done")
-        yield made
+    with world() as world_host:
+        world_host.shell("for user in ann bob zoe; do useradd -m -s /bin/bash $user; done")
+        yield world_host
 
 
 def checks(host, user="root"):
     """Return status and detail of the checks as *user* sees them."""
-    found = json.loads(host.run("fairq", "pool", "check", "--json", user=user).stdout)["checks"]
-    return {one["check"]: (one["status"], one["detail"]) for one in found}
+    findings = json.loads(host.run("fairq", "pool", "check", "--json", user=user).stdout)["checks"]
+    return {finding["check"]: (finding["status"], finding["detail"]) for finding in findings}
 
 
 def test_what_cannot_be_done_is_refused_before_anything_is_changed(host):
     before = host.shell(FILES)
     assert host.create("--yes", "--admin", "nobody-at-all").returncode == 111
-    asked = host.create()
-    assert (asked.returncode, "add --yes" in asked.stderr) == (2, True)
+    creation = host.create()
+    assert (creation.returncode, "add --yes" in creation.stderr) == (2, True)
     host.shell("useradd -m fairq")
     refused = host.create("--yes")
     assert (refused.returncode, "there is a user fairq already" in refused.stderr) == (111, True)
@@ -91,8 +91,8 @@ def test_it_is_created_and_a_second_time_nothing_changes(host):
     assert "is ready" in created.stdout
     again = host.run("fairq", "pool", "create")
     assert (again.returncode, again.stdout) == (0, "No changes: the pool of this host is in order\n")
-    seen = host.run("fairq", "pool", "create", "--dry-run", user="ann")
-    assert (seen.returncode, seen.stdout) == (0, again.stdout), seen.stderr
+    preview = host.run("fairq", "pool", "create", "--dry-run", user="ann")
+    assert (preview.returncode, preview.stdout) == (0, again.stdout), preview.stderr
     assert "remove the rule of sudo" in host.shell("fairq pool remove --dry-run", user="ann")
     host.shell("visudo -c")
     assert 'uid_domain = "lab"  # ours' in host.shell("cat /etc/xdg/fairq/fairq.toml")
@@ -153,9 +153,9 @@ def test_the_check_names_what_is_out_of_order_and_create_brings_it_into_order(ho
     }
     host.shell("rm /etc/sudoers.d/fairq; chown ann /usr/lib/fairq/venv/bin; chmod 755 /var/lib/fairq")
     for user in ("root", "ann"):
-        found = checks(host, user)
-        assert {found[name][0] for name in ("account", "program", "sudo")} == {"fault"}
-        assert "belongs to ann" in found["program"][1]
+        findings = checks(host, user)
+        assert {findings[name][0] for name in ("account", "program", "sudo")} == {"fault"}
+        assert "belongs to ann" in findings["program"][1]
     repaired = host.create("--yes")
     assert repaired.returncode == 0, repaired.stderr
     assert {checks(host)[name][0] for name in ("account", "program", "sudo")} == {"good"}

@@ -60,14 +60,14 @@ def test_the_site_files_own_rules_stay(tmp_path, monkeypatch):
     monkeypatch.setattr(site, "SITE", file)
     monkeypatch.setattr(site, "put", lambda path, text, mode, back: file.write_text(text))
     site.writing(NOTHING, socket=False).do(Rollback())
-    found = tomllib.loads(file.read_text())
-    assert found["pool"]["administrators"] == ["root"]
-    assert found["launch"] == {"run_as": "owner"}
+    written = tomllib.loads(file.read_text())
+    assert written["pool"]["administrators"] == ["root"]
+    assert written["launch"] == {"run_as": "owner"}
     assert "quota = 3  # cores" in file.read_text()
     assert site.settings()["pool.state"] == "/var/lib/fairq/pool.db"
     site.removing().do(Rollback())
-    left = tomllib.loads(file.read_text())
-    assert left["pool"] == {"administrators": ["root"], "private_jobs": True}
+    remaining = tomllib.loads(file.read_text())
+    assert remaining["pool"] == {"administrators": ["root"], "private_jobs": True}
     assert site.settings()["pool.state"] is None
 
 
@@ -135,5 +135,5 @@ def test_a_question_that_nobody_can_answer_is_not_asked(run, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     monkeypatch.setattr(create, "carry_out", lambda steps: pytest.fail("it has begun"))
-    asked = run("pool", "create")
-    assert (asked.code, "add --yes" in asked.err) == (2, True)
+    ended = run("pool", "create")
+    assert (ended.code, "add --yes" in ended.err) == (2, True)

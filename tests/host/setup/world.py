@@ -1,4 +1,4 @@
-"""A host of its own for tests: this machine with its own /etc, /home and /var/lib, and its own processes.
+"""A separate host for tests: this machine with its own /etc, /home and /var/lib, and its own processes.
 
 Users of other tests may have the same numbers: without processes of its own, they would end each other's jobs.
 """
@@ -31,13 +31,13 @@ exec sleep 1000000
 
 
 def missing() -> str:
-    """Return why such a host cannot be made, or nothing."""
+    """Return why such a host cannot be created, or the empty text."""
     if os.getuid() != 0 or not os.environ.get("FAIRQ_TEST_SUDO"):
         return "needs root, and FAIRQ_TEST_SUDO to be set: it makes users and a rule of sudo"
     if not all(map(shutil.which, ("sudo", "visudo", "useradd", "unshare", "nsenter"))):
         return "needs sudo, useradd, unshare and nsenter"
-    own = f"/usr/bin/python3.{sys.version_info.minor}"
-    return "" if shutil.which(own) else f"needs {own}"
+    python = f"/usr/bin/python3.{sys.version_info.minor}"
+    return "" if shutil.which(python) else f"needs {python}"
 
 
 class World:
@@ -58,7 +58,7 @@ class World:
         )  # fmt: skip
 
     def shell(self, script: str, user: str = "root") -> str:
-        """Return what the shell *script* prints; it must end well."""
+        """Return the output of the shell *script*, which must succeed."""
         ended = self.run("sh", "-ec", script, user=user)
         assert ended.returncode == 0, ended.stderr
         return ended.stdout
@@ -70,13 +70,13 @@ class World:
         return json.loads(ended.stdout)
 
     def create(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Run ``fairq pool create`` of the fairq under test, in whose directory nobody but root may look."""
+        """Run ``fairq pool create`` of the fairq under test, whose directory only root may read."""
         return self.run(sys.executable, "-m", "fairq", "pool", "create", *words)
 
 
 @contextmanager
 def world() -> Iterator[World]:
-    """Make the host, and end it."""
+    """Create the host; end it afterwards."""
     words = ["unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "--mount-proc"]
     with subprocess.Popen([*words, "sh", "-c", _MAKE], stdout=subprocess.PIPE, text=True) as process:
         try:

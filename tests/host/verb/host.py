@@ -23,12 +23,12 @@ from fairq.host.setup.program import head
 
 PYTHON = "/usr/bin/python3"
 PREFIX = "fqc"
-"""The beginning of all names on the host."""
+"""The prefix of all names on the host."""
 
 ACCOUNT, ADMINISTRATOR, USERS = f"{PREFIX}pool", f"{PREFIX}adm", (f"{PREFIX}ann", f"{PREFIX}bob", f"{PREFIX}eve")
 MORE = tuple(f"{PREFIX}user{number}" for number in range(1, 6))
 GONE = f"{PREFIX}gone"
-"""A user for a while."""
+"""A user that is deleted during the tests."""
 
 GROUP = f"{PREFIX}phys"
 """A Unix group with the first of `USERS`."""
@@ -49,7 +49,7 @@ _ONLY_FOR_TESTS = ("pip*", "mypy*", "pytest*", "_pytest", "hypothesis*", "ruff*"
 
 
 def missing() -> str:
-    """Return why this host cannot be made, or nothing."""
+    """Return why this host cannot be created, or the empty text."""
     if os.getuid() != 0 or not os.environ.get("FAIRQ_TEST_SUDO"):
         return "needs root, and FAIRQ_TEST_SUDO to be set: it makes users and a rule of sudo"
     if not all(map(shutil.which, ("sudo", "visudo", "useradd", PYTHON))):
@@ -57,30 +57,30 @@ def missing() -> str:
     version = subprocess.run(
         [PYTHON, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], check=False, capture_output=True, text=True
     )
-    same = version.stdout.strip() == sysconfig.get_python_version()
-    return "" if same else f"needs the system's Python to be {sysconfig.get_python_version()}"
+    is_same = version.stdout.strip() == sysconfig.get_python_version()
+    return "" if is_same else f"needs the system's Python to be {sysconfig.get_python_version()}"
 
 
 @dataclass(frozen=True)
 class Host:
-    """The host: *place* holds everything that root installs."""
+    """The host: *directory* holds everything that root installs."""
 
-    place: Path
+    directory: Path
 
     @property
     def program(self) -> Path:
         """The program that sudo starts."""
-        return self.place / "apply"
+        return self.directory / "apply"
 
     @property
     def state(self) -> Path:
         """The state of the pool."""
-        return self.place / "pool" / "pool.db"
+        return self.directory / "pool" / "pool.db"
 
     @property
     def site(self) -> Path:
         """The site file."""
-        return self.place / "xdg" / "fairq" / "fairq.toml"
+        return self.directory / "xdg" / "fairq" / "fairq.toml"
 
     def fairq(
         self, user: str, *words: object, stdin: str | None = None, before: Callable[[], None] | None = None,
@@ -88,7 +88,7 @@ class Host:
     ) -> subprocess.CompletedProcess[str]:  # fmt: skip
         """Run a command line of fairq as *user*; *before* runs in the process of the user."""
         return subprocess.run(
-            [str(self.place / "fairq"), *map(str, words)], input=stdin, stdin=None if stdin else subprocess.DEVNULL,
+            [str(self.directory / "fairq"), *map(str, words)], input=stdin, stdin=None if stdin else subprocess.DEVNULL,
             capture_output=True, text=True, check=False, timeout=120, preexec_fn=before,
             **as_user(user), cwd=self.home(user), env=self.environment(user) | environment,
         )  # fmt: skip
@@ -96,14 +96,14 @@ class Host:
     def environment(self, user: str) -> dict[str, str]:
         """Return the environment of *user*."""
         home = str(self.home(user))
-        return {"PATH": "/usr/bin:/bin", "HOME": home, "USER": user, "XDG_CONFIG_DIRS": str(self.place / "xdg")}
+        return {"PATH": "/usr/bin:/bin", "HOME": home, "USER": user, "XDG_CONFIG_DIRS": str(self.directory / "xdg")}
 
     def home(self, user: str) -> Path:
         """Return the home directory of *user*."""
-        return self.place / "home" / user
+        return self.directory / "home" / user
 
     def configure(self, text: str) -> None:
-        """Write the site file: where the pool is, and *text*, which begins inside the table ``pool``."""
+        """Write the site file: the paths of the pool, and *text*, which begins inside the table ``pool``."""
         parts = f'[pool]\nstate = "{self.state}"\nprogram = "{self.program}"\naccount = "{ACCOUNT}"\n'
         self.site.write_text(parts + text.strip().removeprefix("[pool]"))
 
@@ -116,20 +116,20 @@ def as_user(user: str) -> dict[str, Any]:
 
 @contextmanager
 def host() -> Iterator[Host]:
-    """Make the accounts, the program and the rule of sudo, and take them back.
+    """Create the accounts, the program and the rule of sudo; remove them afterwards.
 
-    One run of the tests at a time has them; the next waits. What a run left that was killed is taken back first.
+    Only one test run at a time has them; others wait. Leftovers of a killed run are removed first.
     """
-    with _alone():
-        _take_back()
+    with _locked():
+        _clean_up()
         try:
-            yield _made()
+            yield _create_host()
         finally:
-            _take_back()
+            _clean_up()
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
+def _locked() -> Iterator[None]:
     rules = os.open(RULE.parent, os.O_RDONLY)
     try:
         fcntl.flock(rules, fcntl.LOCK_EX)
@@ -138,23 +138,23 @@ def _alone() -> Iterator[None]:
         os.close(rules)
 
 
-def _made() -> Host:
-    made = Host(PLACE)
-    made.place.mkdir()
-    made.place.chmod(0o755)
+def _create_host() -> Host:
+    new_host = Host(PLACE)
+    new_host.directory.mkdir()
+    new_host.directory.chmod(0o755)
     _make_users()
-    _install(made)
+    _install(new_host)
     for user in (ACCOUNT, ADMINISTRATOR, *USERS, *MORE):
-        made.home(user).mkdir(parents=True, mode=0o755)
-        os.chown(made.home(user), pwd.getpwnam(user).pw_uid, pwd.getpwnam(user).pw_gid)
-    made.state.parent.mkdir()
+        new_host.home(user).mkdir(parents=True, mode=0o755)
+        os.chown(new_host.home(user), pwd.getpwnam(user).pw_uid, pwd.getpwnam(user).pw_gid)
+    new_host.state.parent.mkdir()
     account = pwd.getpwnam(ACCOUNT)
-    os.chown(made.state.parent, account.pw_uid, account.pw_gid)
-    made.state.parent.chmod(0o711)
-    made.site.parent.mkdir(parents=True)
-    made.configure(SITE)
+    os.chown(new_host.state.parent, account.pw_uid, account.pw_gid)
+    new_host.state.parent.chmod(0o711)
+    new_host.site.parent.mkdir(parents=True)
+    new_host.configure(SITE)
     RULE.write_text(
-        f'Cmnd_Alias {PREFIX.upper()} = {made.program} ""\n'
+        f'Cmnd_Alias {PREFIX.upper()} = {new_host.program} ""\n'
         f"Defaults!{PREFIX.upper()} env_reset, !env_keep, !env_check, !setenv, "
         'secure_path="/usr/sbin:/usr/bin:/sbin:/bin", closefrom=3, !closefrom_override, umask=0077, '
         'umask_override, !use_pty, !requiretty, !lecture, runcwd="/"\n'
@@ -162,7 +162,7 @@ def _made() -> Host:
     )
     RULE.chmod(0o440)
     subprocess.run(["visudo", "-c"], check=True, capture_output=True)
-    return made
+    return new_host
 
 
 def _make_users() -> None:
@@ -173,7 +173,7 @@ def _make_users() -> None:
         subprocess.run(words, check=True, capture_output=True)
 
 
-def _take_back() -> None:
+def _clean_up() -> None:
     for rule in (RULE, START_RULE):
         rule.unlink(missing_ok=True)
     for user in (ACCOUNT, ADMINISTRATOR, *USERS, *MORE, GONE):
@@ -189,9 +189,9 @@ def _take_back() -> None:
         shutil.rmtree(PLACE)
 
 
-def _install(found: Host) -> None:
-    """Install fairq and what it needs so that all users can run it."""
-    library = found.place / "lib"
+def _install(pool_host: Host) -> None:
+    """Install fairq and its packages so that all users can run it."""
+    library = pool_host.directory / "lib"
     shutil.copytree(Path(fairq.__file__).parent, library / "fairq", ignore=shutil.ignore_patterns("__pycache__"))
     subprocess.run([PYTHON, "-m", "compileall", "-q", "-j", "2", str(library)], check=True, capture_output=True)
     for folder in site_packages.getsitepackages():
@@ -204,30 +204,30 @@ def _install(found: Host) -> None:
     for path in (library / "fairq").rglob("*.py*"):
         path.chmod(0o644)
     start = f"{head(PYTHON, 'Of the tests.')}sys.path.insert(0, {str(library)!r})\n"
-    found.program.write_text(
+    pool_host.program.write_text(
         f"{start}from pathlib import Path\nfrom fairq.host.verb.main import main\n"
-        f"sys.exit(main(Path({str(found.state)!r}), Path({str(found.site)!r})))\n"
+        f"sys.exit(main(Path({str(pool_host.state)!r}), Path({str(pool_host.site)!r})))\n"
     )
-    (found.place / "fairq").write_text(f"{start}from fairq.cli.app import main\nsys.exit(main())\n")
-    for program in (found.program, found.place / "fairq"):
+    (pool_host.directory / "fairq").write_text(f"{start}from fairq.cli.app import main\nsys.exit(main())\n")
+    for program in (pool_host.program, pool_host.directory / "fairq"):
         program.chmod(0o755)
 
 
-def fill(made: Host) -> None:
+def fill(pool_host: Host) -> None:
     """Give each of `USERS` a cluster of nine jobs: 1, 2 and 3."""
     from fairq.cli.app import main
     from fairq.state import jobs
     from fairq.state.connection import writing
 
-    named = ["--state", str(made.state), "--config", str(made.site), "-q"]
+    named = ["--state", str(pool_host.state), "--config", str(pool_host.site), "-q"]
     for _ in USERS:
         assert main([*named, "submit", "--count", "9", "--", "/bin/true"]) == 0
-    with writing(made.state) as opened:
+    with writing(pool_host.state) as connection:
         for cluster, user in enumerate(USERS, 1):
-            jobs.change(opened, "", cluster, 0, 8, owner=user, submitter=f"{user}@lab")
+            jobs.change(connection, "", cluster, 0, 8, owner=user, submitter=f"{user}@lab")
     account = pwd.getpwnam(ACCOUNT)
-    os.chown(made.state, account.pw_uid, account.pw_gid)
-    made.state.chmod(0o600)
+    os.chown(pool_host.state, account.pw_uid, account.pw_gid)
+    pool_host.state.chmod(0o600)
 
 
 def _linked(source: str, target: str) -> None:
@@ -239,12 +239,12 @@ def _linked(source: str, target: str) -> None:
 
 def processes(uid: int) -> list[int]:
     """Return the processes of the user *uid*."""
-    return [int(place.name) for place in Path("/proc").glob("[0-9]*") if _uid(place) == uid]
+    return [int(directory.name) for directory in Path("/proc").glob("[0-9]*") if _uid(directory) == uid]
 
 
-def _uid(place: Path) -> int | None:
+def _uid(directory: Path) -> int | None:
     try:
-        found = re.search(r"^Uid:\s+(\d+)", (place / "status").read_text(), re.MULTILINE)
+        match = re.search(r"^Uid:\s+(\d+)", (directory / "status").read_text(), re.MULTILINE)
     except OSError:
         return None
-    return int(found[1]) if found else None
+    return int(match[1]) if match else None

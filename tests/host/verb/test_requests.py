@@ -104,11 +104,11 @@ def pool(run, state, tmp_path, made_once):
     from fairq.state.connection import writing
 
     def filled(folder):
-        site, made = folder / "site.toml", folder / state.name
+        site, state_path = folder / "site.toml", folder / state.name
         site.write_text('[pool]\nadministrators = ["ann"]\n[accounting]\nuid_domain = "lab"\n')
         for _ in range(2):
-            run("--state", made, "--config", site, "submit", "--count", 3, "--now", NOW, "--", "/bin/true")
-        with writing(made) as opened:
+            run("--state", state_path, "--config", site, "submit", "--count", 3, "--now", NOW, "--", "/bin/true")
+        with writing(state_path) as opened:
             jobs.change(opened, "", 2, 0, 2, owner="bob", submitter="bob@lab")
 
     made_once(filled)
@@ -177,8 +177,8 @@ AD = {
 
 
 def group(first=0, last=2, **changed):
-    made = {"first": first, "last": last, "ad": 0, "own": None, "template": None, "priority": 0, "reason": None}
-    return {**made, **changed}
+    group = {"first": first, "last": last, "ad": 0, "own": None, "template": None, "priority": 0, "reason": None}
+    return {**group, **changed}
 
 
 def jobs_of(*groups, **ad):
@@ -239,18 +239,18 @@ def test_a_repeat_that_meets_what_it_did_itself_is_recognised(pool):
 
 def test_a_thousand_mutilated_documents_do_nothing_but_what_they_may(pool):
     dice = random.Random(1)
-    whole = json.dumps(request("prio", jobs=["2"], value=1, relative=True)).encode()
+    body = json.dumps(request("prio", jobs=["2"], value=1, relative=True)).encode()
     before = pool.state.read_bytes()
     for _ in range(1000):
-        content = bytearray(whole)
+        content = bytearray(body)
         for _ in range(dice.randint(1, 4)):
-            at, kind = dice.randrange(len(content)), dice.randrange(3)
+            index, kind = dice.randrange(len(content)), dice.randrange(3)
             if kind == 0:
-                content[at] = dice.randrange(256)
+                content[index] = dice.randrange(256)
             elif kind == 1:
-                del content[at : at + dice.randint(1, 20)]
+                del content[index : index + dice.randint(1, 20)]
             else:
-                content[at:at] = dice.choice(
+                content[index:index] = dice.choice(
                     [b"null", b"[", b"{}", b'"', b"1e9", b"-", b"\\u0000", b"true", b"ann", b"1"]
                 )
         try:
@@ -287,14 +287,14 @@ def _places(value):
 )  # fmt: skip
 def test_whatever_an_argument_is_the_change_is_made_or_refused(pool, verb, arguments):
     serial = 100
-    for place, key in list(_places(arguments)):
-        usual = place[key]
+    for container, key in list(_places(arguments)):
+        usual = container[key]
         for other in [None, True, 1, -1, 2**40, 1.5, 1e300, "", "x", "\n", "9" * 5000, [], [[]], {}, {"a": [1]}]:
-            place[key] = other
+            container[key] = other
             with contextlib.suppress(FairqError):
                 ask(pool, "ann", verb, serial, **arguments)
             serial += 1
-        place[key] = usual
+        container[key] = usual
 
 
 @pytest.mark.parametrize("forged", ["0", "", "-1", "1 ", "99999999999999", "root"])

@@ -27,15 +27,22 @@ pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "-")
 @pytest.fixture(scope="module")
 def verb():
     """The program behind the verb, as root would install it, over a pool with a cluster of each user."""
-    with host() as made:
-        fill(made)
-        yield made.program
+    with host() as pool_host:
+        fill(pool_host)
+        yield pool_host.program
 
 
 def document(name, /, serial=None, **arguments):
     number = f"{serial:032x}" if serial is not None else os.urandom(16).hex()
-    found = {"fairq": 1, "id": number, "verb": name, "command": f"fairq {name}", "reason": None, "arguments": arguments}
-    content = json.dumps(found).encode()
+    members = {
+        "fairq": 1,
+        "id": number,
+        "verb": name,
+        "command": f"fairq {name}",
+        "reason": None,
+        "arguments": arguments,
+    }
+    content = json.dumps(members).encode()
     return b"%d\n%s" % (len(content), content)
 
 
@@ -58,21 +65,21 @@ def call(
 
 
 def answer(ended):
-    found: dict[str, Any] = json.loads(ended.stdout)
-    return found
+    parsed: dict[str, Any] = json.loads(ended.stdout)
+    return parsed
 
 
 def holders(program):
-    """Which processes have the state open."""
+    """Return the descriptors of processes that have the state open."""
     state = (program.parent / "pool" / "pool.db").stat()
-    found = []
+    links = []
     for link in Path("/proc").glob("[0-9]*/fd/*"):
         try:
             if os.path.samestat(link.stat(), state):
-                found.append(str(link))
+                links.append(str(link))
         except OSError:
             continue
-    return " ".join(found)
+    return " ".join(links)
 
 
 def test_each_changes_his_own_and_the_history_names_him(verb):
@@ -206,21 +213,21 @@ STREAMS = {
 def test_odd_descriptors_are_answered_in_one_line(verb, which, stream):
     entry = pwd.getpwnam("fqcbob")
     with tempfile.TemporaryDirectory() as name:
-        place = Path(name)
-        os.chown(place, entry.pw_uid, entry.pw_gid)
-        (place / "document").write_bytes(document("prio", jobs=["2.7"], value=2, relative=False))
-        streams = {"0": f"<{place}/document", "1": f">{place}/out", "2": f"2>{place}/err"}
+        folder = Path(name)
+        os.chown(folder, entry.pw_uid, entry.pw_gid)
+        (folder / "document").write_bytes(document("prio", jobs=["2.7"], value=2, relative=False))
+        streams = {"0": f"<{folder}/document", "1": f">{folder}/out", "2": f"2>{folder}/err"}
         streams |= {number: STREAMS[stream].format(number) for number in which}
         ended = subprocess.run(
             ["/bin/sh", "-c", f"sudo -n -u {ACCOUNT} {verb} {' '.join(streams.values())}"], user=entry.pw_uid,
             group=entry.pw_gid, extra_groups=[], check=False, timeout=60, env={"PATH": "/usr/bin:/bin"},
         )  # fmt: skip
-        said = "".join((place / name).read_text() for name in ("out", "err") if (place / name).exists())
+        output = "".join((folder / name).read_text() for name in ("out", "err") if (folder / name).exists())
     is_lost = "1" in which and ("2" in which or stream == "nowhere")
-    assert said.count("\n") == (not is_lost)
-    assert "done" in said or is_lost or ended.returncode in (73, 105, 106)
-    assert "Traceback" not in said
-    assert "Fatal Python" not in said
+    assert output.count("\n") == (not is_lost)
+    assert "done" in output or is_lost or ended.returncode in (73, 105, 106)
+    assert "Traceback" not in output
+    assert "Fatal Python" not in output
 
 
 @pytest.mark.parametrize("content", [b"", b"99999999999\n", b"5\nabc", b"2\n{}", b"x" * 100_000])
@@ -286,10 +293,10 @@ def test_a_caller_who_stops_sudo_does_not_stop_the_change(verb):
     assert sudo.wait(timeout=30) == 0
 
 
-def _eventually(found):
-    until = time.monotonic() + 30
-    while not (answer := found()):
-        assert time.monotonic() < until
+def _eventually(condition):
+    deadline = time.monotonic() + 30
+    while not (answer := condition()):
+        assert time.monotonic() < deadline
         time.sleep(0.05)
     return answer
 
@@ -314,14 +321,14 @@ def test_a_repeat_is_recognised_and_many_at_once_lose_nothing(verb):
     assert call(verb, "fqcann", document("prio", serial=7, jobs=["1.8"], value=0, relative=False)).returncode == 107
     started = []
     for _ in range(16):
-        one = subprocess.Popen(
+        process = subprocess.Popen(
             ["/usr/bin/sudo", "-n", "-u", ACCOUNT, str(verb)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             user=entry.pw_uid, group=entry.pw_gid, extra_groups=[],
         )  # fmt: skip
-        started.append(one)
-    for one in started:
-        one.communicate(document("prio", jobs=["1.8"], value=1, relative=True))
-    assert [one.returncode for one in started] == [0] * 16
+        started.append(process)
+    for process in started:
+        process.communicate(document("prio", jobs=["1.8"], value=1, relative=True))
+    assert [process.returncode for process in started] == [0] * 16
     from fairq.state import jobs
     from fairq.state.connection import reading
 

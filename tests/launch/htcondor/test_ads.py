@@ -22,16 +22,16 @@ EVICTED = {**BEGUN, "RemoteWallClockTime": 35.0, "VacateReason": "Job disconnect
 
 
 def test_an_idle_job_says_what_the_negotiator_said():
-    found = look_at(IDLE)
-    assert (found.condition, found.begun, found.since) == (Condition.QUEUED, Queued("7.3"), None)
-    assert found.detail == "HTCondor has not looked at it yet"
+    look = look_at(IDLE)
+    assert (look.condition, look.begun, look.since) == (Condition.QUEUED, Queued("7.3"), None)
+    assert look.detail == "HTCondor has not looked at it yet"
     assert look_at({**IDLE, "LastRejMatchReason": "no match found "}).detail.endswith(": no match found")
 
 
 @pytest.mark.parametrize("status", [2, 6, 7])
 def test_a_job_runs_from_its_first_start(status):
-    found = look_at({**RUNNING, "JobStatus": status})
-    assert (found.condition, found.since, found.until) == (Condition.RUNNING, 1000, None)
+    look = look_at({**RUNNING, "JobStatus": status})
+    assert (look.condition, look.since, look.until) == (Condition.RUNNING, 1000, None)
 
 
 def test_a_job_that_is_removed_runs_until_its_shadow_is_gone():
@@ -46,25 +46,25 @@ def test_a_job_that_a_killed_schedd_forgot_to_start_is_lost_when_its_lease_is_ov
     leased = {"LastJobLeaseRenewal": 1000, "JobLeaseDuration": 120}
     forgotten = {**RUNNING, **leased, "JobStatus": 1, "LastRejMatchTime": 1121}
     assert look_at({**forgotten, "LastRejMatchTime": 1120}).condition is Condition.RUNNING
-    found = look_at(forgotten)
-    assert (found.condition, found.since, found.until) == (Condition.LOST, 1000, 1000)
+    look = look_at(forgotten)
+    assert (look.condition, look.since, look.until) == (Condition.LOST, 1000, 1000)
     assert is_stopped(forgotten)
     assert is_over({**forgotten, "JobStatus": 3})
 
 
 def test_an_end_has_its_code_and_what_htcondor_held():
-    found = look_at(COMPLETED)
-    assert (found.condition, found.since, found.until) == (Condition.ENDED, 1000, 1012)
-    assert found.end is not None
-    facts = {name: found.end[name] for name in ("reason", "exit_code", "signal", "user_seconds", "peak_memory_kb")}
+    look = look_at(COMPLETED)
+    assert (look.condition, look.since, look.until) == (Condition.ENDED, 1000, 1012)
+    assert look.end is not None
+    facts = {name: look.end[name] for name in ("reason", "exit_code", "signal", "user_seconds", "peak_memory_kb")}
     assert facts == {"reason": "exit", "exit_code": 3, "signal": None, "user_seconds": 1.5, "peak_memory_kb": 3250}
     assert is_over(COMPLETED)
 
 
 def test_an_end_by_a_signal_has_no_exit_code():
-    found = look_at({**COMPLETED, "ExitBySignal": True, "ExitSignal": 9}).end
-    assert found is not None
-    assert (found["exit_code"], found["signal"]) == (None, 9)
+    look = look_at({**COMPLETED, "ExitBySignal": True, "ExitSignal": 9}).end
+    assert look is not None
+    assert (look["exit_code"], look["signal"]) == (None, 9)
 
 
 def test_a_hold_ends_the_run_and_is_known_after_the_removal():
@@ -72,22 +72,22 @@ def test_a_hold_ends_the_run_and_is_known_after_the_removal():
     removed = {**BEGUN, "JobStatus": 3, "RemoveReason": f"{TAKEN_BACK} (by user a)",
                "LastHoldReason": "Failed to execute", "LastHoldReasonCode": 6, "LastHoldReasonSubCode": 2}  # fmt: skip
     for ad in (HELD, removed):
-        found = look_at(ad).end
-        assert found is not None
-        assert (found["detail"], found["code"], found["subcode"]) == ("Failed to execute", 6, 2)
+        look = look_at(ad).end
+        assert look is not None
+        assert (look["detail"], look["code"], look["subcode"]) == ("Failed to execute", 6, 2)
 
 
 def test_an_evicted_job_is_lost_and_charged_and_never_starts_again():
     assert is_stopped(EVICTED)
-    found = look_at({**EVICTED, "JobStatus": 3, "RemoveReason": f"{TAKEN_BACK} (by user a)"})
-    assert (found.condition, found.since, found.until) == (Condition.LOST, 1000, 1035)
-    assert found.detail == "HTCondor has evicted it: Job disconnected too long"
+    look = look_at({**EVICTED, "JobStatus": 3, "RemoveReason": f"{TAKEN_BACK} (by user a)"})
+    assert (look.condition, look.since, look.until) == (Condition.LOST, 1000, 1035)
+    assert look.detail == "HTCondor has evicted it: Job disconnected too long"
 
 
 def test_a_removal_by_somebody_is_told():
-    found = look_at({**IDLE, "JobStatus": 3, "RemoveReason": "via condor_rm (by user bob)"})
-    assert (found.condition, found.since, found.until) == (Condition.LOST, None, None)
-    assert found.detail == "it was removed in HTCondor: via condor_rm (by user bob)"
+    look = look_at({**IDLE, "JobStatus": 3, "RemoveReason": "via condor_rm (by user bob)"})
+    assert (look.condition, look.since, look.until) == (Condition.LOST, None, None)
+    assert look.detail == "it was removed in HTCondor: via condor_rm (by user bob)"
 
 
 @pytest.mark.parametrize("ad", [IDLE, RUNNING, COMPLETED, {**RUNNING, "JobStatus": 5}, {**RUNNING, "JobStatus": 1}])
@@ -102,9 +102,9 @@ SLOT: dict[str, Any] = {
 
 
 def test_a_partitionable_slot_is_as_large_as_in_total():
-    found = node(SLOT)
-    assert (found.cpus, found.memory, found.disk, found.gpus, found.partitionable) == (7, 7000, 1_000_000, 0, True)
-    assert (found.place, found.attributes["Arch"], found.problem) == ({"EngineSlot": "slot1@n1"}, "aarch64", "")
+    look = node(SLOT)
+    assert (look.cpus, look.memory, look.disk, look.gpus, look.partitionable) == (7, 7000, 1_000_000, 0, True)
+    assert (look.place, look.attributes["Arch"], look.problem) == ({"EngineSlot": "slot1@n1"}, "aarch64", "")
 
 
 @pytest.mark.parametrize(

@@ -36,9 +36,9 @@ def test_a_job_matches_its_slot_and_what_is_carved_out_of_it(name, other, same):
 
 @pytest.mark.parametrize("word", ["two\nlines", "$$(Arch)", "ends with \\", "carriage\rreturn"])
 def test_words_that_a_submit_description_cannot_express_reach_the_program(word):
-    found = asked("/usr/bin/printf", "%s|", word, environment={"PLAIN": "1"})
-    assert found["fairq_program"] == "/bin/sh"
-    written = found["fairq_arguments"][1:-1].replace('\\"', '"').replace("$(DOLLAR)", "$")
+    values = asked("/usr/bin/printf", "%s|", word, environment={"PLAIN": "1"})
+    assert values["fairq_program"] == "/bin/sh"
+    written = values["fairq_arguments"][1:-1].replace('\\"', '"').replace("$(DOLLAR)", "$")
     from fairq.common.arguments import split_quoted
 
     words = split_quoted('"' + written.replace('"', '""') + '"')
@@ -47,8 +47,8 @@ def test_words_that_a_submit_description_cannot_express_reach_the_program(word):
 
 
 def test_plain_words_stay_readable_in_the_queue():
-    found = asked("/bin/echo", "a b", "it's", '"$HOME"')
-    assert (found["fairq_program"], found["fairq_arguments"]) == (
+    values = asked("/bin/echo", "a b", "it's", '"$HOME"')
+    assert (values["fairq_program"], values["fairq_arguments"]) == (
         "/bin/echo",
         "\"'a b' 'it''s' \\\"$(DOLLAR)HOME\\\"\"",
     )
@@ -66,9 +66,9 @@ def test_a_file_name_that_htcondor_cannot_take_is_refused_in_words(name):
 
 
 def test_what_a_job_does_not_limit_is_left_to_htcondor():
-    found = asked()
-    assert {found[f"fairq_{name}"] for name in ("memory", "execute_seconds", "core_size")} == {"undefined"}
-    assert (found["fairq_output"], found["fairq_log"]) == (f"{KEPT}/out", f"{KEPT}/log")
+    values = asked()
+    assert {values[f"fairq_{name}"] for name in ("memory", "execute_seconds", "core_size")} == {"undefined"}
+    assert (values["fairq_output"], values["fairq_log"]) == (f"{KEPT}/out", f"{KEPT}/log")
 
 
 def test_every_macro_of_the_description_has_a_value_and_every_value_a_macro():
@@ -85,6 +85,6 @@ def test_an_accounting_group_is_named_only_if_one_is_set():
 @pytest.mark.parametrize(("gpus", "kept"), [(0, "ROCR_VISIBLE_DEVICES=10000"), (1, "")])
 def test_htcondor_shows_a_job_its_gpus_and_a_job_without_gpus_sees_none(gpus, kept):
     hidden = {"CUDA_VISIBLE_DEVICES": "10000", "GPU_DEVICE_ORDINAL": "10000", "ROCR_VISIBLE_DEVICES": "10000"}
-    found = asked("/bin/true", environment=hidden, gpus=gpus)
-    assert found["fairq_environment"] == f'"{kept}"'
-    assert found["fairq_gpus"] == str(gpus)
+    values = asked("/bin/true", environment=hidden, gpus=gpus)
+    assert values["fairq_environment"] == f'"{kept}"'
+    assert values["fairq_gpus"] == str(gpus)

@@ -11,15 +11,22 @@ SETTINGS = {"partition": None, "account": "physics", "qos": None, "options": ("-
 
 
 def test_nodes_become_slots():
-    one, other = nodes.parsed(NODES, None, "debug")
-    assert (one.name, one.machine, one.cpus, one.memory, one.disk, one.gpus) == ("slot1@n1", "n1", 7, 7500, 2048000, 2)
-    assert one.place == {"EngineNode": "n1", "EnginePartition": "debug"}
-    assert one.attributes == {
+    first, second = nodes.parsed(NODES, None, "debug")
+    assert (first.name, first.machine, first.cpus, first.memory, first.disk, first.gpus) == (
+        "slot1@n1",
+        "n1",
+        7,
+        7500,
+        2048000,
+        2,
+    )
+    assert first.place == {"EngineNode": "n1", "EnginePartition": "debug"}
+    assert first.attributes == {
         "SlurmPartitions": "main,debug", "SlurmFeatures": "ib,big", "Arch": "X86_64", "OpSys": "LINUX"
     }  # fmt: skip
-    assert (one.problem, other.gpus, other.place["EnginePartition"]) == ("", 0, "main")
-    assert other.problem == "DRAIN in Slurm: Duplicate jobid [root@2026-11-22T14:01:08]"
-    assert other.disk > 0
+    assert (first.problem, second.gpus, second.place["EnginePartition"]) == ("", 0, "main")
+    assert second.problem == "DRAIN in Slurm: Duplicate jobid [root@2026-11-22T14:01:08]"
+    assert second.disk > 0
 
 
 def test_only_the_nodes_of_a_partition_are_asked_for():
@@ -48,9 +55,15 @@ def test_a_job_is_found_by_its_name_even_if_its_id_is_given_again():
 
 def test_accounted_jobs_are_read():
     text = "17_3|COMPLETED|1795356608|1795356618|n1|fairq-1.0-x\n18|CANCELLED by 0|1795356700|1795356710|n2|a|b\n\n"
-    one, other = queue.parsed_accounting(text)
-    assert (one.id, one.index, one.state, one.start, one.end) == ("17_3", 3, "COMPLETED", 1795356608, 1795356618)
-    assert (other.id, other.state, other.reason, other.name, other.has_ended) == (
+    first, second = queue.parsed_accounting(text)
+    assert (first.id, first.index, first.state, first.start, first.end) == (
+        "17_3",
+        3,
+        "COMPLETED",
+        1795356608,
+        1795356618,
+    )
+    assert (second.id, second.state, second.reason, second.name, second.has_ended) == (
         "18", "CANCELLED", "by 0", "a|b", True,
     )  # fmt: skip
 
@@ -61,20 +74,20 @@ def test_an_exit_code_is_read():
 
 
 def assignment(run, **changed):
-    place = {"EngineNode": "n1", "EnginePartition": "main"}
+    engine_place = {"EngineNode": "n1", "EnginePartition": "main"}
     values = {"run": run, "program": ["x"], "directory": "/", "environment": {}, "cpus": 2, "held_memory": 300}
-    return Assignment(**{**values, "place": place, **changed})
+    return Assignment(**{**values, "place": engine_place, **changed})
 
 
 def test_runs_that_need_the_same_go_out_in_one_array():
     runs = [assignment("1.0-a"), assignment("1.1-b"), assignment("2.0-c", gpus=1, execute_seconds=90.0)]
-    (need, members), (other, _) = submission.grouped(runs, SETTINGS)
-    assert [one.run for one in members] == ["1.0-a", "1.1-b"]
+    (need, members), (second, _) = submission.grouped(runs, SETTINGS)
+    assert [first.run for first in members] == ["1.0-a", "1.1-b"]
     words = submission.command("fairq-1.0-x", need, 2, SETTINGS, Path("/e"))
     assert {"--array=0-1", "--nodelist=n1", "--cpus-per-task=2", "--mem=300M", "--no-requeue", "--account=physics",
             "--partition=main", "--export-file=/e", "--reservation=r"} <= set(words)  # fmt: skip
     assert not any(word.startswith(("--time", "--gres", "--qos")) for word in words)
-    words = submission.command("fairq-2.0-y", other, 1, SETTINGS, Path("/e"))
+    words = submission.command("fairq-2.0-y", second, 1, SETTINGS, Path("/e"))
     assert {"--gres=gpu:1", "--time=4"} <= set(words)
     assert not any(word.startswith("--array") for word in words)
     assert submission.id_of("17;cluster\n", 1, 2) == "17_1"

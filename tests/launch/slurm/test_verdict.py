@@ -28,8 +28,8 @@ def verdict(job, files, status=None):
 
 
 def test_a_job_in_slurms_queue_waits_for_slurms_reason():
-    found = verdict(record("PENDING", None, None, "Resources"), Files(None, None))
-    assert (found.condition, found.detail, found.begun) == (Condition.QUEUED, "Resources", Queued("17"))
+    look = verdict(record("PENDING", None, None, "Resources"), Files(None, None))
+    assert (look.condition, look.detail, look.begun) == (Condition.QUEUED, "Resources", Queued("17"))
 
 
 def test_a_job_that_slurm_requeued_is_not_started_again():
@@ -37,32 +37,32 @@ def test_a_job_that_slurm_requeued_is_not_started_again():
 
 
 def test_a_job_runs_as_long_as_slurm_says():
-    found = verdict(record("RUNNING", 1000, None), Files(BEGUN, END))
-    assert (found.condition, found.since) == (Condition.RUNNING, 1000)
+    look = verdict(record("RUNNING", 1000, None), Files(BEGUN, END))
+    assert (look.condition, look.since) == (Condition.RUNNING, 1000)
 
 
 def test_the_end_is_the_supervisors_and_the_charge_slurms():
-    found = verdict(record("FAILED"), Files(BEGUN, END))
-    assert (found.condition, found.end, found.since, found.until) == (Condition.ENDED, END, 1000, 1010)
+    look = verdict(record("FAILED"), Files(BEGUN, END))
+    assert (look.condition, look.end, look.since, look.until) == (Condition.ENDED, END, 1000, 1010)
 
 
 def test_a_requeued_job_is_charged_for_its_first_time():
-    found = verdict(record("COMPLETED", 2000, 2001), Files(BEGUN, END))
-    assert (found.since, found.until) == (1001.5, 1009.5)
+    look = verdict(record("COMPLETED", 2000, 2001), Files(BEGUN, END))
+    assert (look.since, look.until) == (1001.5, 1009.5)
 
 
 @pytest.mark.parametrize(("state", "code"), [("TIMEOUT", 47), ("DEADLINE", 47), ("OUT_OF_MEMORY", 34)])
 def test_limits_of_slurm_hold_a_job(state, code):
     for files in (Files(BEGUN, {**END, "reason": "terminated"}), Files(BEGUN, None)):
-        found = verdict(record(state), files)
-        assert found.end is not None
-        assert (found.condition, found.end["reason"], found.end["code"]) == (Condition.ENDED, "engine", code)
+        look = verdict(record(state), files)
+        assert look.end is not None
+        assert (look.condition, look.end["reason"], look.end["code"]) == (Condition.ENDED, "engine", code)
 
 
 def test_a_job_that_slurm_ended_is_lost_with_slurms_state():
-    found = verdict(record("NODE_FAIL"), Files(BEGUN, None))
-    assert (found.condition, found.since, found.until) == (Condition.LOST, 1000, 1010)
-    assert "NODE_FAIL" in found.detail
+    look = verdict(record("NODE_FAIL"), Files(BEGUN, None))
+    assert (look.condition, look.since, look.until) == (Condition.LOST, 1000, 1010)
+    assert "NODE_FAIL" in look.detail
     ended = verdict(record("CANCELLED"), Files(BEGUN, {**END, "reason": "terminated"}))
     assert ended.end is not None
     assert "CANCELLED" in ended.end["detail"]
@@ -81,25 +81,25 @@ def test_an_end_may_become_visible_late():
 
 
 def test_a_job_cancelled_in_the_queue_is_charged_nothing():
-    found = verdict(record("CANCELLED", 1000, 1000), Files({"cancelled": True}, None))
-    assert (found.condition, found.since) == (Condition.LOST, None)
+    look = verdict(record("CANCELLED", 1000, 1000), Files({"cancelled": True}, None))
+    assert (look.condition, look.since) == (Condition.LOST, None)
 
 
 def test_a_batch_job_that_could_not_begin_says_why():
-    found = verdict(record("FAILED"), Files(None, None), (2, 0))
-    assert found.end is not None
-    assert (found.end["reason"], found.since) == ("start", 1000)
-    assert "exit code 2" in found.end["detail"]
-    assert "the same directory" in found.end["detail"]
+    look = verdict(record("FAILED"), Files(None, None), (2, 0))
+    assert look.end is not None
+    assert (look.end["reason"], look.since) == ("start", 1000)
+    assert "exit code 2" in look.end["detail"]
+    assert "the same directory" in look.end["detail"]
 
 
 def test_without_a_record_the_directory_decides():
-    known, tried = Queued("17"), Attempt("fairq-1.0-x", None, 1000.0, "17")
-    ended = without_job(known, tried, Files(BEGUN, END))
+    queued, attempt = Queued("17"), Attempt("fairq-1.0-x", None, 1000.0, "17")
+    ended = without_job(queued, attempt, Files(BEGUN, END))
     assert (ended.condition, ended.since, ended.until) == (Condition.ENDED, 1001.5, 1009.5)
-    assert without_job(known, tried, Files(BEGUN, None, True, 1001.0)).condition is Condition.RUNNING
-    assert without_job(known, tried, Files(BEGUN, None)).condition is Condition.LOST
-    assert without_job(known, tried, Files(None, None)).condition is Condition.LOST
+    assert without_job(queued, attempt, Files(BEGUN, None, True, 1001.0)).condition is Condition.RUNNING
+    assert without_job(queued, attempt, Files(BEGUN, None)).condition is Condition.LOST
+    assert without_job(queued, attempt, Files(None, None)).condition is Condition.LOST
     assert without_job(None, None, Files({"cancelled": True}, None)).condition is Condition.LOST
     assert without_job(None, None, Files(None, None)).condition is Condition.WAITING
 
@@ -115,9 +115,9 @@ def test_the_files_of_a_run_are_read(tmp_path):
     from fairq.launch.supervisor import record as files
 
     assert Files.of(tmp_path / "none") == Files(None, None)
-    tried = Attempt("fairq-1.0-x", 3, 1000.0)
-    attempt.note(tmp_path, tried)
-    attempt.note_id(tmp_path, tried, "17_3")
+    last_attempt = Attempt("fairq-1.0-x", 3, 1000.0)
+    attempt.note(tmp_path, last_attempt)
+    attempt.note_id(tmp_path, last_attempt, "17_3")
     assert attempt.read(tmp_path) == Attempt("fairq-1.0-x", 3, 1000.0, "17_3")
     directory = os.open(tmp_path, os.O_RDONLY)
     lock = files.lock(directory)
