@@ -42,20 +42,20 @@ def main() -> None:
         steps.append((name, now - since))
         return now
 
-    time_ = time.perf_counter()
+    began = time.perf_counter()
     tree = build_tree(configured)
-    time_ = timed("build the tree", time_)
+    began = timed("build the tree", began)
     assign_quotas(tree, POOL, oversubscription=False)
-    timed("assign quotas", time_)
+    timed("assign quotas", began)
     for _ in range(SUBMITTERS):
         draw.choice(tree.groups).demand += draw.randrange(1, 20)
     for group in tree.groups:
         group.requested = group.demand
-    time_ = time.perf_counter()
+    began = time.perf_counter()
     share_fairly(tree)
-    time_ = timed("share surplus", time_)
+    began = timed("share surplus", began)
     deal_remainders(tree)
-    timed("deal remainders", time_)
+    timed("deal remainders", began)
     print(f"{len(tree) - 1} groups, {SUBMITTERS} submitters")
     for name, seconds in steps:
         print(f"{name:20}{1000 * seconds:8.1f} ms")

@@ -1,1 +1,1 @@
-"""What every room may use: the records that rooms hand to each other, quantities and periods, files and locks."""
+"""Modules for all packages: the records that they exchange, quantities and periods, files and locks."""

@@ -130,7 +130,7 @@ def write(target: Path, content: bytes, original: Path | None = None) -> None:
 
 
 def publish(finished: Path, target: Path) -> None:
-    """Give the *finished* file of a draft the name *target*; raises FileExistsError if that is taken."""
+    """Give the *finished* file of a draft the name *target*; raises FileExistsError if the name exists."""
     try:
         # Unlike a rename, a link never replaces a file that was created meanwhile.
         os.link(finished, target, follow_symlinks=False)

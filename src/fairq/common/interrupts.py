@@ -15,7 +15,7 @@ INTERRUPTED = 130
 
 
 def end_at_once() -> None:
-    """Let an interrupt end the process silently; if interrupts are ignored (as under nohup), they stay ignored."""
+    """Let an interrupt end the process silently; keep interrupts ignored if they are (as under nohup)."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end)
 

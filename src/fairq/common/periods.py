@@ -100,7 +100,7 @@ def _next_year(time: int) -> int:
 
 
 def _hour(time: int) -> str:
-    # With its offset: a clock change repeats an hour, and the offset tells the two apart.
+    # With its offset: a clock change repeats an hour, and only the offset differs.
     return local(time).astimezone().isoformat("T", "minutes")
 
 

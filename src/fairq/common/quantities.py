@@ -50,8 +50,8 @@ def size(text: str, unit: int) -> int | None:
 def duration(text: str) -> float | None:
     """Return *text* (``90``, ``15m``, ``12h``, ``2 days``, ``1h30m``, ``1-12:00:00``) in seconds; else None."""
     text = text.strip()
-    if found := re.fullmatch(_LENGTH, text):
-        days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    if match := re.fullmatch(_LENGTH, text):
+        days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
         return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
     if re.fullmatch(r"\d{1,15}", text, re.ASCII):
         return int(text)

@@ -15,7 +15,7 @@ from fairq.common.records import JobRange
 Jobs = TypeVar("Jobs", JobRange, EndedJob)
 
 UNMET = 92
-"""Hold code of a job whose condition can never come true; HTCondor does not use it."""
+"""Hold code of a job whose condition can never be met; HTCondor does not use it."""
 
 WHOLE = 2**31 - 1
 """The last proc of a condition for all jobs of a cluster."""

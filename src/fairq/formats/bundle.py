@@ -29,7 +29,7 @@ DAMAGED = (
     RuntimeError,
     NotImplementedError,
 )
-"""What tarfile and zipfile raise while a damaged archive is read, beside OSError and ValueError."""
+"""Exceptions of tarfile and zipfile for a damaged archive, besides OSError and ValueError."""
 
 _CHUNK = 1 << 20
 

@@ -31,7 +31,7 @@ class AlikeAds(Struct, eq=False):
 class Stretch(Struct):
     """Adjacent ads of the dump, from the *number*-th on, with identical and consecutive procs.
 
-    Their attributes beside the terms are the one of *ads* with these *values*.
+    Their attributes that are not in the terms are the one of *ads* with these *values*.
     """
 
     number: int
@@ -42,7 +42,7 @@ class Stretch(Struct):
     values: tuple[Any, ...] = ()
 
     def ad(self) -> Ad:
-        """Return the attributes beside the terms."""
+        """Return the attributes that are not in the terms."""
         return self.ads.at(self.values)
 
 

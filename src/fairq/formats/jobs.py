@@ -161,7 +161,7 @@ class _JobReader:
 
 
 class _Ads:
-    """The attributes of jobs beside their terms."""
+    """The attributes of jobs that are not in their terms."""
 
     def __init__(self, part: AdPart, names: Mapping[str, str]) -> None:
         self._part = part

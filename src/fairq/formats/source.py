@@ -20,7 +20,7 @@ CHUNK = 1 << 20
 """Bytes to read at a time: the dump of a large pool is never completely in memory."""
 
 NO_ADS = "# no ads"
-"""What `fairq export --long` writes instead of ads: an empty file would look like a failed dump."""
+"""The line that `fairq export --long` writes instead of no ads: an empty file would look like a failed dump."""
 
 _READ = 1 << 18
 """Bytes to decode at a time: a larger buffer would be allocated from the system each time."""

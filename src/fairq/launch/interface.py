@@ -46,7 +46,7 @@ class Options(Struct, frozen=True):
     keep_output: int = 16 * 1024**2
     engine: Mapping[str, Any] = field(default_factory=dict)
     owners: Owners | None = None
-    """Where the launcher ``local`` of a host's pool runs jobs as their owners; None: as this user."""
+    """For the launcher ``local`` of a host's pool, which runs jobs as their owners; None: run jobs as this user."""
 
 
 class Assignment(Struct, frozen=True):
@@ -116,7 +116,7 @@ class Queued(Struct, frozen=True):
 
 
 Known = Started | Queued
-"""What is recorded of a run that has begun or that an engine has accepted."""
+"""The record of a run that has begun or that an engine has accepted."""
 
 
 class Refused(Struct, frozen=True):
@@ -168,7 +168,7 @@ class Slots(Struct, frozen=True):
 class Node(Struct, frozen=True):
     """A machine of an engine, or a part of one, that becomes the slot *name*.
 
-    It has *cpus*, *memory* in MB, *disk* in KB and *gpus* in total, whatever is in use. *place* has the attributes
+    It has *cpus*, *memory* in MB, *disk* in KB and *gpus* in total, used or not. *place* has the attributes
     ``Engine...`` that lead the engine to it, *attributes* are any others. It takes no jobs because of *problem*, in
     words; empty if it takes some.
     """

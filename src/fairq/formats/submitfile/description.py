@@ -54,15 +54,15 @@ class Statement:
         literals: Mapping[str, str],
         outside: Callable[[str, str], list[str]] | None = None,
     ) -> None:
-        """Take the parsed *submit*; *literals* are commands whose values have no macros to expand.
+        """Use the parsed *submit*; *literals* are commands whose values have no macros to expand.
 
         *position* names a line in messages, 0 the whole description; *own_lines* are the lines that were not included.
         *outside* reads the file or command with the items; its second argument is the place that names it.
         """
         self._submit = submit
         self._line = line
-        self._place = position
-        self._outside = outside
+        self._position = position
+        self._read_outside = outside
         self._assigned = {name.lower(): row for row in lines if (name := row.assigned) is not None}
         self._own = {name.lower() for row in own_lines if (name := row.assigned) is not None}
         self.literals = {name.lower(): value for name, value in literals.items()}
@@ -75,7 +75,7 @@ class Statement:
     def where(self, name: str | None = None) -> str:
         """Return the place to name in a message: the line of the command *name*, else of the queue statement."""
         line = self._assigned.get(name.lower()) if name is not None else self._line
-        return self._place(line.first if line is not None else 0)
+        return self._position(line.first if line is not None else 0)
 
     def expand(self, name: str) -> str | None:
         """Return the value of the command *name* (in lower case) with its macros expanded; None if empty."""
@@ -152,7 +152,7 @@ class Statement:
         return read_items(self.queue, listed, self._matching, self._external)
 
     def _external(self, operand: str) -> list[str]:
-        return [] if self._outside is None else self._outside(operand, self.where())
+        return [] if self._read_outside is None else self._read_outside(operand, self.where())
 
     def _matching(self, patterns: str) -> list[str]:
         self._submit.setQArgs(f"fairq_item matching {patterns}")
@@ -208,8 +208,8 @@ class Description:
         self._macro_lines = [f"{name} = {value}" for name, value in (macros or {}).items()]
         self._appended = list(appended)
         includes = Includes(text, source, external, self._macro_lines)
-        self._rows, self._places, self._included = includes.rows, includes.places, includes.included
-        self._lines = list(logical_lines("\n".join(self._rows), self._place))
+        self._rows, self._positions, self._included = includes.rows, includes.positions, includes.included
+        self._lines = list(logical_lines("\n".join(self._rows), self._position))
         assigned = {name.lower() for line in self._lines if (name := line.assigned) is not None}
         self.filled = {
             name: value for name, value in (defaults or {}).items() if assigned.isdisjoint(equivalent_names(name))
@@ -221,7 +221,7 @@ class Description:
         for line in self._lines:
             if not isinstance(line, QueueLine) and not line.is_directive and line.assigned is None:
                 problem = f"{_quoted(line.text)} is neither NAME = VALUE nor a queue statement{self._unless_program()}"
-                raise SubmitDescriptionError(where=self._place(line.first), problem=problem)
+                raise SubmitDescriptionError(where=self._position(line.first), problem=problem)
         self._refuse_open_conditions()
 
     def is_plain(self, name: str) -> bool:
@@ -240,16 +240,16 @@ class Description:
         if any(isinstance(line, QueueLine) for line in self._lines):
             problem = "there is a queue statement; leave out --queue, or take the statement out"
             raise SubmitDescriptionError(where=self.source, problem=problem)
-        # A blank line ends a last line with a continuation.
+        # A blank line ends the last line even if it is continued.
         self._rows += ["", f"queue {arguments}"]
-        self._places += [self.source, "--queue"]
-        self._lines = list(logical_lines("\n".join(self._rows), self._place))
+        self._positions += [self.source, "--queue"]
+        self._lines = list(logical_lines("\n".join(self._rows), self._position))
 
-    def _place(self, row: int) -> str:
+    def _position(self, row: int) -> str:
         """Return the name of the line *row*, from 1, for messages; 0 is the whole description."""
-        return self._places[row - 1] if row else self.source
+        return self._positions[row - 1] if row else self.source
 
-    def _outside(self, line: QueueLine, operand: str, where: str) -> list[str]:
+    def _read_outside(self, line: QueueLine, operand: str, where: str) -> list[str]:
         if line.first not in self._items:
             self._items[line.first] = read_outside(operand, self._external, where)
         return self._items[line.first]
@@ -269,7 +269,7 @@ class Description:
                 has_statement = True
                 above = [earlier for earlier in self._lines if earlier.first < line.first]
                 own = [earlier for earlier in above if earlier.first not in self._included]
-                yield Statement(submit, self._place, line, above, own, {}, partial(self._outside, line))
+                yield Statement(submit, self._position, line, above, own, {}, partial(self._read_outside, line))
         if not has_statement:
             self._parse(self._text(None, ""))
             is_script = self._rows[0].startswith("#!") if self._rows else False
@@ -290,7 +290,7 @@ class Description:
             elif line.word == "endif" and open_ifs:
                 open_ifs.pop()
         if open_ifs:
-            raise SubmitDescriptionError(where=self._place(open_ifs[-1].first), problem="this 'if' has no 'endif'")
+            raise SubmitDescriptionError(where=self._position(open_ifs[-1].first), problem="this 'if' has no 'endif'")
 
     def _text(self, statement: QueueLine | None, marker: str) -> str:
         rows = list(self._rows)
@@ -324,7 +324,7 @@ class Description:
                 accepted = middle
         line = lines[min(refused, len(lines)) - 1]
         problem = f"{_quoted(line.text)} cannot be read" + (f": {message[:200]}" if message else "")
-        return SubmitDescriptionError(where=self._place(line.first), problem=problem)
+        return SubmitDescriptionError(where=self._position(line.first), problem=problem)
 
     def _closed_text(self, lines: Sequence[Line]) -> str:
         """Return *lines* as a text in which every ``if`` is closed."""

@@ -37,7 +37,7 @@ class Includes:
         Raises SubmitDescriptionError if an include fails or the expansion of macros would never end.
         """
         self.rows: list[str] = []
-        self.places: list[str] = []
+        self.positions: list[str] = []
         self.included: set[int] = set()
         self._external = external
         self._count = 0
@@ -78,7 +78,7 @@ class Includes:
         self, rows: list[str], first: int, last: int, position: Callable[[int], str], is_hidden: bool = False
     ) -> None:
         self.rows += rows[first:last]
-        self.places += [position(number + 1) for number in range(first, last)]
+        self.positions += [position(number + 1) for number in range(first, last)]
         self._lines_above += [""] * (last - first) if is_hidden else rows[first:last]
 
     def _check(self, line: Line, text: str, where: str) -> None:

@@ -90,7 +90,7 @@ class Submissions:
     """
 
     def __init__(self, source: Description | Program, context: Context, varying: Sequence[str] = ()) -> None:
-        """Take the arguments; each queue statement is read when it is first needed."""
+        """Store the arguments; each queue statement is read when first needed."""
         self._source = source
         self._unread = (_Builder(statement, context, varying) for statement in source.statements())
         self._read: list[_Builder] = []

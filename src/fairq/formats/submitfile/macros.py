@@ -29,7 +29,7 @@ DEEPEST = 500
 
 
 class Variation(IntEnum):
-    """How the value of a macro can differ between the jobs of one item."""
+    """The ways in which the value of a macro can differ between the jobs of one item."""
 
     NONE = 0
     PLAIN = 1
@@ -86,7 +86,7 @@ class MacroGraph:
     """The dependencies between the macros of a description."""
 
     def __init__(self, raw: Mapping[str, str]) -> None:
-        """Take the macros by lower-case name, with their values before expansion."""
+        """Use these macros by lower-case name, with their values before expansion."""
         self._references = {name: references(value) for name, value in raw.items()}
         self._lengths = {name: len(value) for name, value in raw.items()}
         self._hazards = {name: problem for name, value in raw.items() if (problem := hazard(value)) is not None}

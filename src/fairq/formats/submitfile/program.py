@@ -52,7 +52,7 @@ class Program:
         literals: Mapping[str, str] | None = None,
         verbatim: bool = False,
     ) -> None:
-        """Take the program's *words*; the first one is the executable."""
+        """Store the arguments; the first of *words* is the executable."""
         self._words = list(words)
         self._commands = dict(commands)
         self._count = count

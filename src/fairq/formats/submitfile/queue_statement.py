@@ -56,13 +56,13 @@ def parse_queue(arguments: str, where: str) -> QueueStatement:
             operand = operand[match.end() :].strip()
             _check_qualifier(mode, qualifier, where)
         elif operand.startswith("["):
-            match_ = _SLICE.match(operand)
-            if match_ is None:
+            slice_match = _SLICE.match(operand)
+            if slice_match is None:
                 raise SubmitDescriptionError(
                     where=where, problem=f"{operand.split(']')[0][:60]}] is not a slice; write it as [first:end:step]"
                 )
-            chosen = _as_slice(match_, where)
-            operand = operand[match_.end() :].strip()
+            chosen = _as_slice(slice_match, where)
+            operand = operand[slice_match.end() :].strip()
         else:
             break
     if not operand:

@@ -24,7 +24,7 @@ _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def running(every: int | None, python: Path) -> list[Step]:
-    """Return the steps that run a cycle *every* so many minutes, and open the socket where systemd runs.
+    """Return the steps that run a cycle every *every* minutes, and open the socket where systemd runs.
 
     None means the present period, or every minute in a new pool.
     """

@@ -150,7 +150,7 @@ def _same(copy: Path, original: Path) -> bool:
 
 
 def _copy(rollback: Rollback) -> None:
-    """Build the copy beside the former one and exchange them."""
+    """Build the copy beside the former one, then exchange them."""
     python = interpreter_for_a_copy()
     make_directories(LIBRARY, rollback)
     new, former = COPY.with_name("venv.new"), COPY.with_name("venv.former")

@@ -27,13 +27,13 @@ def every_of(text: str) -> int | None:
 
 
 def cron_line(every: int, command: Sequence[str]) -> str:
-    """Return the file for cron that runs *command* every so many minutes."""
+    """Return the file for cron that runs *command* every *every* minutes."""
     minutes = {1: "*", HOUR: "0"}.get(every, f"*/{every}")
     return f"{_HEAD}{minutes} * * * * {ACCOUNT} umask 077; exec {' '.join(command)}\n"
 
 
 def cycle_units(every: int, command: Sequence[str]) -> dict[str, str]:
-    """Return the units that run *command* every so many minutes, by name."""
+    """Return the units that run *command* every *every* minutes, by name."""
     service = f"""\
 {_HEAD}[Unit]
 Description=A cycle of the fairq pool

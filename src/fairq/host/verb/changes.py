@@ -41,7 +41,7 @@ class Pool(Struct, frozen=True):
 
 
 def make(pool: Pool, actor: Actor, request: Request) -> Answer:
-    """Make the change that *request* asks for and return the answer.
+    """Make the requested change and return the answer.
 
     Raises RequestError for an unknown verb or argument, RepeatedError for a request that was fulfilled before, and the
     errors of the steps.

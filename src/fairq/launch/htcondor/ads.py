@@ -12,7 +12,7 @@ from fairq.launch.htcondor.description import RUN
 from fairq.launch.interface import Condition, JsonObject, Look, Queued
 
 IDLE, RUNNING, REMOVED, COMPLETED, HELD = 1, 2, 3, 4, 5
-"""HTCondor's JobStatus; 6 and 7 are running, too: transferring output, suspended."""
+"""HTCondor's JobStatus; 6 (transferring output) and 7 (suspended) also count as running."""
 
 PROJECTION = (
     RUN, "ClusterId", "ProcId", "JobStatus", "ShadowBday", "NumShadowStarts", "JobStartDate", "RemoteWallClockTime",

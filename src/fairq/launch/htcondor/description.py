@@ -32,7 +32,7 @@ _SET_BY_HTCONDOR = re.compile(
     r"_CONDOR_|CUDA_VISIBLE_DEVICES$|NVIDIA_VISIBLE_DEVICES$|GPU_DEVICE_ORDINAL$|TMPDIR$|TMP$|TEMP$"
 )
 _UNWRITABLE = re.compile(r"[\0\n\r\x1f]|\$\$|\\$")
-"""What a submit description cannot express: a line break, two dollars, and a backslash at the end."""
+"""Text that a submit description cannot express: a line break, two dollars, or a backslash at the end."""
 
 _DECODE = 'eval "exec $(printf %b "$1")"'
 """The shell script that runs the command encoded in its first argument."""

@@ -20,7 +20,7 @@ RUN = re.compile(r"[0-9]{1,10}\.[0-9]{1,10}-[0-9a-f]{10}")
 
 _MOST = 100_000
 _LONGEST = 1 << 21
-"""Characters of all words of a command line, or of all variables: about what the system takes."""
+"""Most characters of all words of a command line, or of all variables: about the limit of the system."""
 _ORDERS = {"remove", "hold"}
 _LIMITS = {name for name in dir(resource) if name.startswith("RLIMIT_")}
 _LARGEST_NUMBER = 2**63 - 1
@@ -156,4 +156,4 @@ FIELDS: dict[str, Callable[[Any], bool]] = {
     "cores": _is_cores,
     "keep_output": _is_integer(0, 1 << 50),
 }
-"""The fields of a run besides its name and owner, each with its check."""
+"""The fields of a run except its name and owner, each with its check."""

@@ -1,4 +1,4 @@
-"""Which accounts may own a running job: they exist, are in the allowed range, and are neither locked nor expired."""
+"""The accounts that may own a running job: existing, in the allowed range, and neither locked nor expired."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _NO_ANSWER = (
     "Transport endpoint",
     "Communication",
 )
-"""What Slurm's programs say if a message or its answer was lost."""
+"""Parts of the messages of Slurm's programs if a request or its answer was lost."""
 
 
 class NoAnswerError(Exception):

@@ -35,7 +35,7 @@ class Slurm:
     is_engine = True
 
     def __init__(self, directory: Path, options: Options) -> None:
-        """Keep the directories of runs inside *directory*, which the nodes must see as well."""
+        """Keep the directories of runs inside *directory*, which the nodes must share."""
         self._directory = directory
         self._options = options
         self._settings = options.engine

@@ -50,7 +50,7 @@ def become(account: Account) -> None:
 def run_in_child(work: Callable[[], object], account: Account | None, seconds: float) -> None:
     """Do *work* in a child with its own session and no open files, as *account* (None: this user); wait for it.
 
-    After *seconds*, all processes of the child are killed: a file system of its owner may hang.
+    After *seconds*, kill all processes of the child: a file system of its owner may hang.
     """
     child = os.fork()
     if child == 0:

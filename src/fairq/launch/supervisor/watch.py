@@ -146,7 +146,7 @@ class Supervisor:
             resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
 
     def _prepare(self) -> list[Any] | None:
-        """Make what the job needs; return (step, errno, text) on a failure."""
+        """Prepare files for the job; return (step, errno, text) on a failure."""
         return None
 
     def _order(self) -> str | None:
