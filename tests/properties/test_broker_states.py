@@ -6,9 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.broker_rules import RULES
 from tests.properties.broker_states import NOW, TASKS, fill
+from tests.properties.test_brokerage import told
 
-from fairq.state.connection import writing
+from fairq.engine.brokerage.pool.columns import columns_of
+from fairq.state.connection import reading, writing
+from fairq.steps.broker.flows import brokerages
+from fairq.steps.broker.plugins import load_plugins
+from fairq.steps.broker.tasks import load_brokered
+from fairq.steps.broker.world import load_types, load_world
 
 Run = Callable[..., Any]
 
@@ -53,3 +60,22 @@ def test_a_run_is_the_same_each_time_and_every_refused_queue_is_told_a_change(br
         for queue in broker("why", task)["queues"]:
             assert bool(queue["change"]) == bool(queue["reason"])
             assert not queue["change"].startswith("this no longer held")
+
+
+@pytest.fixture(scope="module")
+def flows_of_both():
+    return brokerages(load_plugins())
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_is_read_for_one_task_decides_as_the_whole_pool_does(flows_of_both, state, seed):
+    with writing(state) as opened:
+        fill(opened, random.Random(seed))
+    with reading(state) as opened:
+        whole = load_world(opened, NOW)
+        for task, chunk, *_ in load_brokered(opened, load_types(opened)):
+            flow = flows_of_both[task.activity]
+            part = load_world(opened, NOW, share=task.gshare or "")
+            for rules in RULES.values():
+                wanted = told(flow.broker(task, chunk, columns_of(whole), rules))
+                assert told(flow.broker(task, chunk, columns_of(part), rules)) == wanted

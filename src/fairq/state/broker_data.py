@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from json.encoder import encode_basestring_ascii
-from typing import Any
+from sqlite3 import Cursor
+from typing import Any, Literal
 
 from fairq.columns.broker.column import NESTED, Column, Kind
 from fairq.state import rows
@@ -100,6 +101,31 @@ def select(
     statement = f"SELECT {_names(chosen)} FROM {kind.table} WHERE {_quoted(column)} = ? ORDER BY {order}"
     found = [row for value in values for row in state.connection.execute(statement, (value,))]
     return _decoded(chosen, found, readers or {})
+
+
+def totals(
+    state: State,
+    kind: Kind,
+    number: str,
+    column: str,
+    values: Sequence[str],
+    by: Sequence[str],
+    only: tuple[str, Literal["=", "<>"], Any],
+) -> Cursor:
+    """Yield for each combination of the columns *by* the sums of *number* over the records with each of *values* in
+    *column*: a row of the combination and the sums.
+
+    Only records count whose column compares with a value as *only* says.
+    """
+    compared, comparison, value = only
+    keys = ", ".join(map(_quoted, by))
+    # A sum for each value goes through the index in its order; to group by *column* as well, SQLite would sort.
+    sums = ", ".join(f"ifnull(sum({_quoted(number)}) FILTER (WHERE {_quoted(column)} = ?), 0)" for _ in values)
+    return state.connection.execute(
+        f"SELECT {keys}, {sums} FROM {kind.table} WHERE {_quoted(compared)} {comparison} ? "
+        f"GROUP BY {keys} ORDER BY {keys}",
+        (*values, value),
+    )
 
 
 def counts(state: State, kind: Kind, by: Sequence[str]) -> list[Row]:

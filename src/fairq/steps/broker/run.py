@@ -211,7 +211,7 @@ def decide(
     world = load_world(state, now, datasets_of(state, chosen))
     columns = columns_of(world if alter is None else alter(world))
     packer, left = Packer(columns.names, plans), each_brokered(state, load_types(state), chosen)
-    done = Run(number, now, rules, packer.legend, plugins, disagreement=disagreement(state, world))
+    done = Run(number, now, rules, packer.legend, plugins, disagreement=disagreement(state))
     with watch(len(chosen)) as advance:
         # Some tasks leave when they are decided, with their input and what was found out about that.
         while some := list(islice(left, _AT_ONCE)):

@@ -114,8 +114,9 @@ def load_asked(path: Path, task: int, now: int) -> Asked:
         (brokered,) = load_brokered(state, load_types(state), [task])
         plugins = load_plugins(brokered.task.activity)
         datasets = (dataset.name for dataset in brokered.chunk.datasets)
-        world = load_world(state, now, datasets)
-        disagreeing = disagreement(state, world)
+        # A plugin may look at anything.
+        world = load_world(state, now, datasets, share=None if plugins.names else brokered.task.gshare or "")
+        disagreeing = disagreement(state)
     return Asked(stored, brokered, columns_of(world), brokerage_of(plugins, brokered.task.activity), disagreeing)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, NamedTuple
 
 from fairq.columns.broker.column import Kind
@@ -67,14 +68,20 @@ def jobs_of_queues(state: State) -> Numbers:
     return found
 
 
-def disagreement(state: State, world: World) -> Disagreement | None:
+def disagreement(state: State) -> Disagreement | None:
     """Return where statistics and imported jobs of the same queues disagree; None if they agree."""
     counted = jobs_of_queues(state)
+    if not counted:
+        return None
+    told: Numbers = {}
+    for queue, share, _, job_state, number in broker_data.each(state, STATISTICS):
+        if queue in counted and job_state in SUMMED:
+            states = told.setdefault(queue, {}).setdefault(share, {})
+            states[job_state] = states.get(job_state, 0) + number
     found: dict[str, Disagreement] = {}
-    for queue in sorted(counted):
-        told = world.job_stats[queue]
-        for share in sorted({*told, *counted[queue]}):
-            of_share = told.get(share, {}), counted[queue].get(share, {})
+    for queue in sorted(told):
+        for share in sorted({*told[queue], *counted[queue]}):
+            of_share = told[queue].get(share, {}), counted[queue].get(share, {})
             for job_state in SUMMED:
                 numbers: tuple[Any, Any] = of_share[0].get(job_state, 0), of_share[1].get(job_state, 0)
                 if numbers[0] != numbers[1]:
@@ -84,13 +91,19 @@ def disagreement(state: State, world: World) -> Disagreement | None:
 
 Nested = dict[str, Any]
 
+_OTHER_SHARES = "\n"
+"""The name under which the jobs of other shares are summed up, which is no share's."""
 
-def load_world(state: State, now: float, datasets: Iterable[str] | None = None) -> World:
-    """Return the pool at *now*, with the replicas of *datasets* (None: of all)."""
+
+def load_world(state: State, now: float, datasets: Iterable[str] | None = None, *, share: str | None = None) -> World:
+    """Return the pool at *now*, with the replicas of *datasets* (None: of all).
+
+    *share*: of the jobs of other shares, tell no more than their sum: all that fairq's own filters and weights read.
+    """
     metrics = _by_name(state, METRICS)
     users = _by_name(state, USERS)
     outcomes = broker_data.load(state, OUTCOMES)
-    jobs, jobs_by_type = _jobs(state)
+    jobs, jobs_by_type = _jobs(state) if share is None else _jobs_for(state, share)
     # Where the statistics have no line of a queue, its imported jobs are counted.
     jobs = {**jobs_of_queues(state), **jobs}
     return World(
@@ -217,6 +230,22 @@ def _jobs(state: State) -> tuple[Nested, Nested]:
                 types[kind] = {}
                 by_type.setdefault(queue, {})[share] = types
             types[kind][job_state] = number
+    return jobs, by_type
+
+
+def _jobs_for(state: State, share: str) -> tuple[Nested, Nested]:
+    """Return the jobs as `_jobs` does, of *share* alone and of all others together; the states that are read."""
+    jobs: Nested = {}
+    by_type: Nested = {}
+    sums = partial(broker_data.totals, state, STATISTICS, "n", "state", SUMMED)
+    for queue, kind, *numbers in sums(["queue", "resource_type"], ("gshare", "=", share)):
+        found = dict(zip(SUMMED, numbers, strict=True))
+        others = jobs.setdefault(queue, {}).get(share)
+        jobs[queue][share] = found if others is None else {one: others[one] + found[one] for one in SUMMED}
+        if kind:
+            by_type.setdefault(queue, {}).setdefault(share, {})[kind] = found
+    for queue, *numbers in sums(["queue"], ("gshare", "<>", share)):
+        jobs.setdefault(queue, {})[_OTHER_SHARES] = dict(zip(SUMMED, numbers, strict=True))
     return jobs, by_type
 
 
