@@ -76,8 +76,6 @@ def submit_dag(
         "last_cluster_id": last,
     }
     would = "would be " if dry_run else ""
-    text = (
-        f"{queued.jobs} job(s) of {counted(len(nodes), 'node')} {would}submitted"
-        f" to clusters {queued.clusters[0]}-{last}."
-    )
+    where = f"cluster {last}" if len(nodes) == 1 else f"clusters {queued.clusters[0]}-{last}"
+    text = f"{queued.jobs} job(s) of {counted(len(nodes), 'node')} {would}submitted to {where}."
     return View(document=document, text=text)

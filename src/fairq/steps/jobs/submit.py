@@ -257,17 +257,17 @@ def _is_skipped_together(settings: Settings) -> bool:
 
 
 def _differ_in_needs(draft: Submission) -> bool:
-    """Return whether jobs of a cluster differ in Requirements or requests: one may match where another does not.
-
-    Statements and items make jobs that differ, with the number of the job in a request as well.
-    """
+    """Return whether jobs of a cluster differ in Requirements or requests, by statement, item or number of the job."""
     first: Ad | None = None
+    shared, shared_needs = Ad(), Ad()
     for group in draft.groups:
-        if any(map(_is_need, group.template or ())):
+        if _needs(group.template or {}):
             return True
         if not group.first_proc:
             first = None
-        needs = {name.lower(): value for name, value in {**group.shared, **(group.own or {})}.items() if _is_need(name)}
+        if group.shared is not shared:
+            shared, shared_needs = group.shared, _needs(group.shared)
+        needs = {**shared_needs, **_needs(group.own or {})}
         if first is None:
             first = needs
         elif needs != first:
@@ -275,8 +275,10 @@ def _differ_in_needs(draft: Submission) -> bool:
     return False
 
 
-def _is_need(name: str) -> bool:
-    return name.lower() == "requirements" or name.lower().startswith("request")
+def _needs(ad: Ad) -> Ad:
+    """Return the Requirements and requests of *ad*, with names in lower case."""
+    lowered = ((name.lower(), value) for name, value in ad.items())
+    return {name: value for name, value in lowered if name == "requirements" or name.startswith("request")}
 
 
 def _check_user_priorities(draft: Submission, settings: Settings) -> None:
