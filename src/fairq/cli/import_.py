@@ -124,20 +124,20 @@ def import_(
     if slurm is not None:
         from fairq.steps.pool.slurm.site import read_site
 
-        _take_over(invocation, output, read_site(slurm, invocation.now(now)), now, dry_run=dry_run)
+        _import_bundle(invocation, output, read_site(slurm, invocation.now(now)), now, dry_run=dry_run)
         return
     if live:
         from fairq.steps.pool.live import ask_pool
 
         bundle = ask_pool(pool)
-        _take_over(invocation, output, bundle, now, dry_run=dry_run)
+        _import_bundle(invocation, output, bundle, now, dry_run=dry_run)
         if bundle.missing:
             raise IncompleteImportError(missing=counted(len(bundle.missing), "part is missing", "parts are missing"))
         return
     if document is not None and _is_archive(document):
         from fairq.steps.pool.bundle import read_archive
 
-        _take_over(invocation, output, read_archive(document), now, dry_run=dry_run)
+        _import_bundle(invocation, output, read_archive(document), now, dry_run=dry_run)
         return
     if document is not None:
         from fairq.steps.pool.import_document import import_document
@@ -162,7 +162,7 @@ def import_(
             dry_run=dry_run,
             advance=advance,
         )
-    _tell(invocation, imported)
+    _print_notes(invocation, imported)
     summary = _summary(imported)
     emit(View(document=summary, text=_sentence(summary, dry_run)), output)
 
@@ -190,7 +190,7 @@ def _is_archive(document: str) -> bool:
     return is_archive(document)
 
 
-def _take_over(invocation: Invocation, output: Output, bundle: Bundle, now: int | None, *, dry_run: bool) -> None:
+def _import_bundle(invocation: Invocation, output: Output, bundle: Bundle, now: int | None, *, dry_run: bool) -> None:
     """Import all dumps of a pool together; *now* overrides the time of the dumps."""
     import socket
 
@@ -217,12 +217,12 @@ def _take_over(invocation: Invocation, output: Output, bundle: Bundle, now: int 
             settings += f" (the former one is {result.config.former})"
         invocation.note(settings)
         summary["settings"] = str(result.config.file)
-    _tell(invocation, result.imported)
+    _print_notes(invocation, result.imported)
     summary |= _summary(result.imported) | ({"missing": bundle.missing} if bundle.missing else {})
     emit(View(document=summary, text=_sentence(summary, dry_run)), output)
 
 
-def _tell(invocation: Invocation, imported: Imported) -> None:
+def _print_notes(invocation: Invocation, imported: Imported) -> None:
     for reason, count in imported.left_out.items():
         invocation.note(f"left out: {count} ({reason})")
     for note in imported.notes:

@@ -183,7 +183,7 @@ def _of_submitters(pool: Standing, named_count: int) -> Iterator[Metric]:
 
     jobs: list[tuple[Sequence[str], float]] = []
     for name in ("idle", "running", "held"):
-        counts = samples(lambda submitter, of=name: getattr(submitter, of))  # type: ignore[misc]
+        counts = samples(lambda submitter, status=name: getattr(submitter, status))  # type: ignore[misc]
         jobs += [((*labels, name), number) for labels, number in counts]
     yield Metric("fairq_submitter_jobs", "gauge", "Jobs of a submitter.", ("submitter", "state"), jobs)
     summed: tuple[tuple[str, str, str, Callable[[Any], float | None]], ...] = (

@@ -146,7 +146,7 @@ def negotiate(
 
         emit(runs_view(result), output)
         return
-    _tell(invocation, cycle)
+    _print_notes(invocation, cycle)
     if not dry_run and output.quiet and output.format == "table":
         return  # `emit` would show nothing; a hundred thousand matches take a tenth of the cycle to put into words
     from fairq.cli.cycle_view import cycle_view
@@ -161,7 +161,7 @@ def negotiate(
         invocation.note("nothing to match: no jobs are idle")
 
 
-def _tell(invocation: Invocation, cycle: Cycle) -> None:
+def _print_notes(invocation: Invocation, cycle: Cycle) -> None:
     for note in cycle.notes:
         invocation.note(note)
     for lease in cycle.expired:

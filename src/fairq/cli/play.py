@@ -57,7 +57,7 @@ def _play(invocation: Invocation, demo: Demo, scratch: Path) -> None:
         "FAIRQ_CONFIG": str(settings),
     }
     for number, scene in enumerate(demo.scenes):
-        lines = [scene.told, f"$ {shlex.join(['fairq', *scene.words])}"]
+        lines = [scene.sentence, f"$ {shlex.join(['fairq', *scene.words])}"]
         emit(View(text="\n".join([""] * bool(number) + lines)), Output())
         sys.stdout.flush()
         # -P: import nothing from the directory that the command runs in. Without a terminal to read from, none asks.

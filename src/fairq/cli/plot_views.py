@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from fairq.steps.reports.simulation_charts import Wait
 
 _PIPE = 80
-_LEAST = 8
+_MIN_CELLS = 8
 """Minimum number of cells of a picture."""
 
 _NARROW = 72
 _DOMAIN = re.compile(r"@[^@,]*(?=$|,)")
-_NOTHING = "nothing is recorded in this period; choose another with --since and --until"
+_EMPTY_TEXT = "nothing is recorded in this period; choose another with --since and --until"
 
 
 def _width() -> int:
@@ -39,7 +39,7 @@ def cells(values: int | None = None) -> int:
     """Return the number of cells of a picture beside its name and *values*, by default the mean and the maximum."""
     if values is None:
         values = len("  mean 1.235e+05  max 1.235e+05") if _width() >= _NARROW else len("  max 1.235e+05")
-    return max(_LEAST, _width() - _label() - values)
+    return max(_MIN_CELLS, _width() - _label() - values)
 
 
 def series_view(
@@ -66,7 +66,7 @@ def series_view(
     ]
     document = {"since_time": series.since, "until_time": series.until, "step": series.step, "unit": unit}
     columns = [Column("NAME", "name"), Column("TIME", "time"), Column("VALUE", "value")]
-    return _view(rows if series.lines else [_NOTHING], Table(columns, records, key="values"), document, output)
+    return _view(rows if series.lines else [_EMPTY_TEXT], Table(columns, records, key="values"), document, output)
 
 
 def shares_view(shares: Sequence[Share], title: str, plain: bool, output: Output) -> View:
@@ -83,7 +83,7 @@ def shares_view(shares: Sequence[Share], title: str, plain: bool, output: Output
         {"name": share.name, "used": share.used, "entitled": share.entitled, "met": share.met} for share in shares
     ]
     columns = [Column("NAME", "name"), Column("USED", "used"), Column("ENTITLED", "entitled"), Column("MET", "met")]
-    return _view(rows if shares else [_NOTHING], Table(columns, records, key="shares"), {}, output)
+    return _view(rows if shares else [_EMPTY_TEXT], Table(columns, records, key="shares"), {}, output)
 
 
 def waits_view(waits: Sequence[Wait], title: str, plain: bool, output: Output) -> View:
@@ -97,7 +97,7 @@ def waits_view(waits: Sequence[Wait], title: str, plain: bool, output: Output) -
     for index, (wait, name, policy) in enumerate(zip(waits, names, policies, strict=True)):
         first = index == 0 or waits[index - 1].name != wait.name
         seconds = wait.seconds or 0.0
-        bar = blocks.bar(seconds / largest, max(_LEAST, size - longest), plain=plain)
+        bar = blocks.bar(seconds / largest, max(_MIN_CELLS, size - longest), plain=plain)
         value = "none ended" if wait.seconds is None else shown_duration(round(seconds))
         rows.append(f"{name if first else '':{_label() - 1}} {filled(policy, longest)} {bar} {value}")
     records = [{"name": wait.name, "policy": wait.policy, "wait": wait.seconds} for wait in waits]

@@ -33,12 +33,12 @@ def show(context: Context) -> None:
     account (the user who owns this host's pool, or null) and user, the name under which your changes are recorded.
     """
     from fairq.cli.invocation import operating_system_user
-    from fairq.steps.state import there_is
+    from fairq.steps.state import state_file
 
     invocation, output = context.obj, context.obj.output
     pool = invocation.pool
     named_by = invocation.state_named_by
-    path, exists = there_is(pool.state)
+    path, exists = state_file(pool.state)
     missing = "" if exists else "; the file does not exist yet, the first change creates it"
     host = pool.host
     document = {

@@ -127,7 +127,7 @@ def _run_plan(
         "steps": [{"step": step.what, "needed": not step.is_done} for step in steps],
         "stored": bool(needed) and not dry_run,
     }
-    emit(View(text=_said(steps, verb, dry_run), document=document), output)
+    emit(View(text=_outcome(steps, verb, dry_run), document=document), output)
 
 
 def _load_output() -> None:
@@ -137,7 +137,7 @@ def _load_output() -> None:
             import_module(f"{fairq.cli.output.__name__}.{module.name}")
 
 
-def _said(steps: list[Step], verb: str, dry_run: bool) -> str:
+def _outcome(steps: list[Step], verb: str, dry_run: bool) -> str:
     if all(step.is_done for step in steps):
         return "No changes: " + ("the pool of this host is in order" if verb == "create" else "this host has no pool")
     if dry_run:

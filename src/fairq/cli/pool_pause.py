@@ -44,11 +44,11 @@ def add_pause(app: App) -> None:
         end = parse_end(until, actor.time)
         door = None if dry_run else invocation.by_program(actor, now)
         if door is None:
-            document = pause_document(found := step(invocation.state_path, actor, end, dry_run=dry_run))
+            document = pause_document(current := step(invocation.state_path, actor, end, dry_run=dry_run))
         else:
             document = door.ask("pool pause", {"until": end})
-            found = pause_of(document)
-        text = pause_sentence(found).replace("is paused", "would be paused" if dry_run else "is paused", 1)
+            current = pause_of(document)
+        text = pause_sentence(current).replace("is paused", "would be paused" if dry_run else "is paused", 1)
         emit(View(document={"action": "paused", **document, "stored": not dry_run}, text=text), context.obj.output)
 
     @app.report("resume", examples="fairq pool resume    # jobs start again with the next cycle")

@@ -91,8 +91,8 @@ def _line(target: Target, count: int, selection: Selection, participle: str, dry
     return _sentence(count, target.place(), selection, participle, dry_run)
 
 
-def _sentence(count: int, place: str, selection: Selection, participle: str, dry_run: bool) -> str:
+def _sentence(count: int, where: str, selection: Selection, participle: str, dry_run: bool) -> str:
     condition = f" ({selection.filters})" if selection.filters else ""
     condition += "" if selection.constraint is None else f" matching constraint {selection.constraint}"
     have = "would be" if dry_run else "has been" if count == 1 else "have been"
-    return f"{counted(count, 'job')}{place}{condition} {have} {participle}"
+    return f"{counted(count, 'job')}{where}{condition} {have} {participle}"

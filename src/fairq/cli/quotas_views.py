@@ -25,7 +25,7 @@ def records_view(report: QuotaReport, constraint: str | None) -> View:
     """Return the groups' records, for machine formats."""
     from fairq.steps.quotas.tree import MEMBERS
 
-    table = Table(columns=(), records=_chosen(report, constraint), constrained=True)
+    table = Table(columns=(), records=_matching_records(report, constraint), constrained=True)
     return View(tables=[table], fields=tuple(MEMBERS))
 
 
@@ -33,13 +33,13 @@ def condor_view(report: QuotaReport, constraint: str | None, *, header: bool) ->
     """Return the text of ``condor_userprio -quotas -allusers``."""
     ads = [*report.groups, *report.submitters]
     if constraint is not None:
-        names = {record["group"] for record in _chosen(report, constraint)}
+        names = {record["group"] for record in _matching_records(report, constraint)}
         ads = [ad for ad in report.groups if ad["Name"] in names]
     options = options_of(["quotas"], hierarchical=False, flat=False, groups_first=False, cutoff=None)
     return table_view(ads, options, header=header, plain=True, classic=False)
 
 
-def _chosen(report: QuotaReport, constraint: str | None) -> list[Ad]:
+def _matching_records(report: QuotaReport, constraint: str | None) -> list[Ad]:
     """Return the records of the groups that satisfy *constraint*."""
     from fairq.steps.quotas.tree import group_record
 
@@ -51,7 +51,7 @@ def tree_view(report: QuotaReport, constraint: str | None, title: str, *, blocks
 
     *blocks*: the terminal shows block characters.
     """
-    groups = sorted(_chosen(report, constraint), key=_depth_first)
+    groups = sorted(_matching_records(report, constraint), key=_depth_first)
     shown_names = {group["group"].lower() for group in groups}
 
     def share(group: Any) -> str:

@@ -292,7 +292,7 @@ def _converse(master: int) -> bool:
 
 
 def _read(terminal: int) -> bytes | None:
-    """Return what *terminal* has to read; nothing if it is closed, None if it has nothing yet."""
+    """Return the bytes to read from *terminal*; empty if it is closed, None if there are none yet."""
     try:
         return os.read(terminal, _PART)
     except BlockingIOError:

@@ -27,15 +27,15 @@ def _seconds(value: float) -> str:
     return shown_duration(round(value))
 
 
-def _one_place(value: float) -> str:
+def _one_decimal(value: float) -> str:
     return f"{value:,.1f}"
 
 
-def _whole(value: float) -> str:
+def _without_decimals(value: float) -> str:
     return f"{value:,.0f}"
 
 
-def _three(value: float) -> str:
+def _three_decimals(value: float) -> str:
     return f"{value:.3f}"
 
 
@@ -51,16 +51,22 @@ _METRICS = (
     *_spread("wait", "wait", _seconds),
     *_spread("wait_by_user", "mean wait of a user", _seconds),
     *_spread("wait_by_group", "mean wait of a group", _seconds)[::3],
-    *_spread("slowdown", "bounded slowdown", _one_place)[:3],
-    _Metric("utilisation", "utilisation", lambda of: of["utilisation"], percent, 1),
-    _Metric("jain_index", "Jain's index of shares", lambda of: of["jain_index"], _three, 1),
-    _Metric("least_share", "least part of a share", lambda of: of["least_share"], percent, 1),
-    _Metric("deficit", "deficit, slot-hours", lambda of: of["deficit"], _whole),
-    _Metric("started_by_last_submit", "started by last submission", lambda of: of["started_by_last_submit"], _whole, 1),
-    _Metric("never_started", "never started", lambda of: of["never_started"], _whole),
-    _Metric("preemptions", "preemptions", lambda of: of["preemptions"], _whole),
-    _Metric("lost_work", "lost work, slot-hours", lambda of: of["lost_work"], _whole),
-    _Metric("cycles", "cycles held", lambda of: of["cycles"], _whole, 0),
+    *_spread("slowdown", "bounded slowdown", _one_decimal)[:3],
+    _Metric("utilisation", "utilisation", lambda policy: policy["utilisation"], percent, 1),
+    _Metric("jain_index", "Jain's index of shares", lambda policy: policy["jain_index"], _three_decimals, 1),
+    _Metric("least_share", "least part of a share", lambda policy: policy["least_share"], percent, 1),
+    _Metric("deficit", "deficit, slot-hours", lambda policy: policy["deficit"], _without_decimals),
+    _Metric(
+        "started_by_last_submit",
+        "started by last submission",
+        lambda policy: policy["started_by_last_submit"],
+        _without_decimals,
+        1,
+    ),
+    _Metric("never_started", "never started", lambda policy: policy["never_started"], _without_decimals),
+    _Metric("preemptions", "preemptions", lambda policy: policy["preemptions"], _without_decimals),
+    _Metric("lost_work", "lost work, slot-hours", lambda policy: policy["lost_work"], _without_decimals),
+    _Metric("cycles", "cycles held", lambda policy: policy["cycles"], _without_decimals, 0),
 )
 
 
@@ -93,7 +99,7 @@ def _metrics(document: Mapping[str, Any], policies: Sequence[Mapping[str, Any]])
             record["shown_0"] = ""
             for number, change in enumerate(document["changes"], 1):
                 record[change["policy"]] = change[name]
-                record[f"shown_{number}"] = _whole(change[name])
+                record[f"shown_{number}"] = _without_decimals(change[name])
             records.append(record)
     columns = [Column("Figure", "label", None, "left")]
     columns += [
@@ -120,7 +126,7 @@ def _cell(metric: _Metric, value: float | None, base: float | None) -> str:
 
 
 _DAY = 86400
-_MORE = 100
+_EXTRA_LEVEL = 100
 """Level of columns that are left out before those of any policy; the last policy is left out first."""
 
 
@@ -146,11 +152,15 @@ def _names(records: Sequence[Record], count: int, kind: str, heading: str) -> Ta
             row[f"wait_{number}"] = policy["mean_wait"]
             row[f"part_{number}"] = policy["delivered"] / policy["entitled"] if policy["entitled"] else None
         rows.append(row)
-    columns = [Column(heading, kind), Column("Jobs", "jobs", level=_MORE), Column("Work, h", "work", _whole)]
+    columns = [
+        Column(heading, kind),
+        Column("Jobs", "jobs", level=_EXTRA_LEVEL),
+        Column("Work, h", "work", _without_decimals),
+    ]
     for number, policy in enumerate(policies):
         columns.append(Column(f"Wait {policy}", f"wait_{number}", _seconds, "right", level=number))
         if any(row[f"part_{number}"] is not None for row in rows):
-            columns.append(Column(f"Share {policy}", f"part_{number}", percent, "right", level=_MORE + number))
+            columns.append(Column(f"Share {policy}", f"part_{number}", percent, "right", level=_EXTRA_LEVEL + number))
     title = f"{heading}s with most work ({len(rows)} of {count}): mean wait, and delivered by entitled share"
     return Table(columns, rows, title=title)
 
@@ -174,7 +184,7 @@ def _windows(document: Mapping[str, Any]) -> Table:
     for number, policy in enumerate(policies):
         columns += [
             Column(f"Used {policy}", f"utilisation_{number}", percent, "right", level=number),
-            Column(f"Jain {policy}", f"jain_index_{number}", _three, "right", level=_MORE + number),
+            Column(f"Jain {policy}", f"jain_index_{number}", _three_decimals, "right", level=_EXTRA_LEVEL + number),
         ]
     shown = [row for start, row in sorted(rows.items()) if start <= last]
     return Table(columns, shown, title=f"Windows of {shown_duration(document['window'])}, up to the last submission")

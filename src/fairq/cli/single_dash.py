@@ -31,7 +31,7 @@ _LEAST_OF_OWN = 2
 class Spelling(Struct, frozen=True):
     """One option of the tool: its name, its minimum number of letters, and fairq's name for it.
 
-    An option with a *cure* is not in fairq; the cure says what to use. An option without *effect* asks for what fairq
+    An option with a *cure* is not in fairq; the cure says what to use. An option without *effect* requests what fairq
     always does; it and its *values* are left out. The values of a *bare* option stay without it: they are arguments in
     fairq.
     """
@@ -150,7 +150,7 @@ class Reader:
         if (letters := self._letters(name)) is not None:
             if equals and not letters:
                 raise UsageError(message=self._unknown(word))
-            result += [word] if equals else [word, *self._taken(word, letters, remaining)]
+            result += [word] if equals else [word, *self._next_words(word, letters, remaining)]
             return
         spelling = self._find(name)
         if spelling is None:
@@ -163,7 +163,7 @@ class Reader:
             raise UsageError(message=f"{self._path} has no {dashes}{spelling.name}: {cure}")
         option, own_values = spelling.option, [value] if equals else []
         if not spelling.effect or spelling.bare:
-            own_values += self._taken(word, spelling.values - len(own_values), remaining)
+            own_values += self._next_words(word, spelling.values - len(own_values), remaining)
             if spelling.effect:
                 result += self._arguments(word, own_values)
             return
@@ -171,7 +171,7 @@ class Reader:
             raise UsageError(message=self._unknown(text))
         values = self._options[option]
         if values.form == "rest":
-            words = own_values or self._rest(word, option, remaining)
+            words = own_values or self._words_up_to_dash(word, option, remaining)
             result.append(f"{option}={SEPARATOR.join([modifiers, *words])}")
         elif values.form == "number":
             if not own_values:
@@ -180,7 +180,7 @@ class Reader:
         elif not values.count:
             result.append("=".join([option, *own_values]))
         else:
-            all_values = [*own_values, *self._taken(word, values.count - len(own_values), remaining)]
+            all_values = [*own_values, *self._next_words(word, values.count - len(own_values), remaining)]
             result += [f"{option}={SEPARATOR.join(all_values)}"] if values.joined else [option, *all_values]
 
     def _letters(self, word: str) -> int | None:
@@ -229,7 +229,7 @@ class Reader:
         hint = self._dialect.hint if close is None else f"perhaps {'--' if close in self._names else '-'}{close}"
         return "; ".join(filter(None, [f"no such option: {word}", hint, f"try '{self._path} --help'"]))
 
-    def _taken(self, word: str, count: int, remaining: list[str]) -> list[str]:
+    def _next_words(self, word: str, count: int, remaining: list[str]) -> list[str]:
         if len(remaining) < count:
             noun = "value" if count == 1 else "values"
             raise UsageError(message=f"{word} needs {count} {noun}; see {self._path} --help")
@@ -241,10 +241,10 @@ class Reader:
             raise UsageError(message=f"{word} needs {len(values)} value; see {self._path} --help")
         return values
 
-    def _rest(self, word: str, option: str, remaining: list[str]) -> list[str]:
+    def _words_up_to_dash(self, word: str, option: str, remaining: list[str]) -> list[str]:
         words = []
         while remaining and not remaining[-1].startswith("-"):
             words.append(remaining.pop())
         if not words and option == "--af":
             raise UsageError(message=f"{word} needs an attribute; give one or more, such as {word} Name Priority")
-        return words or self._taken(word, 1, [])
+        return words or self._next_words(word, 1, [])

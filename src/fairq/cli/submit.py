@@ -315,7 +315,7 @@ def submit(
 
 
 def _note(invocation: Invocation, submitted: Submitted) -> None:
-    """Print what the submitter should know about the jobs."""
+    """Print the notes on the jobs for the submitter."""
     for warning in submitted.submission.warnings:
         invocation.note(f"WARNING: {warning.removeprefix('WARNING: ')}")
     if submitted.submission.without_effect:

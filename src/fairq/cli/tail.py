@@ -21,10 +21,10 @@ from fairq.errors.pool import InvalidJobIdError
 
 app = App()
 
-_MOST_JOBS = 100
+_MAX_JOBS = 100
 
 _NAP = 0.25
-_MOST = 1 << 20
+_TAIL_BYTES = 1 << 20
 """Number of bytes at the end of a file that are searched for its last lines."""
 
 
@@ -54,7 +54,7 @@ def tail(
     On a terminal, control characters are printed as escapes. A pipe gets the bytes as they are.
     """
     invocation = context.obj
-    chosen = _chosen(jobs)
+    chosen = _parse_jobs(jobs)
     outputs = [_Output(invocation.existing_state, cluster, proc, error) for cluster, proc in chosen]
     writer = _Writer(with_names=len(outputs) > 1)
     with ExitStack() as opened:
@@ -67,12 +67,12 @@ def tail(
                     raise
                 invocation.note(str(problem))
         while follow and outputs:
-            outputs = [job_output for job_output in outputs if not _is_over(job_output, opened, writer)]
+            outputs = [job_output for job_output in outputs if not _print_new_output(job_output, opened, writer)]
             if outputs:
                 time.sleep(_NAP)
 
 
-def _chosen(words: Sequence[str]) -> list[tuple[int, int]]:
+def _parse_jobs(words: Sequence[str]) -> list[tuple[int, int]]:
     """Return cluster and proc of each job; a cluster is its job 0. Raises InvalidJobIdError, UsageError for many."""
     from fairq.steps.jobs.selection import parse_targets
 
@@ -82,13 +82,13 @@ def _chosen(words: Sequence[str]) -> list[tuple[int, int]]:
             raise InvalidJobIdError(value=target.text)
         first = target.first_proc or 0
         last = first if target.last_proc is None else target.last_proc
-        if last - first + len(chosen) >= _MOST_JOBS:
-            raise UsageError(message=f"the output of at most {_MOST_JOBS} jobs is shown at once; name fewer")
+        if last - first + len(chosen) >= _MAX_JOBS:
+            raise UsageError(message=f"the output of at most {_MAX_JOBS} jobs is shown at once; name fewer")
         chosen |= dict.fromkeys((target.cluster, proc) for proc in range(first, last + 1))
     return list(chosen)
 
 
-def _is_over(job_output: _Output, opened: ExitStack, writer: _Writer) -> bool:
+def _print_new_output(job_output: _Output, opened: ExitStack, writer: _Writer) -> bool:
     """Write the new output of a job; return whether its run has ended."""
     if job_output.file is None:
         with suppress(NoRunError):
@@ -127,11 +127,11 @@ class _Output(Struct, dict=True):
         """Return the last lines, and go to the end of the file."""
         assert self.file is not None
         size = self.file.seek(0, os.SEEK_END)
-        self.file.seek(max(0, size - _MOST))
+        self.file.seek(max(0, size - _TAIL_BYTES))
         return _last_lines(self.file.read(size - self.file.tell()), count)
 
     def read(self) -> bytes:
-        """Return what follows; begin again if the file has become shorter."""
+        """Return the next bytes of the file; begin again if the file has become shorter."""
         assert self.file is not None
         if os.fstat(self.file.fileno()).st_size < self.file.tell():
             self.file.seek(0)

@@ -70,7 +70,7 @@ QUEUE = Dialect(
         Spelling("user"),
     ),
 )
-"""``-global``, ``-allusers`` and ``-batch`` ask for what fairq always does; RUN_TIME is that of the current run."""
+"""fairq always does what ``-global``, ``-allusers`` and ``-batch`` request; RUN_TIME is that of the current run."""
 
 HISTORY = Dialect(
     "condor_history",
@@ -105,7 +105,7 @@ HISTORY = Dialect(
         Spelling("until"),
     ),
 )
-"""``-backwards`` and ``-wide`` ask for what fairq always does."""
+"""fairq always does what ``-backwards`` and ``-wide`` request."""
 
 USERPRIO = Dialect(
     "condor_userprio",

@@ -215,7 +215,7 @@ def userprio(  # noqa: PLR0912 - one branch for each kind of view
     else:
         shown = {ad["Name"] for ad in ads}
         ads = [ad for ad in report.logged if ad["Name"] in shown]
-        options = replace(options, without=report.without, tells_all=report.tells_all)
+        options = replace(options, without=report.without, zero_is_time=report.zero_is_time)
         emit(views.table_view(ads, options, header=output.header, plain=plain, classic=classic), output)
         absent = [] if names or output.constraint else views.absence(ads, cutoff)
         for note in (*absent, *views.leases(ads, time)):

@@ -32,7 +32,7 @@ _ORDER = (
 
 _LEASABLE = frozenset({"setfactor", "setfloor", "setceiling"})
 
-_WHAT: dict[str, Bound] = {
+_BOUNDS: dict[str, Bound] = {
     "setfactor": "factor",
     "setfloor": "floor",
     "setceiling": "ceiling",
@@ -90,7 +90,7 @@ class Edits(Struct, frozen=True):
             raise UsageError(message=f"--force cannot be used with --{self.given[0]}, only with --delete")
 
     def questions(self) -> list[str]:
-        """The questions to ask before these edits are made."""
+        """Return the questions to ask before these edits are made."""
         questions = [f"delete the record of {name}" for name in self.names["delete"]]
         questions += ["reset the accumulated usage of all users"] * self.reset_all
         return questions
@@ -182,20 +182,20 @@ def _apply(editor: Editor | RecordedEdits, kind: str, edits: Edits, now: int) ->
             yield _set(editor, kind, name, value, edits.duration, now)
     else:
         for name in edits.names[kind]:
-            yield _of_name(editor, kind, name, force=edits.force)
+            yield _apply_by_name(editor, kind, name, force=edits.force)
 
 
-def _of_name(editor: Editor | RecordedEdits, kind: str, name: str, *, force: bool) -> Edited:
+def _apply_by_name(editor: Editor | RecordedEdits, kind: str, name: str, *, force: bool) -> Edited:
     if kind == "delete":
         return editor.delete(name, force=force)
-    return editor.reset_usage(name) if kind == "resetusage" else editor.cancel(name, _WHAT[kind])
+    return editor.reset_usage(name) if kind == "resetusage" else editor.cancel(name, _BOUNDS[kind])
 
 
 def _set(editor: Editor | RecordedEdits, kind: str, name: str, text: str, lease: str | None, now: int) -> Edited:
     if kind in _LEASABLE:
-        value = (_number if kind == "setfactor" else _whole)(text, f"the {_WHAT[kind]}")
+        value = (_number if kind == "setfactor" else _integer)(text, f"the {_BOUNDS[kind]}")
         seconds = None if lease is None else parse_duration(lease, "--duration")
-        return editor.set_bound(name, _WHAT[kind], value, seconds)
+        return editor.set_bound(name, _BOUNDS[kind], value, seconds)
     if kind == "setprio":
         return editor.set_priority(name, _number(text, "the priority"))
     if kind == "setaccum":
@@ -219,7 +219,7 @@ def _number(text: str, name: str) -> float:
     return float(text)
 
 
-def _whole(text: str, name: str) -> float:
+def _integer(text: str, name: str) -> float:
     if not _INTEGER.fullmatch(text) or abs(int(text)) > _LARGEST:
         raise InvalidNumberError(what=name, value=text, expected=f"give a whole number up to {_LARGEST}")
     return int(text)

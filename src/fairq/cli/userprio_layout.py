@@ -106,7 +106,7 @@ def long_time(moment: int | None) -> str:
 
 
 def without_year(text: str) -> str:
-    """Return what `long_time` returns without the year."""
+    """Return a text of `long_time` without the year."""
     return re.sub(r"(/\d+)/\d+ *", r"\1 ", text)
 
 

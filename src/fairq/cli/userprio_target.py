@@ -78,7 +78,7 @@ def _view(plan: Plan) -> View:
     return View(tables=[Table(columns, records, title=title, key="submitters")], document=document)
 
 
-_NEAR = 0.01
+_TOLERANCE = 0.01
 """Accepted difference of a simulated share, relative to the share."""
 
 
@@ -96,7 +96,7 @@ def _notes(plan: Plan) -> list[str]:
             )
         if entry.is_target and entry.leased:
             notes.append(f"the factor of {entry.name} is a lease" + (", which has ended" if plan.applied else ""))
-        if entry.is_target and abs(entry.share_simulated - entry.share_after) > _NEAR * entry.share_after:
+        if entry.is_target and abs(entry.share_simulated - entry.share_after) > _TOLERANCE * entry.share_after:
             notes.append(f"the simulation gives {entry.name} {percent(entry.share_simulated)}, not its new share")
     if all(entry.is_target for entry in plan.entries) and len(plan.entries) > 1 and not plan.complete:
         notes.append("nobody else has jobs or recent usage: the targets divide everything in this ratio")

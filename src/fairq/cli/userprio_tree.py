@@ -1,4 +1,4 @@
-"""``userprio --tree``: groups, and users below them, with what they are entitled to and what they use."""
+"""``userprio --tree``: groups, and users below them, with their entitlements and their use."""
 
 from __future__ import annotations
 

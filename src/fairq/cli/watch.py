@@ -36,7 +36,7 @@ class _Frame(io.StringIO):
 
 
 def watch(show: Callable[[], None], text: str, title: str) -> None:
-    """Redraw what *show* prints, at the interval in *text*, until q is pressed.
+    """Redraw the output of *show*, at the interval in *text*, until q is pressed.
 
     Raises:
         InvalidNumberError: *text* is no duration of a second or more.
@@ -93,7 +93,9 @@ class _Screen:
         self._drawn = ""
 
     def __enter__(self) -> _Screen:
-        self._handlers = {number: signal.signal(number, self._give_way) for number in (signal.SIGTERM, signal.SIGTSTP)}
+        self._handlers = {
+            number: signal.signal(number, self._handle_by_default) for number in (signal.SIGTERM, signal.SIGTSTP)
+        }
         self._take()
         return self
 
@@ -103,7 +105,7 @@ class _Screen:
             signal.signal(number, handler)
 
     def draw(self, text: str) -> None:
-        """Write *text* over what is on the screen."""
+        """Write *text* over the current content of the screen."""
         self._drawn = text
         self._stream.write(text)
         self._stream.flush()
@@ -120,12 +122,12 @@ class _Screen:
         # Bypass the stream: a signal may have interrupted a write to it.
         os.write(self._stream.fileno(), text.encode(self._stream.encoding, "backslashreplace"))
 
-    def _give_way(self, number: int, _: object) -> None:
+    def _handle_by_default(self, number: int, _: object) -> None:
         """Restore the terminal and handle the signal *number* by default; after a stop, take the terminal again."""
         self._give_back()
         signal.signal(number, signal.SIG_DFL)
         signal.raise_signal(number)
-        signal.signal(number, self._give_way)
+        signal.signal(number, self._handle_by_default)
         self._take()
 
 

@@ -1,4 +1,4 @@
-"""The display of what a change would do."""
+"""The display of the effect of a change."""
 
 from __future__ import annotations
 
@@ -46,19 +46,22 @@ def summary(comparison: WhatIf) -> Sequence[str]:
         gains = [f"{name} +{rounded(by)}" for name, by in changes if by > 0]
         losses = [f"{name} {rounded(by)}" for name, by in reversed(changes) if by < 0]
         if not changes:
-            lines.append(f"{when}: no changes{_why_none(comparison, member)}")
+            lines.append(f"{when}: no changes{_reason_for_none(comparison, member)}")
         else:
-            sentences = [f"more for {_few(gains)}" if gains else "", f"less for {_few(losses)}" if losses else ""]
+            sentences = [
+                f"more for {_first_few(gains)}" if gains else "",
+                f"less for {_first_few(losses)}" if losses else "",
+            ]
             lines.append(f"{when}: {'; '.join(filter(None, sentences))} (slot weight)")
     return lines
 
 
-def _few(texts: Sequence[str], maximum: int = 5) -> str:
+def _first_few(texts: Sequence[str], maximum: int = 5) -> str:
     others = len(texts) - maximum
     return ", ".join(texts[:maximum]) + (f" and {others} more" if others > 0 else "")
 
 
-def _why_none(comparison: WhatIf, member: str) -> str:
+def _reason_for_none(comparison: WhatIf, member: str) -> str:
     if member == "long_run":
         return "" if comparison.contended else ": there are enough slots for all jobs, and factors decide nothing"
     decision = comparison.then.decision

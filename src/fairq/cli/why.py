@@ -160,10 +160,10 @@ def _job(document: dict[str, Any]) -> list[Table]:
         return []
     return [
         _table(document, "requirements", "Requirements of the job", _REQUIREMENTS),
-        _first(document, "slot_requirements", "Slot clauses that reject the job", _REFUSALS),
+        _limited_table(document, "slot_requirements", "Slot clauses that reject the job", _REFUSALS),
         _table(document, "slots", "Slots by first failed test", _LOST),
-        _first(document, "users", "Users of the matching slots", _USERS),
-        _first({"submitters": [document["submitter_state"]]}, "submitters", "Submitter", _ENTITLED),
+        _limited_table(document, "users", "Users of the matching slots", _USERS),
+        _limited_table({"submitters": [document["submitter_state"]]}, "submitters", "Submitter", _ENTITLED),
         _table(document, "groups", "Quotas of its group and the groups above", _QUOTAS),
     ]
 
@@ -184,8 +184,8 @@ def _pair(document: dict[str, Any]) -> list[Table]:
 
 def _submitter(document: dict[str, Any]) -> list[Table]:
     return [
-        _first(document, "submitters", "Share", _ENTITLED),
-        _first(document, "others", "Other submitters", _ENTITLED),
+        _limited_table(document, "submitters", "Share", _ENTITLED),
+        _limited_table(document, "others", "Other submitters", _ENTITLED),
         _table(document, "groups", "Quotas of its group and the groups above", _QUOTAS),
     ]
 
@@ -193,7 +193,7 @@ def _submitter(document: dict[str, Any]) -> list[Table]:
 def _group(document: dict[str, Any]) -> list[Table]:
     return [
         _table(document, "groups", "Quotas of the group and the groups above", _QUOTAS),
-        _first(document, "submitters", "Submitters of the group", _ENTITLED),
+        _limited_table(document, "submitters", "Submitters of the group", _ENTITLED),
     ]
 
 
@@ -201,7 +201,7 @@ def _table(document: dict[str, Any], key: str, title: str, columns: list[Column]
     return Table(columns, document[key], title=title)
 
 
-def _first(document: dict[str, Any], key: str, title: str, columns: list[Column]) -> Table:
+def _limited_table(document: dict[str, Any], key: str, title: str, columns: list[Column]) -> Table:
     """Return a table of the first records, of which there may be thousands; the title tells how many there are."""
     records = document[key]
     if len(records) > _MOST_LINES:
@@ -271,7 +271,7 @@ _REASONS = [
     Column(
         "Submitters",
         "submitters",
-        lambda found: ", ".join(f"{name} ({n})" for name, n in [*found.items()][:3]),
+        lambda counts: ", ".join(f"{name} ({count})" for name, count in [*counts.items()][:3]),
         level=2,
     ),
     Column("Example", "example", None, "left", level=1),

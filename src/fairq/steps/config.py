@@ -175,7 +175,7 @@ def import_texts(
         sources = ", ".join(Path(name).name if name != "-" else "stdin" for name, _ in texts)
         systems = " and ".join(["HTCondor's"] * bool(of_htcondor) + ["DIRAC's"] * bool(of_dirac))
         origin = f"{systems} configuration ({sources}) by fairq config import"
-        return _replaced(settings_files, imported, origin, recorder, of_dirac=bool(of_dirac), dry_run=dry_run)
+        return _replace(settings_files, imported, origin, recorder, of_dirac=bool(of_dirac), dry_run=dry_run)
 
 
 def import_document(
@@ -185,10 +185,10 @@ def import_document(
     from fairq.settings.writer import exclusive
 
     with nullcontext() if dry_run else exclusive(files.destination):
-        return _replaced(files, Imported(dict(document)), origin, None, of_dirac=False, dry_run=dry_run)
+        return _replace(files, Imported(dict(document)), origin, None, of_dirac=False, dry_run=dry_run)
 
 
-def _replaced(
+def _replace(
     files: SettingsFiles, imported: Imported, origin: str, recorder: Recorder | None, *, of_dirac: bool, dry_run: bool
 ) -> ImportedConfig:
     """Replace the file for changes by the settings *imported* from *origin*; keep the former file."""

@@ -8,9 +8,9 @@ from msgspec import Struct, field
 
 
 class Scene(Struct, frozen=True):
-    """The sentence of a scene (*told*), and the command line (without ``fairq``) that it runs."""
+    """The *sentence* of a scene, and the *words* of the command (without ``fairq``) that it runs."""
 
-    told: str
+    sentence: str
     words: tuple[str, ...]
 
 
@@ -23,6 +23,6 @@ class Demo(Struct, frozen=True):
     files: Mapping[str, str] = field(default_factory=dict)
 
 
-def scene(told: str, words: str) -> Scene:
+def scene(sentence: str, words: str) -> Scene:
     """Return a scene; *words* are separated by blanks."""
-    return Scene(told, tuple(words.split()))
+    return Scene(sentence, tuple(words.split()))

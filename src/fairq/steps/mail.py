@@ -16,7 +16,7 @@ _ADDRESS = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._%+-]*(@[A-Za-z0-9.-]+)?", re.ASC
 ALWAYS, COMPLETE, ERROR, START = WANTED = (1, 2, 3, 4)
 """HTCondor's values of the attribute JobNotification that request mail; 0 means never."""
 
-_LONGEST = 30.0
+_TIMEOUT = 30.0
 """Seconds that the command may take."""
 
 
@@ -46,7 +46,7 @@ class Mailer(Struct, frozen=True):
             # No shell interprets it: a subject is always one word of the command.
             words = [word.replace("{to}", to).replace("{subject}", one_line) for word in shlex.split(self.command)]
             process = subprocess.run(
-                words, input=text.encode("utf-8", "surrogateescape"), capture_output=True, timeout=_LONGEST, check=False
+                words, input=text.encode("utf-8", "surrogateescape"), capture_output=True, timeout=_TIMEOUT, check=False
             )
         except (OSError, ValueError, subprocess.TimeoutExpired) as error:
             return f"no mail was sent to {to}: {error}; correct mail.command"

@@ -16,7 +16,7 @@ from fairq.state.cycle_lock import BROKERAGE
 from fairq.state.failures import from_os
 from fairq.state.location import exists, resolve
 
-_LEFT = ("-journal", "-wal", "-shm")
+_JOURNAL_SUFFIXES = ("-journal", "-wal", "-shm")
 """The ends of the names of the files that SQLite keeps beside a database."""
 
 
@@ -48,12 +48,12 @@ def restore(path: Path, copy: Path, actor: Actor) -> Path | None:
             _set_aside(path, _free_name(path))
             files.publish(draft, path)
             return None
-        former = _replaced(draft, path, copy, actor)
+        former = _replace(draft, path, copy, actor)
     commit.mark()
     return former
 
 
-def _replaced(draft: Path, path: Path, copy: Path, actor: Actor) -> Path:
+def _replace(draft: Path, path: Path, copy: Path, actor: Actor) -> Path:
     former = None
     with suppress(StateDamagedError):
         if is_written(path):
@@ -89,7 +89,7 @@ def _swap(draft: Path, path: Path) -> Path:
 
 def _set_aside(path: Path, former: Path) -> None:
     """Move the journals of a killed writer to the *former* file: SQLite would undo its changes in the restored one."""
-    for suffix in _LEFT:
+    for suffix in _JOURNAL_SUFFIXES:
         with suppress(FileNotFoundError):
             Path(f"{path}{suffix}").rename(f"{former}{suffix}")
 
@@ -115,4 +115,6 @@ def _keep(path: Path) -> Path:
 
 def _free_name(path: Path) -> Path:
     names = (path.with_name(f"{path.name}.before-restore{'' if number == 1 else number}") for number in count(1))
-    return next(name for name in names if not any(os.path.lexists(f"{name}{suffix}") for suffix in ("", *_LEFT)))
+    return next(
+        name for name in names if not any(os.path.lexists(f"{name}{suffix}") for suffix in ("", *_JOURNAL_SUFFIXES))
+    )

@@ -42,7 +42,7 @@ def set_setting(
     return file, edited.kept
 
 
-class _Done(Struct, frozen=True):
+class _Edited(Struct, frozen=True):
     """An edited file: whether its comments were *kept*, and the resulting *settings* in force."""
 
     kept: bool
@@ -56,7 +56,7 @@ def _edit(
     recorder: Recorder | None,
     *,
     dry_run: bool,
-) -> _Done | None:
+) -> _Edited | None:
     """Replace the text of *file* by the result of *edit*; return None if that is None."""
     with nullcontext() if dry_run else exclusive(file):
         try:
@@ -69,7 +69,7 @@ def _edit(
         settings = as_if(files, file, edited[0])
         if not dry_run:
             replace_recorded(file, former, edited[0], recorder)
-    return _Done(edited[1], settings)
+    return _Edited(edited[1], settings)
 
 
 class Unset(Struct, frozen=True):

@@ -31,7 +31,7 @@ def locate(path: Path) -> StateFile:
     return StateFile(resolve(path), readable(path).stat().st_size if exists(path) else None)
 
 
-def there_is(path: Path) -> tuple[Path, bool]:
+def state_file(path: Path) -> tuple[Path, bool]:
     """Return the path of the state file, and whether it exists, without opening it or a copy of it."""
     path = resolve(path)
     return path, os.path.lexists(path)

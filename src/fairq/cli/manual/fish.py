@@ -135,7 +135,7 @@ def _value(kind: str, required: bool = False) -> str:
     if kind.startswith(",:"):
         return f"{needed} -a '(__fairq_list {kind[2:].replace(',', ' ')})'".strip()
     values = kind[1:].replace(",", " ") if kind.startswith(":") else f"(__fairq_names {kind})"
-    # What fairq lists has an order of its own: jobs by number, the newest change first.
+    # Keep the order of the names from fairq: jobs by number, the newest change first.
     order = "" if kind.startswith(":") else "-k"
     return " ".join(filter(None, [needed, order, f"-a '{values}'"]))
 

@@ -57,11 +57,11 @@ def _of_children(command: Documented) -> list[str]:
             lines += paragraphs([child.summary, *child.description])
         for leaf in child.leaves:
             first = listed_at.setdefault((leaf.name, repr((leaf.arguments, leaf.options))), leaf)
-            lines += _within(leaf, child if child.children else command, first)
+            lines += _subcommand(leaf, child if child.children else command, first)
     return lines
 
 
-def _within(child: Documented, command: Documented, first: Documented) -> list[str]:
+def _subcommand(child: Documented, command: Documented, first: Documented) -> list[str]:
     """Return a subcommand; *first* is the subcommand on the page that lists its options."""
     lines = [f".SS {text(' '.join(('fairq', *child.words)))}"]
     lines += paragraphs([child.summary, *child.description])

@@ -58,4 +58,4 @@ TEXTS = (
      TIMER.splitlines()),
     ("/etc/logrotate.d/fairq, for event logs of jobs in one directory:", LOGROTATE.splitlines()),
 )  # fmt: skip
-"""What each text is, and its lines."""
+"""The description of each text, and its lines."""

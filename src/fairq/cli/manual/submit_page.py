@@ -48,7 +48,7 @@ _TITLES = {
     Standing.NO_EFFECT: "Without effect",
     Standing.REFUSED: "Refused",
 }
-_OF = {
+_REASON_HEADINGS = {
     Standing.HONOURED: "what it is about",
     Standing.NO_EFFECT: "why",
     Standing.REFUSED: "what would happen without it",
@@ -62,7 +62,7 @@ def submit_page() -> str:
 
 def _part(standing: Standing) -> Iterator[str]:
     yield f"## {_TITLES[standing]}\n"
-    yield f"| {_OF[standing]} | commands (other names) |"
+    yield f"| {_REASON_HEADINGS[standing]} | commands (other names) |"
     yield "| --- | --- |"
     for why, commands in groupby((command for command in TABLE if command.standing is standing), attrgetter("why")):
         yield f"| {why} | {', '.join(map(_shown, commands))} |"

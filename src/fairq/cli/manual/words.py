@@ -66,9 +66,13 @@ AT = {
     ("config unset", "KEY"): "table",
     ("config set", "VALUE"): "value",
     ("submit", "EXPR"): "slot-attribute",
-    **{(command, one): "job-attribute" for command in ("queue", "hold", "release", "remove") for one in _EXPRESSION},
-    **{(command, one): "slot-attribute" for command in ("slots", "slots list") for one in _EXPRESSION},
-    **{("userprio", one): "record-attribute" for one in _EXPRESSION},
+    **{
+        (command, metavar): "job-attribute"
+        for command in ("queue", "hold", "release", "remove")
+        for metavar in _EXPRESSION
+    },
+    **{(command, metavar): "slot-attribute" for command in ("slots", "slots list") for metavar in _EXPRESSION},
+    **{("userprio", metavar): "record-attribute" for metavar in _EXPRESSION},
 }
 """The same, for a metavar or an option of a single command."""
 
@@ -104,10 +108,10 @@ def _kind(command: str, parameter: Parameter) -> str:
 def completed_commands(commands: list[Documented], options: list[Parameter]) -> list[CompletedCommand]:
     """Return every command with its completions; the first is ``fairq`` itself (with *options*)."""
     top = CompletedCommand((), tuple((command.name, command.summary) for command in commands), tuple(options), ())
-    return [top, *(completed for command in commands for completed in _below(command))]
+    return [top, *(completed for command in commands for completed in _completed(command))]
 
 
-def _below(command: Documented) -> Iterator[CompletedCommand]:
+def _completed(command: Documented) -> Iterator[CompletedCommand]:
     default = next((child for child in command.children if child.name == command.default), None)
     options = list(command.options)
     if default is not None:
@@ -124,7 +128,7 @@ def _below(command: Documented) -> Iterator[CompletedCommand]:
     spelled_options = (_with_single_dash(option, command.single_dash) for option in options)
     yield CompletedCommand(command.words, children, tuple(spelled_options), tuple(arguments))
     for child in command.children:
-        yield from _below(child)
+        yield from _completed(child)
 
 
 def _with_single_dash(option: Parameter, single_dash: dict[str, list[str]]) -> Parameter:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fairq.engine.classad import EvaluationBudget
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_TOGETHER: Final = 1000
+_BATCH: Final = 1000
 
 
 def write(records: Iterable[Record], output: Output, stream: TextIO) -> None:
@@ -78,7 +78,7 @@ _Reader = Callable[[Sequence[_Lowered]], list[str]]
 def _rows(readers: Sequence[_Reader], records: Iterable[Record]) -> Iterator[Sequence[str]]:
     """Yield the texts of each record; records are read in batches, for the evaluation of expressions."""
     lowered_records = map(_Lowered, records)
-    while batch := list(islice(lowered_records, _TOGETHER)):
+    while batch := list(islice(lowered_records, _BATCH)):
         yield from zip(*(reader(batch) for reader in readers), strict=True)
 
 

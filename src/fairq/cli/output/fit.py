@@ -11,17 +11,17 @@ from fairq.cli.output.cells import Cells, grid
 from fairq.cli.output.text import width, wrapped
 from fairq.cli.output.view import Column, Form, Record
 
-_WHOLE = 1000
-_ENOUGH = (14, 25, _WHOLE)
+_UNLIMITED = 1000
+_USUAL_MINIMA = (14, 25, _UNLIMITED)
 """Minimum width in cells of a name, a text of several words, and a text that should not be cut, at first."""
 
-_LITTLE = (14, 16, _WHOLE)
+_SMALL_MINIMA = (14, 16, _UNLIMITED)
 """The same before a column of the two lowest levels above 0 is left out."""
 
-_FURTHER = ((8, 12, _WHOLE), (8, 12, 36), (8, 12, 24), (8, 12, 12))
+_SMALLEST_MINIMA = ((8, 12, _UNLIMITED), (8, 12, 36), (8, 12, 24), (8, 12, 12))
 """The same when no more columns can be left out."""
 
-_FIGURE = 20
+_WIDEST_FIGURE = 20
 """Maximum width in cells of a right-aligned text that never shortens: a number, a time, a duration."""
 
 
@@ -59,12 +59,12 @@ def fit(columns: Sequence[Column], rows: Sequence[Record], header: bool, limit: 
     cells = [cell for cell in cells if any(cell.texts) or 0 < cell.column.level in used] or cells[:1]
     hidden = [cell.heading for cell in cells]
     levels = sorted({cell.column.level for cell in cells} - {0})
-    for texts, lowest in ((_ENOUGH, 3), (_LITTLE, 1)):
+    for texts, lowest in ((_USUAL_MINIMA, 3), (_SMALL_MINIMA, 1)):
         while levels and levels[-1] >= lowest and _total(_minimum_sizes(cells, header, texts), gap) > limit:
             top = levels.pop()
             cells = [cell for cell in cells if cell.column.level < top] or cells[:1]
-    texts = _ENOUGH
-    for texts in (_ENOUGH, _LITTLE, *_FURTHER):
+    texts = _USUAL_MINIMA
+    for texts in (_USUAL_MINIMA, _SMALL_MINIMA, *_SMALLEST_MINIMA):
         if _total(_minimum_sizes(cells, header, texts), gap) <= limit:
             break
     while len(cells) > 1 and _total(_minimum_sizes(cells, header, texts), gap) > limit:
@@ -74,7 +74,7 @@ def fit(columns: Sequence[Column], rows: Sequence[Record], header: bool, limit: 
         _grow(sizes, target_sizes, limit - _total(sizes, gap))
     for cell in cells:
         hidden.remove(cell.heading)
-    return _fitted(cells, [min(size, limit) for size in map(_trimmed, cells, sizes)], gap, hidden)
+    return _fitted(cells, [min(size, limit) for size in map(_width_needed, cells, sizes)], gap, hidden)
 
 
 def _fitted(cells: Sequence[Cells], sizes: list[int], gap: int, left_out: Sequence[str] = ()) -> Fitted:
@@ -102,7 +102,7 @@ def _minimum_sizes(cells: Sequence[Cells], header: bool, texts: tuple[int, int, 
 def _minimum_text(cell: Cells, name: int, prose: int, whole_limit: int) -> int:
     """Return the minimum width of one column."""
     size = cell.widest()
-    if cell.right and size <= _FIGURE:
+    if cell.right and size <= _WIDEST_FIGURE:
         return size
     if cell.column.narrow == "keep":
         return min(size, whole_limit)
@@ -114,7 +114,7 @@ def _longest_word(heading: str) -> int:
     return max(map(width, heading.split(" ")))
 
 
-def _trimmed(cell: Cells, size: int) -> int:
+def _width_needed(cell: Cells, size: int) -> int:
     """Return the width that a column of *size* cells needs after its heading is broken."""
     return max(min(cell.widest(), size), *map(width, wrapped(cell.heading, size)))
 

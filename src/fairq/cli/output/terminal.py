@@ -16,7 +16,7 @@ from msgspec import Struct
 class Style(Struct, frozen=True):
     """How to draw on a terminal: *width* in cells (None: unlimited), and whether in colour.
 
-    *dots* stand for what is cut out of a text.
+    *dots* replace the part that is cut out of a text.
     """
 
     width: int | None

@@ -53,8 +53,8 @@ class Table(Struct):
     without records. *constrained* means that the step has already applied ``--constraint``.
 
     With *widest*, a long table is printed page by page while its records are still being read. The columns then are as
-    wide as those records and the first page; a page with wider values widens them. *release* reads what is left and
-    releases what is being read (the lock of the state); it is called before printing may take long.
+    wide as those records and the first page; a page with wider values widens them. *release* reads the remaining
+    records and releases their source (the lock of the state); it is called before printing may take long.
     """
 
     columns: Sequence[Column]

@@ -18,7 +18,7 @@ app = App()
 
 _EVERY = 5
 
-_AS_BEFORE = "\x1b[?1000;1002;1003;1006;1015l\x1b[?2004l\x1b[?2048l\x1b[<u\x1b[?1049l\x1b[?25h\x1b[?1004l\x1b[?7h"
+_RESET_SEQUENCES = "\x1b[?1000;1002;1003;1006;1015l\x1b[?2004l\x1b[?2048l\x1b[<u\x1b[?1049l\x1b[?25h\x1b[?1004l\x1b[?7h"
 """No mouse, no bracketed paste, no reports of size, keys as usual, the first screen, a cursor, no reports of focus, and
 lines that wrap."""
 
@@ -66,7 +66,7 @@ def top(
     from fairq.cli.top.screen import Screen
 
     activity.end()
-    with guarded_terminal(_AS_BEFORE):
+    with guarded_terminal(_RESET_SEQUENCES):
         screen = Screen(invocation, path, max(1, _EVERY if every is None else every))
         screen.run()
     if screen.fault is not None:

@@ -1,4 +1,4 @@
-"""The screens above that of ``fairq top``: a question, a text, and what another command prints."""
+"""The screens above that of ``fairq top``: a question, a text, and the output of another command."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Printed(ModalScreen[None]):
         yield RichLog(id="log", max_lines=_MOST_LINES, wrap=False, auto_scroll=True)
 
     def on_mount(self) -> None:
-        """Begin."""
+        """Start the command."""
         self.query_one(RichLog).focus()
         self._follow(self.app.size.width, self.app.size.height)
 

@@ -1,4 +1,4 @@
-"""What ``fairq top`` shows: the queue, the slots, and the groups, read in batches of rows."""
+"""The pages of ``fairq top``: the queue, the slots, and the groups, read in batches of rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FIRST, _BATCH = 1024, 16384
 
 Rows = list[dict[str, Any]]
 Take = Callable[[Sequence[Column], Rows], None]
-"""What a page gives its columns and each batch of its rows to."""
+"""A function that a page calls with its columns and each batch of its rows."""
 
 
 class Page(Struct, frozen=True):
@@ -32,7 +32,7 @@ def _queue(invocation: Invocation, take: Take) -> str:
     from fairq.steps.jobs.pages import queue_pages
 
     with queue_pages(invocation.existing_state, invocation.settings, invocation.now()) as pages:
-        _give(queue_columns(pages), shown_rows(pages.rows(), waits=pages.has_waits()), take)
+        _pass_rows(queue_columns(pages), shown_rows(pages.rows(), waits=pages.has_waits()), take)
         return summary_line(pages, is_brief=True)
 
 
@@ -43,7 +43,7 @@ def _slots(invocation: Invocation, take: Take) -> str:
 
     ads = look(invocation.existing_state, [], invocation.now())
     drained = any("LastDrainStartTime" in ad for ad in ads)
-    _give(slot_columns(drained=drained, gpus=has_gpus(ads)), ads, take)
+    _pass_rows(slot_columns(drained=drained, gpus=has_gpus(ads)), ads, take)
     claimed = sum(ad.get("State") == "Claimed" for ad in ads)
     return f"{len(ads)} slots; {claimed} claimed"
 
@@ -53,7 +53,7 @@ def _groups(invocation: Invocation, take: Take) -> str:
     from fairq.steps.userprio.tree import share_tree
 
     table = tree_view(*share_tree(invocation.existing_state, invocation.settings, invocation.now()), ()).tables[0]
-    _give(table.columns, table.records, take, ("is_group",))
+    _pass_rows(table.columns, table.records, take, ("is_group",))
     return table.title or ""
 
 
@@ -61,7 +61,7 @@ PAGES = (Page("queue", "Jobs", _queue), Page("slots", "Name", _slots), Page("gro
 """The pages; administrators see all, others the first."""
 
 
-def _give(columns: Sequence[Column], records: Iterable[Record], take: Take, extra: Sequence[str] = ()) -> None:
+def _pass_rows(columns: Sequence[Column], records: Iterable[Record], take: Take, extra: Sequence[str] = ()) -> None:
     """Pass rows to *take*: the values of *columns*, and the *extra* attributes that their colours read."""
     names = [*(column.attribute for column in columns), *extra]
     read = [Column(name, name) for name in names]

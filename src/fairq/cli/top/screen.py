@@ -106,7 +106,7 @@ class Screen(App[None]):
         self._message, self._told = "", 0.0
 
     def compose(self) -> ComposeResult:
-        """Lay the screen out: what it shows, the headings, the rows, a line to type in, the keys."""
+        """Lay out the screen: the head, the headings, the rows, an input line, the keys."""
         yield Static(id="head")
         yield Static(id="headings")
         yield RowTable(
@@ -116,7 +116,7 @@ class Screen(App[None]):
         yield Static(id="foot")
 
     def on_mount(self) -> None:
-        """Begin: read the first page, and look again from time to time."""
+        """Read the first page, and start looking for changes from time to time."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self._end, number)
@@ -197,7 +197,7 @@ class Screen(App[None]):
         self.on_row_table_moved()
 
     def on_row_table_moved(self) -> None:
-        """Show what goes with the rows: headings, numbers, keys."""
+        """Show the parts that depend on the rows: headings, numbers, keys."""
         table = self.query_one(RowTable)
         headings = Text("\n").join(Text("  ") + line for line in table.headings)
         self.query_one("#headings", Static).update(headings)

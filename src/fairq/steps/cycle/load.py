@@ -58,7 +58,7 @@ def load_group_names(state: State) -> tuple[str, ...]:
     return tuple((meta.get(state, GROUP_NAMES) or "").split())
 
 
-def of_pool(policy: NegotiationPolicy, state: State, settings: Settings, now: int) -> NegotiationPolicy:
+def policy_of_pool(policy: NegotiationPolicy, state: State, settings: Settings, now: int) -> NegotiationPolicy:
     """Return *policy* for the next cycle on *state* at *now*.
 
     It gets the number of jobs that each schedd runs, the recent preemptions, and the groups that ads may name.

@@ -22,7 +22,7 @@ from fairq.state.connection import State
 from fairq.steps.cycle.load import LoadedPool
 
 
-def still_holds(before: LoadedPool, now: LoadedPool) -> bool:
+def is_still_valid(before: LoadedPool, now: LoadedPool) -> bool:
     """Return whether a decision on the pool *before* also holds for the pool *now*, apart from the jobs."""
     return (
         before.standing == now.standing
@@ -69,7 +69,7 @@ def drop(decision: CycleDecision, lost: list[Match], before: LoadedPool) -> None
     """Drop the matches *lost* from the decision, which records them, and from the accountant."""
     lost_jobs = {(match.schedd, match.cluster, match.proc) for match in lost}
     for match in lost:
-        _take_back(before.accountant, match, decision.time, before)
+        _release(before.accountant, match, decision.time, before)
         key = match.submitter, match.schedd
         turn = next(
             submitter
@@ -82,11 +82,11 @@ def drop(decision: CycleDecision, lost: list[Match], before: LoadedPool) -> None
         match for match in decision.matches if (match.schedd, match.cluster, match.proc) not in lost_jobs
     )
     all_used = sum(before.accountant.weighted_used(figures.group) for figures in decision.quotas)
-    decision.quotas = [_after(figures, before.accountant, all_used) for figures in decision.quotas]
+    decision.quotas = [_figures_after(figures, before.accountant, all_used) for figures in decision.quotas]
     decision.dropped = lost
 
 
-def _take_back(accountant: Accountant, match: Match, now: int, before: LoadedPool) -> None:
+def _release(accountant: Accountant, match: Match, now: int, before: LoadedPool) -> None:
     """Release the slot of a match of this moment; restore the times of use of a record that had no use before."""
     accountant.remove_match(match.key, now)
     for name in {match.submitter, accountant.group_of(match.submitter)}:
@@ -95,7 +95,7 @@ def _take_back(accountant: Accountant, match: Match, now: int, before: LoadedPoo
             record.begin_usage_time, record.last_usage_time = former
 
 
-def _after(figures: GroupFigures, accountant: Accountant, all_used: float) -> GroupFigures:
+def _figures_after(figures: GroupFigures, accountant: Accountant, all_used: float) -> GroupFigures:
     """Return the figures of a group with its remaining use; *all_used* is the use of all groups."""
     record = accountant.records.get(figures.group)
     subtree_used = 0.0 if record is None else record.hier_weighted_resources_used

@@ -18,13 +18,13 @@ from fairq.state import cycles, job_kinds, meta, tally
 from fairq.state.connection import State, keeping_few_pages, putting_together, reading, trying, watching, writing
 from fairq.state.cycle_lock import cycle_lock
 from fairq.steps.cycle.document import Cycle, cycle_document, shared_slots
-from fairq.steps.cycle.load import LoadedPool, load_without_jobs, of_pool, read_pool
+from fairq.steps.cycle.load import LoadedPool, load_without_jobs, policy_of_pool, read_pool
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.cycle.promises import renew_promises
 from fairq.steps.cycle.samples import CYCLE_SECONDS
 from fairq.steps.cycle.store import store_cycle, written_record
 from fairq.steps.jobs.end_records import forget_old
-from fairq.steps.jobs.waits import is_due, let_begin
+from fairq.steps.jobs.waits import is_due, settle_due
 from fairq.steps.launch.clock import Clock
 from fairq.steps.launch.launchers import is_launching
 from fairq.steps.pool.assumptions import missing_accounting
@@ -139,13 +139,13 @@ def _store(
 
 
 def _has_due_changes(state: State, now: int) -> bool:
-    """Return whether `_let_begin` may have something to do."""
+    """Return whether `_make_due_changes` may have something to do."""
     return bool(is_due(state, now) or leaving(state, now))
 
 
 def _make_due_changes(state: State, actor: Actor) -> None:
     """Make the jobs idle, and remove the slots from the pool, whose time has come."""
-    let_begin(state, actor.time)
+    settle_due(state, actor.time)
     let_leave(state, actor)
 
 
@@ -188,7 +188,7 @@ def _take_snapshot(path: Path, settings: Settings, now: int, doing: Callable[[st
 def _read(state: State, settings: Settings, now: int) -> Callable[[], _Snapshot]:
     """Read a snapshot; return a function that completes it without the *state*."""
     loaded = read_pool(state, settings, now)
-    policy = of_pool(negotiation_policy(settings), state, settings, now)
+    policy = policy_of_pool(negotiation_policy(settings), state, settings, now)
     missing = missing_accounting(state)
     notes = [] if missing is None else [missing]
     number = cycles.next_number(state)
@@ -202,9 +202,9 @@ def _read(state: State, settings: Settings, now: int) -> Callable[[], _Snapshot]
 
 def _without_lost(cycle: Cycle, before: _Snapshot, state: State, settings: Settings) -> Cycle | None:
     """Return *cycle* without matches of jobs changed since the snapshot *before*; None if the rest is invalid."""
-    from fairq.steps.cycle.meanwhile import can_drop, drop, matches_lost, still_holds
+    from fairq.steps.cycle.meanwhile import can_drop, drop, is_still_valid, matches_lost
 
-    if not still_holds(before.pool, load_without_jobs(state, settings, cycle.decision.time)):
+    if not is_still_valid(before.pool, load_without_jobs(state, settings, cycle.decision.time)):
         return None
     decision = cycle.decision
     lost = matches_lost(decision, before.pool, state)

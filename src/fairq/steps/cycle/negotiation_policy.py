@@ -138,13 +138,13 @@ def price_of(text: str) -> Price:
         raise BadValueError from None
 
 
-_OWN_WORDS = {"tie_break", "skip_by", "static_ranks"}
+_DERIVED_POINTS = {"tie_break", "skip_by", "static_ranks"}
 """Rule points that also depend on other settings."""
 
 
 def _rule_points(settings: Settings) -> dict[str, Any]:
     """Return the rule points that have the names of fields of the policy."""
-    names = set(NegotiationPolicy.__struct_fields__) - _OWN_WORDS
+    names = set(NegotiationPolicy.__struct_fields__) - _DERIVED_POINTS
     points = (key for key in (*NEGOTIATOR_POINTS, *SCHEDD_POINTS) if key.name in names)
     return {key.name: settings[key.full_name] for key in points}
 

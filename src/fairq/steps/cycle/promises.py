@@ -40,7 +40,7 @@ def renew_promises(state: State, settings: Settings, decision: CycleDecision, ac
         if promise.reservation.number not in former:
             number = reservations.next_number(state)
             new.append(replace(promise.reservation, number=number, by=actor.user, time=actor.time))
-            _mark(state, promise, number)
+            _mark_job(state, promise, number)
     kept = {promise.reservation.number for promise in promises}
     ended = [reservation for number, reservation in former.items() if number not in kept]
     if new or ended:
@@ -59,7 +59,7 @@ def renew_promises(state: State, settings: Settings, decision: CycleDecision, ac
     ]
 
 
-def _mark(state: State, promise: Promise, number: int) -> None:
+def _mark_job(state: State, promise: Promise, number: int) -> None:
     (job,) = jobs.select(state, cluster=promise.job.cluster, proc=promise.job.proc, schedd=promise.job.schedd)
     own = {**(job.own or {}), JOB_ATTRIBUTE: number}
     job_changes.change(state, job.schedd, job.cluster, job.first_proc, job.last_proc, own=own)

@@ -21,12 +21,12 @@ def sample_cycle(state: State, decision: CycleDecision, weight_in_use: float, no
     """Store the samples of *decision*; *weight_in_use* is the weight of the slots in use after it."""
     samples: dict[str, Sample] = {}
     for submitter in decision.submitters:
-        samples[submitter.submitter] = _joined(samples.get(submitter.submitter), _sample(submitter))
+        samples[submitter.submitter] = _combined(samples.get(submitter.submitter), _sample(submitter))
     idle = sum(sample.idle for sample in samples.values())
     running = sum(sample.running for sample in samples.values())
     samples[POOL] = Sample(decision.pie, True, idle, running, 0.0, weight_in_use)
     usage_samples.replace(state, now, samples)
-    _thin(state, now)
+    _merge_old_hours(state, now)
 
 
 def _sample(submitter: SubmitterDecision) -> Sample:
@@ -40,7 +40,7 @@ def _sample(submitter: SubmitterDecision) -> Sample:
     )
 
 
-def _joined(former: Sample | None, sample: Sample) -> Sample:
+def _combined(former: Sample | None, sample: Sample) -> Sample:
     """Return the sample of a submitter with several queues or turns: add up the jobs, take the largest share."""
     if former is None:
         return sample
@@ -53,7 +53,7 @@ def _joined(former: Sample | None, sample: Sample) -> Sample:
     )
 
 
-def _thin(state: State, now: int) -> None:
+def _merge_old_hours(state: State, now: int) -> None:
     """Merge old hourly samples into one bucket per day; charges stay exact."""
     thinned = usage.thinned_until(state)
     for _ in range(_DAYS_AT_ONCE):

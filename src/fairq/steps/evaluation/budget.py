@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 
-_TOGETHER = 1000
+_BATCH = 1000
 """Records evaluated together."""
 
 _MANY = 200
@@ -52,7 +52,7 @@ def evaluated(expression: Expression, records: Iterable[Mapping[str, Any]], budg
 
     by_column = decides_alone(expression)
     parts = _parts_read(expression, map(spelled, records))
-    while batch := list(islice(parts, _TOGETHER)):
+    while batch := list(islice(parts, _BATCH)):
         ads = [ad for ad, _ in batch]
         if by_column and len(batch) >= _MANY and all(plain for _, plain in batch):
             values: Iterable[Any] = _evaluated_by_column(expression, ads, budget)
@@ -75,7 +75,7 @@ def _evaluated_by_column(
 def _parts_read(
     expression: Expression, records: Iterable[Mapping[str, Any]]
 ) -> Iterator[tuple[Mapping[str, Any], bool]]:
-    """Yield what *expression* reads of each record, and whether these are plain values, which are evaluated sooner.
+    """Yield the attributes of each record that *expression* reads, and whether all are plain values, which are faster.
 
     A record in which it reads an expression, a list or an ad is yielded as a whole, because these may read more.
     """

@@ -75,7 +75,7 @@ def _work(work: Callable[[], Iterator[Any]], seconds: float, writing: int) -> No
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPROF, signal.SIGXCPU, signal.SIGPIPE):
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
-    # The library reports what it dies of on stderr.
+    # The library reports the cause of its end on stderr.
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nowhere, stream)

@@ -56,7 +56,7 @@ _PROTECTED = {
     "jobprio": "use 'fairq prio'",
     "jobstatus": "use 'fairq hold', 'fairq release' or 'fairq remove'",
 }
-"""Why an attribute, in lower case, cannot be edited: HTCondor's immutable and secure ones, and what fairq sets."""
+"""Why an attribute, in lower case, cannot be edited: HTCondor's immutable and secure ones, and fairq's own."""
 
 
 GROUP = "AcctGroup"

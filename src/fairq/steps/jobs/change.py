@@ -22,7 +22,7 @@ from fairq.steps.jobs.end import end_runs
 from fairq.steps.jobs.end_records import record_ended
 from fairq.steps.jobs.name import job_name
 from fairq.steps.jobs.selection import Selection, Target, find, matcher, without
-from fairq.steps.jobs.waits import released
+from fairq.steps.jobs.waits import settle_released
 from fairq.steps.launch import events
 from fairq.steps.launch.launchers import is_launching
 from fairq.steps.launch.order import order_ends
@@ -83,12 +83,12 @@ class JobEditor:
             self._end(state, others, "removed")
             completed = [job for job in others if job.status == JobStatus.COMPLETED]
             removed = [job for job in others if job.status != JobStatus.COMPLETED]
-            self._tell(state, removed, events.ABORTED, {"reason": text})
+            self._record_events(state, removed, events.ABORTED, {"reason": text})
             record_ended(state, completed, JobStatus.COMPLETED, self._actor.time)
             record_ended(state, removed, JobStatus.REMOVED, self._actor.time, text)
             jobs.remove_many(state, (job.procs for job in others))
 
-        after = {"JobStatus": int(JobStatus.REMOVED), **_because("Remove", reason)}
+        after = {"JobStatus": int(JobStatus.REMOVED), **_reason_attribute("Remove", reason)}
         return self._change(selection, None, change, lambda _: after, "remove")
 
     def hold(self, selection: Selection, reason: str | None = None) -> Changed:
@@ -99,7 +99,7 @@ class JobEditor:
             others = self._order(state, ranges, {"how": "hold", "reason": text, "code": BY_USER, "subcode": 0})
             self._end(state, others, "held")
             jobs.set_status(state, (job.procs for job in others), JobStatus.HELD, self._actor.time, text, BY_USER, 0)
-            self._tell(state, others, events.HELD, {"reason": text, "code": BY_USER, "subcode": 0})
+            self._record_events(state, others, events.HELD, {"reason": text, "code": BY_USER, "subcode": 0})
 
         after = {"JobStatus": int(JobStatus.HELD), "HoldReason": text}
         return self._change(selection, (*_UNHELD, JobStatus.RUNNING), change, lambda _: after, "hold")
@@ -109,10 +109,10 @@ class JobEditor:
 
         def change(state: State, ranges: Sequence[JobRange]) -> None:
             jobs.set_status(state, (job.procs for job in ranges), JobStatus.IDLE, self._actor.time)
-            released(state, ranges, self._actor.time)
-            self._tell(state, ranges, events.RELEASED, {"reason": reason or f"released by {self._actor.user}"})
+            settle_released(state, ranges, self._actor.time)
+            self._record_events(state, ranges, events.RELEASED, {"reason": reason or f"released by {self._actor.user}"})
 
-        after = {"JobStatus": int(JobStatus.IDLE), **_because("Release", reason)}
+        after = {"JobStatus": int(JobStatus.IDLE), **_reason_attribute("Release", reason)}
         return self._change(selection, (JobStatus.HELD,), change, lambda _: after, "release")
 
     def prioritise(self, selection: Selection, value: int, *, relative: bool = False) -> Changed:
@@ -209,7 +209,7 @@ class JobEditor:
             check_owner(self._actor, changed.jobs, _VERBS.get(kind, kind))
             if prepare is not None:
                 prepare(state, changed.jobs)
-            changes = list(_changes(changed.jobs, after, former_of or _known))
+            changes = list(_changes(changed.jobs, after, former_of or _former_attributes))
             if not self._dry_run:
                 former = kept_jobs(state, changed.jobs)
                 change(state, changed.jobs)
@@ -229,7 +229,7 @@ class JobEditor:
         self._ordered |= ordered
         return others
 
-    def _tell(self, state: State, ranges: Sequence[JobRange], number: int, body: dict[str, Any]) -> None:
+    def _record_events(self, state: State, ranges: Sequence[JobRange], number: int, body: dict[str, Any]) -> None:
         always = is_launching(state, self._settings)
         events.record(state, ranges, number, body, self._actor.time, always=always)
 
@@ -314,7 +314,7 @@ def priorities_on_top(state: State, ranges: Sequence[JobRange]) -> Callable[[Job
     return lambda job: job.priority + raised[job.submitter]
 
 
-def _known(job: JobRange) -> Ad:
+def _former_attributes(job: JobRange) -> Ad:
     return {"JobStatus": job.attributes()["JobStatus"], "JobPrio": job.priority, "HoldReason": job.reason}
 
 
@@ -342,5 +342,5 @@ def _changes(
         yield Change(f"job {job_name(start.cluster, start.first_proc, last)}", before(start), after(start))
 
 
-def _because(verb: str, reason: str | None) -> dict[str, str]:
+def _reason_attribute(verb: str, reason: str | None) -> dict[str, str]:
     return {} if reason is None else {f"{verb}Reason": reason}

@@ -39,7 +39,7 @@ _USUAL_PREPARATION = 300
 """Seconds before its time at which a job may be matched; HTCondor's default."""
 
 _ID = re.compile(r"(\d{1,9})(?:\.(\d{1,9})(?:-(\d{1,9}))?)?")
-_MOST = 10_000
+_PAGE = 10_000
 """Ended jobs of a cluster that are read at once."""
 
 
@@ -227,7 +227,7 @@ class Others:
         """Yield the numbers of jobs that have left the queue, and whether they failed."""
         query = ended_jobs.Wanted(jobs=((cluster, first, last, ""),))
         last_seen: tuple[int, int] | None = None
-        while page := ended_jobs.page(self._state, query, _MOST, last_seen):
+        while page := ended_jobs.page(self._state, query, _PAGE, last_seen):
             ads = job_ads.ads(self._state, {ended_job.ad_id for _, ended_job in page})
             for number, ended_job in page:
                 last_seen = ended_job.end_time, number

@@ -13,7 +13,7 @@ from fairq.common.records import Ad, JobRange, JobStatus, Launch, Run
 from fairq.state import ended_jobs, jobs, launches, runs, waits
 from fairq.state.connection import State
 from fairq.steps.jobs.conditions import has_failed
-from fairq.steps.jobs.waits import Ended, let_follow
+from fairq.steps.jobs.waits import Ended, release_followers
 from fairq.steps.launch.values import read_if_usable
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def record_ended(
     }
     if notified:
         ended_jobs.set_unreported(state, {*ended_jobs.unreported(state), *notified})
-    let_follow(state, facts, end)
+    release_followers(state, facts, end)
 
 
 def forget_old(state: State, settings: Settings, now: int) -> None:

@@ -42,7 +42,7 @@ _PAGE = 5000
 class Rerun(Struct):
     """The jobs *ended* that run again, by cluster, with their shared *ads* by number; *clusters* has the new ones.
 
-    *outputs* are the files to which they write what the old jobs wrote.
+    *outputs* are the files of the old jobs that they overwrite.
     """
 
     ended: dict[int, list[EndedJob]]
@@ -89,7 +89,7 @@ def rerun(
         TooManyJobsError: see `fairq.steps.jobs.submit.submit`.
     """
     with opened_for(path, dry_run=dry_run, create=False) as state:
-        reruns = _chosen(state, selection, actor, failed=failed)
+        reruns = _find_ended(state, selection, actor, failed=failed)
         check_owner(actor, reruns.jobs(), "rerun")
         if not dry_run:
             _queue(state, settings, reruns, actor, host)
@@ -98,7 +98,7 @@ def rerun(
     return reruns
 
 
-def _chosen(state: State, selection: Selection, actor: Actor, *, failed: bool) -> Rerun:
+def _find_ended(state: State, selection: Selection, actor: Actor, *, failed: bool) -> Rerun:
     query = wanted_jobs(ended_jobs.Wanted(), selection.targets)
     if not selection.targets and not actor.administrator:
         query = replace(query, owner=actor.user)
@@ -123,7 +123,7 @@ def _chosen(state: State, selection: Selection, actor: Actor, *, failed: bool) -
                 for first, last in running_again.get((job.cluster, job.owner), ())
             )
         )
-    by_cluster = {cluster: _joined(ended[cluster]) for cluster in sorted(ended) if ended[cluster]}
+    by_cluster = {cluster: _join(ended[cluster]) for cluster in sorted(ended) if ended[cluster]}
     reruns = Rerun(by_cluster, ads)
     if (condition := selection.condition) is not None:
         reruns.ended = _satisfying(reruns, condition)
@@ -166,7 +166,7 @@ def _cut(job: EndedJob, selection: Selection) -> Iterator[EndedJob]:
         yield from (replace(job, first_proc=proc, last_proc=proc) for proc in fresh)
 
 
-def _joined(ended: Sequence[EndedJob]) -> list[EndedJob]:
+def _join(ended: Sequence[EndedJob]) -> list[EndedJob]:
     """Return the jobs with consecutive ranges of alike jobs joined."""
     joined: list[EndedJob] = []
     for job in sorted(ended, key=lambda part: part.first_proc):
@@ -193,7 +193,7 @@ def _satisfying(reruns: Rerun, condition: str) -> dict[int, list[EndedJob]]:
     for job, value in zip(single_jobs, evaluated(parse(condition), ads, listing_budget()), strict=True):
         if isinstance(value, bool | int | float) and value:
             chosen[job.cluster].append(job)
-    return {cluster: _joined(chosen_jobs) for cluster, chosen_jobs in chosen.items()}
+    return {cluster: _join(chosen_jobs) for cluster, chosen_jobs in chosen.items()}
 
 
 def _running_again(state: State) -> dict[tuple[int, str], list[tuple[int, int]]]:
@@ -222,7 +222,7 @@ def _queue(state: State, settings: Settings, reruns: Rerun, actor: Actor, host: 
     reruns.clusters = {old: start + index for index, old in enumerate(conditions)}
     changes, followers, counts = [], [], []
     for old, new in reruns.clusters.items():
-        ended, submission = reruns.ended[old], _made(reruns, old, conditions[old])
+        ended, submission = reruns.ended[old], _submission(reruns, old, conditions[old])
         ranges = put(state, settings, {new: submission}, domain, ended[0].owner, actor, host, is_launched=is_launched)[
             new
         ]
@@ -249,7 +249,7 @@ def _conditions(state: State, reruns: Rerun) -> dict[int, list[tuple[JobWait, li
     return {cluster: waited[cluster] for cluster in TopologicalSorter(before).static_order()}
 
 
-def _made(reruns: Rerun, old: int, former_waits: Sequence[tuple[JobWait, list[JobAfter]]]) -> Submission:
+def _submission(reruns: Rerun, old: int, former_waits: Sequence[tuple[JobWait, list[JobAfter]]]) -> Submission:
     shared: dict[int, Ad] = {}
     groups = []
     conditions_of = {wait.first_proc: _waited_for(reruns, afters) for wait, afters in former_waits}
@@ -257,8 +257,11 @@ def _made(reruns: Rerun, old: int, former_waits: Sequence[tuple[JobWait, list[Jo
         for wait, job in parts(ended, [wait for wait, _ in former_waits]):
             conditions = {} if wait is None else conditions_of[wait.first_proc]
             if job.ad_id not in shared:
-                shared[job.ad_id] = {**_again(reruns.ads[job.ad_id]), RERUN_OF: old}
-            own, template = {**_again(job.own or {}), **conditions}, _again(job.template or {})
+                shared[job.ad_id] = {**_without_conditions(reruns.ads[job.ad_id]), RERUN_OF: old}
+            own, template = (
+                {**_without_conditions(job.own or {}), **conditions},
+                _without_conditions(job.template or {}),
+            )
             group = JobGroup(
                 job.first_proc, job.last_proc, shared[job.ad_id], own or None, template or None, job.priority
             )
@@ -270,16 +273,16 @@ def _waited_for(reruns: Rerun, afters: Sequence[JobAfter]) -> Ad:
     """Return the attributes that make jobs wait for the new jobs of these conditions."""
     words: dict[str, list[str]] = defaultdict(list)
     for after in afters:
-        words[ATTRIBUTE_OF[after.how]] += _again_named(reruns, after)
+        words[ATTRIBUTE_OF[after.how]] += _new_names(reruns, after)
     return {name: ",".join(listed) for name, listed in words.items() if listed}
 
 
-def _again(ad: Ad) -> Ad:
+def _without_conditions(ad: Ad) -> Ad:
     """Return *ad* without the job's conditions; caps stay."""
     return without_attributes(ad, CONDITIONS - KEPT_AGAIN)
 
 
-def _again_named(reruns: Rerun, after: JobAfter) -> Iterator[str]:
+def _new_names(reruns: Rerun, after: JobAfter) -> Iterator[str]:
     """Yield the names of the new jobs for the old ones of a condition."""
     new = reruns.clusters[after.other_cluster]
     for job in reruns.ended[after.other_cluster]:
@@ -289,7 +292,7 @@ def _again_named(reruns: Rerun, after: JobAfter) -> Iterator[str]:
 
 
 def follow(state: State, ended: Sequence[EndedJob], new: int, ads: Mapping[int, Ad], now: int) -> list[dict[str, Any]]:
-    """Make the jobs that wait for *ended* jobs wait for the cluster *new*; return the data that `leave` needs.
+    """Make the jobs that wait for *ended* jobs wait for the cluster *new*; return the data that `unfollow` needs.
 
     Jobs that are held because *ended* jobs failed wait again. A condition on other jobs as well is split. A condition
     that other jobs failed stays.
@@ -337,7 +340,7 @@ def follow(state: State, ended: Sequence[EndedJob], new: int, ads: Mapping[int, 
     return done
 
 
-def leave(state: State, followers: Sequence[Mapping[str, Any]], now: int) -> None:
+def unfollow(state: State, followers: Sequence[Mapping[str, Any]], now: int) -> None:
     """Undo `follow`."""
     for follower in reversed(followers):
         after = waits.after(state, follower["id"])

@@ -143,7 +143,7 @@ def parse_targets(words: Iterable[str]) -> list[Target]:
 def _target(word: str) -> Target:
     parts = _ID.fullmatch(word)
     if parts is None:
-        if not word or word[0].isdigit() or word[0] in "-." or any(c.isspace() for c in word):
+        if not word or word[0].isdigit() or word[0] in "-." or any(letter.isspace() for letter in word):
             raise InvalidJobIdError(value=word)
         return Target(word, owner=word)
     cluster, first, end_cluster, last, schedd = parts.groups()

@@ -38,7 +38,7 @@ class Ended(NamedTuple):
     failed: bool
 
 
-def let_follow(state: State, ended: Iterable[Ended], now: int) -> None:
+def release_followers(state: State, ended: Iterable[Ended], now: int) -> None:
     """Make the jobs idle that waited only for the *ended* ones; hold those whose condition cannot come true."""
     if not waits.is_waited_for(state):
         return
@@ -65,7 +65,7 @@ def let_follow(state: State, ended: Iterable[Ended], now: int) -> None:
     settle(state, {key[0] for key in decided if not waits.at(state, *key).open} | in_vain, now)
 
 
-def taken_back(state: State, returned: Iterable[Procs], since: int, now: int) -> str | None:
+def restore_followers(state: State, returned: Iterable[Procs], since: int, now: int) -> str | None:
     """Make the jobs wait again that waited for the *returned* ones, which were removed at the time *since*.
 
     Return why this is impossible; None if it is done.
@@ -109,11 +109,11 @@ def _started(state: State, wait: JobWait, since: int) -> str | None:
 
 
 def is_due(state: State, now: int) -> bool:
-    """Return whether `let_begin` may have something to do."""
+    """Return whether `settle_due` may have something to do."""
     return bool(waits.begun(state, now) or waits.missed(state, now) or waits.capped(state) or waits.admitted(state))
 
 
-def let_begin(state: State, now: int) -> None:
+def settle_due(state: State, now: int) -> None:
     """Make the jobs idle whose time has come and those that their caps permit; hold those that are too late."""
     clusters = {*waits.begun(state, now), *waits.capped(state)}
     waits.forget_begun(state, now)
@@ -124,17 +124,17 @@ def let_begin(state: State, now: int) -> None:
         _hold(state, late, LATE, MISSED, now)
 
 
-def released(state: State, ranges: Sequence[JobRange], now: int) -> None:
+def settle_released(state: State, ranges: Sequence[JobRange], now: int) -> None:
     """Settle *ranges* of jobs that were held and are idle now; those held for a condition ignore it from now on."""
     for job in ranges:
         if job.hold_code == UNMET:
             cluster_waits = waits.of_cluster(state, job.cluster)
             waits.waive(state, [wait for wait in cluster_waits if _meets(wait, job)])
-    scheduled(state, ranges, now)
+    schedule_next(state, ranges, now)
     settle(state, {job.cluster for job in ranges if not job.schedd}, now)
 
 
-def scheduled(state: State, ranges: Iterable[JobRange], now: int) -> None:
+def schedule_next(state: State, ranges: Iterable[JobRange], now: int) -> None:
     """Set the next time of cron for those jobs in *ranges* that start at such times."""
     ranges = [job for job in ranges if not job.schedd]
     shared = jobs.ads(state, {job.ad_id for job in ranges})
@@ -171,7 +171,7 @@ def _settle(state: State, cluster: int, now: int) -> None:
             else None
         )
         if failed is not None:
-            _hold(state, waiting_ranges, _in_vain(failed), UNMET, now)
+            _hold(state, waiting_ranges, _failure_reason(failed), UNMET, now)
         else:
             _change(state, [job for job in waiting_ranges if job.status == JobStatus.IDLE], JobStatus.WAITING, now)
     free = _free_places(state, waits.cap(state, cluster))
@@ -213,7 +213,7 @@ def _hold(state: State, ranges: Sequence[JobRange], reason: str, code: int, now:
         jobs.set_status(state, (job.procs for job in ranges), JobStatus.HELD, now, reason, code, 0)
 
 
-def _in_vain(after: JobAfter) -> str:
+def _failure_reason(after: JobAfter) -> str:
     """Return why a condition can never come true."""
     is_one = after.other_first == after.other_last
     if after.how == AFTER_FAILED:

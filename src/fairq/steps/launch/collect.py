@@ -18,7 +18,7 @@ from fairq.state.connection import State, reading, writing
 from fairq.steps.jobs.conditions import is_success
 from fairq.steps.jobs.end import end_runs
 from fairq.steps.jobs.end_records import record_ended
-from fairq.steps.jobs.waits import Ended, let_follow, scheduled
+from fairq.steps.jobs.waits import Ended, release_followers, schedule_next
 from fairq.steps.launch import events
 from fairq.steps.launch.clock import Clock
 from fairq.steps.launch.engines import Move, charge_from, note_wait, overdue, waiting, withdrawal
@@ -131,18 +131,18 @@ class Collecting:
         stop(self._live, self._launchers)
 
 
-def _is_news(launch: Launch, condition: Look) -> bool:
-    """Return whether the *condition* of a run differs from what is recorded."""
-    match condition.condition:
+def _is_news(launch: Launch, observed: Look) -> bool:
+    """Return whether the *observed* condition of a run differs from what is recorded."""
+    match observed.condition:
         case Condition.ENDED | Condition.LOST:
             return True
         case Condition.RUNNING:
-            is_new = launch.phase is not LaunchPhase.STARTED and condition.begun is not None
+            is_new = launch.phase is not LaunchPhase.STARTED and observed.begun is not None
             return is_new or launch.reason is not None
         case Condition.QUEUED:
-            return launch.phase is not LaunchPhase.QUEUED or launch.reason != condition.detail
+            return launch.phase is not LaunchPhase.QUEUED or launch.reason != observed.detail
         case Condition.UNKNOWN:
-            return launch.reason != condition.detail
+            return launch.reason != observed.detail
     return False
 
 
@@ -206,25 +206,25 @@ class _Collection:
         moves: list[Move] = []
         ended: list[tuple[Launch, Claim | None]] = []
         for launch in live:
-            condition = news.get(launch.name)
-            if condition is None:
+            observed = news.get(launch.name)
+            if observed is None:
                 continue
-            if condition.condition in (Condition.QUEUED, Condition.UNKNOWN):
-                note = note_wait(self._state, launch, condition)
+            if observed.condition in (Condition.QUEUED, Condition.UNKNOWN):
+                note = note_wait(self._state, launch, observed)
                 if note is not None and note not in self._result.notes:
                     self._result.notes.append(note)
                 continue
             claim = claims_of_runs.get(launch.name)
             if launch.phase is not LaunchPhase.STARTED:
                 if launch.launcher in self._engines and claim is not None:
-                    moves.append(Move(launch, claim, self._charged_from(launch, condition)))
-                if condition.since is not None or isinstance(condition.begun, Started):
-                    self._note_start(launch, condition.begun)
+                    moves.append(Move(launch, claim, self._charged_from(launch, observed)))
+                if observed.since is not None or isinstance(observed.begun, Started):
+                    self._note_start(launch, observed.begun)
                     begun.append(launch)
             if launch.reason is not None:
                 launch.reason = None
                 launches.store(self._state, [launch], "reason")
-            if condition.condition is not Condition.RUNNING:
+            if observed.condition is not Condition.RUNNING:
                 ended.append((launch, claim))
         charge_from(self._state, self._settings, moves)
         mark_started(self._state, begun, self._clock.now, always=True)
@@ -245,10 +245,10 @@ class _Collection:
         for launch in overdue(queued, self._engines, self._settings, now):
             _order(self._state, [launch], withdrawal(launch, now))
 
-    def _charged_from(self, launch: Launch, condition: Look) -> int:
+    def _charged_from(self, launch: Launch, observed: Look) -> int:
         """Return when an engine allotted resources to a run, by the clock here; now if it never did."""
         now = self._clock.now
-        return now if condition.since is None else max(launch.intended, min(now, int(condition.since)))
+        return now if observed.since is None else max(launch.intended, min(now, int(observed.since)))
 
     def _note_start(self, launch: Launch, begun: Known | None) -> None:
         """Record the start of a run that was only intended, or that waited in the queue of its engine."""
@@ -263,20 +263,20 @@ class _Collection:
             # The machine was rebooted after the match: compute the seconds since then from the clock.
             launch.boot, launch.boottime = begun.boot, self._clock.boottime - (self._clock.now - launch.intended)
 
-    def _note_end(self, launch: Launch, condition: Look) -> None:
+    def _note_end(self, launch: Launch, observed: Look) -> None:
         """Record the facts and the time of a run's end."""
-        facts = condition.end or {}
+        facts = observed.end or {}
         has_begun = launch.phase is LaunchPhase.STARTED
-        ended = condition.end or {"reason": "lost", "detail": condition.detail, "begun": has_begun}
+        ended = observed.end or {"reason": "lost", "detail": observed.detail, "begun": has_begun}
         launch.ended = {name: one_line(value) if isinstance(value, str) else value for name, value in ended.items()}
         launch.phase = LaunchPhase.ENDED
         if launch.launcher not in self._engines:
             launch.end_time = self._clock.end_of(launch, facts.get("ended_boottime"), facts.get("boot"))
-        elif condition.since is None or condition.until is None:
+        elif observed.since is None or observed.until is None:
             launch.end_time = max(launch.claimed, self._clock.now)
         else:
             # The engine's clock may differ from the one here: only the time between start and end counts.
-            launch.end_time = launch.claimed + max(0, int(condition.until) - int(condition.since))
+            launch.end_time = launch.claimed + max(0, int(observed.until) - int(observed.since))
 
     def _end(self, ended_runs: Sequence[tuple[Launch, Claim | None]]) -> None:
         state = self._state
@@ -357,7 +357,7 @@ class _Collection:
         else:
             jobs.set_status(state, procs, outcome.status, end, outcome.reason, outcome.code, outcome.subcode)
             if outcome.status is JobStatus.IDLE:
-                scheduled(state, [replace(job, first_proc=launch.proc, last_proc=launch.proc)], self._clock.now)
+                schedule_next(state, [replace(job, first_proc=launch.proc, last_proc=launch.proc)], self._clock.now)
             if job_verdict.stays and not launch.schedd:
                 self._let_follow(launch, body, job, end)
         before = {"JobStatus": int(JobStatus.RUNNING), "RemoteHost": launch.slot}
@@ -367,7 +367,7 @@ class _Collection:
         """Release the jobs that wait for a job that is completed and stays in the queue."""
         ad = job.ad_of(jobs.ads(self._state, [job.ad_id])[job.ad_id], launch.proc)
         failed = not is_success(ad, body["exit_code"], body["signal"], end)
-        let_follow(self._state, [Ended(launch.cluster, launch.proc, launch.proc, failed)], end)
+        release_followers(self._state, [Ended(launch.cluster, launch.proc, launch.proc, failed)], end)
 
     def _drain_if_broken(self, slot: str) -> None:
         dynamic = _DYNAMIC.fullmatch(slot)

@@ -1,4 +1,4 @@
-"""What is decided for the root part of a host's pool, read from the state with the rights of the pool's account.
+"""The decisions for the root part of a host's pool, read from the state with the rights of the pool's account.
 
 `fairq.launch.root` runs `main` as that account. It gets one document of JSON and sends one answer.
 """
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 _LAUNCHER = "local"
 _MB = 1024**2
 _ALIVE = (Condition.RUNNING, Condition.STRAY)
-_MOST_ENTRIES = 50_000
+_MAX_ENTRIES = 50_000
 """Entries of event logs for one call, and of one event; the rest follows at the next call."""
 
 
 def main(arguments: list[str]) -> None:
-    """Print what is decided in the pool with the settings of a site file and this state file; then read the answer.
+    """Print the decisions in the pool with the settings of a site file and this state file; then read the answer.
 
     The answer names the logs that were written.
     """
@@ -115,13 +115,13 @@ class Logs:
         """Return the logs to write: owner, path and entries. Events of jobs without a known owner are dropped."""
         owners: dict[tuple[str, int], str | None] = {}
         by_owner: dict[str, list[JobEvent]] = {}
-        entries_left = _MOST_ENTRIES
+        entries_left = _MAX_ENTRIES
         for event in job_events.unwritten(state):
             key = (event.schedd, event.cluster)
             if key not in owners:
                 owners[key] = _owner(state, *key)
             owner = owners[key]
-            if owner is None or len(event) > _MOST_ENTRIES:
+            if owner is None or len(event) > _MAX_ENTRIES:
                 self._hopeless.add(event.id)
                 continue
             entries_left -= len(event)

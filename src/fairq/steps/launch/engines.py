@@ -25,15 +25,15 @@ class Move(NamedTuple):
     start: int
 
 
-def note_wait(state: State, launch: Launch, condition: Look) -> str | None:
+def note_wait(state: State, launch: Launch, observed: Look) -> str | None:
     """Record why a run waits, or that its engine does not answer; return a note if an administrator should know."""
-    if condition.condition is Condition.QUEUED:
+    if observed.condition is Condition.QUEUED:
         launch.phase = LaunchPhase.QUEUED
-        if isinstance(condition.begun, Queued):
-            launch.engine_id = condition.begun.engine_id
-    launch.reason = condition.detail
+        if isinstance(observed.begun, Queued):
+            launch.engine_id = observed.begun.engine_id
+    launch.reason = observed.detail
     launches.store(state, [launch], "phase", "engine_id", "reason")
-    return condition.detail if condition.condition is Condition.UNKNOWN else None
+    return observed.detail if observed.condition is Condition.UNKNOWN else None
 
 
 def overdue(live: Iterable[Launch], engines: Collection[str], settings: Settings, now: int) -> list[Launch]:

@@ -14,7 +14,7 @@ from fairq.state.failures import STORAGE_ERROR
 from fairq.steps.jobs.name import job_name
 from fairq.steps.launch.values import UnusableValueError, one_line
 
-_MOST = 2
+_MAX_JOBS = 2
 """Jobs with an unforeseen error that one turn holds: more of them are not the jobs' fault."""
 
 NOT_OF_JOBS = (FairqError, OSError, MemoryError, STORAGE_ERROR)
@@ -53,7 +53,7 @@ class Faults(Struct):
             problem = f"{type(error).__name__}: {one_line(str(error))}"
             fault = Fault(procs, f"internal error in its part of a cycle: {problem}", UNFORESEEN)
             if not again and procs not in self.unforeseen:
-                if len(self.unforeseen) >= _MOST:
+                if len(self.unforeseen) >= _MAX_JOBS:
                     name = job_name(procs.cluster, procs.first_proc, procs.last_proc)
                     raise ThirdFaultError(job=name, reason=problem) from error
                 self.unforeseen.add(procs)

@@ -39,7 +39,7 @@ def gpus_of(ad: Ad, slot: Mapping[str, Any], now: int) -> list[str]:
     return names if names or attribute(slot, "dynamicslot") is True else available_gpus(dict(slot))
 
 
-def lacking(ad: Ad, slot: Mapping[str, Any], now: int) -> str | None:
+def missing_gpus(ad: Ad, slot: Mapping[str, Any], now: int) -> str | None:
     """Return why a job must not run on its *slot*: it would see fewer GPUs than it requests.
 
     Raises UnusableValueError.

@@ -9,8 +9,8 @@ from fairq.launch.interface import AT_ONCE, Known, Look, Queued, Started
 from fairq.steps.launch.launchers import Launchers
 
 
-def known(launch: Launch) -> Known | None:
-    """Return what is recorded of a run that has begun or was accepted by an engine; None if nothing is."""
+def recorded(launch: Launch) -> Known | None:
+    """Return the recorded start of a run that has begun or was accepted by an engine; None if nothing is recorded."""
     if launch.engine_id is not None:
         return Queued(launch.engine_id)
     if launch.pid is None or launch.pid_start is None:
@@ -22,7 +22,7 @@ def look(live: Iterable[Launch], launchers: Launchers) -> dict[str, Look]:
     """Return the condition of these runs, by name."""
     by_launcher: dict[str, dict[str, Known | None]] = {}
     for launch in live:
-        by_launcher.setdefault(launch.launcher, {})[launch.name] = known(launch)
+        by_launcher.setdefault(launch.launcher, {})[launch.name] = recorded(launch)
     looks: dict[str, Look] = {}
     for name, runs in by_launcher.items():
         looks |= launchers[name].look(runs)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _NO_ERROR = (BY_USER, BY_POLICY, SUBMITTED_ON_HOLD)
 """Codes of holds that the user asked for, also by the job's own policy."""
 
-_MOST = 100
+_MAX_MAILS = 100
 """Maximum number of mails that one turn sends."""
 
 
@@ -61,13 +61,13 @@ def notify(
     unknown = [to for to, _, _ in mails if not is_address(to)]
     notes = [f"no mail was sent to {to!r}: it is no address" for to in dict.fromkeys(unknown)]
     mails = [mail for mail in mails if is_address(mail[0])]
-    for mail in mails[:_MOST]:
+    for mail in mails[:_MAX_MAILS]:
         problem = mailer.send(*mail)
         if problem is not None:
             # Stop here: the other mails would wait for the same command.
             return [*notes, problem]
-    unsent = len(mails) - _MOST
-    return [*notes, f"{unsent} mails about jobs were left out: {_MOST} are sent at once"] if unsent > 0 else notes
+    unsent = len(mails) - _MAX_MAILS
+    return [*notes, f"{unsent} mails about jobs were left out: {_MAX_MAILS} are sent at once"] if unsent > 0 else notes
 
 
 def _ad(state: State, launch: Launch, outcome: Outcome) -> Ad | None:

@@ -36,7 +36,7 @@ NO_TERMINAL = "its terminal is gone, or on another machine"
 
 LATE = "it could not start within deferral_window of its deferral_time"
 
-_STEPS = {
+_HOLD_CODES = {
     "account": NO_ACCOUNT,
     "directory": NO_DIRECTORY,
     "input": NO_INPUT,
@@ -44,7 +44,7 @@ _STEPS = {
     "error": NO_OUTPUT,
     "log": NO_LOG,
 }
-_WHAT = {
+_PROBLEMS = {
     "account": "it cannot run as its owner {Owner}",
     "directory": "its working directory {Iwd} cannot be entered",
     "log": "its event log {UserLog} cannot be written",
@@ -57,7 +57,7 @@ _WHAT = {
 }
 
 
-_OVER = {
+_TIME_LIMITS = {
     "job_seconds": ("allowed_job_duration", "AllowedJobDuration", JOB_DURATION),
     "execute_seconds": ("allowed_execute_duration", "AllowedExecuteDuration", EXECUTE_DURATION),
 }
@@ -107,8 +107,8 @@ def _cut_short(ad: Ad, facts: dict[str, Any], former: Sequence[Launch], settings
             f"it used {used} MB of memory, more than its limit of {limit} MB ({by_whom}); submit it with more memory"
         )
         return Outcome(JobStatus.HELD, "held", reason, OVER_RESOURCES, 102)
-    if ended in _OVER:
-        command, attribute, code = _OVER[ended]
+    if ended in _TIME_LIMITS:
+        command, attribute, code = _TIME_LIMITS[ended]
         reason = f"it ran longer than {command}{_seconds(ad, attribute, now)}"
         return Outcome(JobStatus.HELD, "held", reason, code, 0)
     if ended == "late":
@@ -122,11 +122,11 @@ def _not_begun(ad: Ad, facts: dict[str, Any], now: int) -> Outcome:
     """Return the outcome of a job whose program did not begin, or has lost its terminal."""
     if facts["reason"] == "hangup" or facts["step"] == "terminal":
         return Outcome(JobStatus.REMOVED, "removed", NO_TERMINAL)
-    problem = _WHAT.get(facts["step"], f"it cannot be started ({facts['step']})")
+    problem = _PROBLEMS.get(facts["step"], f"it cannot be started ({facts['step']})")
     names = {name: read_if_usable(ad, name, now) for name in ("Iwd", "In", "Out", "Err", "Cmd", "UserLog", "Owner")}
     # The detail may quote the first line of a script.
     reason = one_line(f"{problem.format(**names)}: {facts['detail']}")
-    return Outcome(JobStatus.HELD, "held", reason, _STEPS.get(facts["step"], NOT_STARTED), facts["errno"])
+    return Outcome(JobStatus.HELD, "held", reason, _HOLD_CODES.get(facts["step"], NOT_STARTED), facts["errno"])
 
 
 def _seconds(ad: Ad, name: str, now: int) -> str:

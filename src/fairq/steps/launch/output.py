@@ -16,7 +16,7 @@ from fairq.steps.jobs.selection import Target, jobs_of, missing
 from fairq.steps.launch.events import ABORTED, EXECUTING, SUBMITTED, TERMINATED
 from fairq.steps.launch.launchers import runs_directory
 
-_MOST = 100_000
+_MAX_JOBS = 100_000
 """Maximum number of ended jobs of a cluster whose events are shown."""
 
 
@@ -73,7 +73,7 @@ def events_of(path: Path, cluster: int, proc: int | None) -> list[JobEvent]:
     with reading(path) as state:
         recorded = job_events.of_job(state, cluster, proc)
         query = ended_jobs.Wanted(jobs=((cluster, proc, proc, None),))
-        for _, ended in reversed(ended_jobs.page(state, query, _MOST)):
+        for _, ended in reversed(ended_jobs.page(state, query, _MAX_JOBS)):
             recorded += _events_of(ended, [event for event in recorded if _concerns(event, ended)])
         target = Target(str(cluster) if proc is None else f"{cluster}.{proc}", cluster, proc, proc)
         if not recorded and not jobs_of(state, target):

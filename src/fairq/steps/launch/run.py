@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 _SOON = 0.3
 """Seconds to wait for a turn that records the starts of runs; without one, they are then recorded separately."""
 
-_TOGETHER = 0.01
+_END_DELAY = 0.01
 """Seconds between an end and the turn, so that runs that end together need only one turn."""
 
-_OBSTRUCTED = 5.0
+_RETRY_DELAY = 5.0
 """Seconds until the next turn if a turn could not store anything, e.g. on a full disk."""
 
 _NOT_BEGUN = 1.0
@@ -76,8 +76,8 @@ def run(
                 wait(state_file, stamp_before, (), _NOT_BEGUN)
                 continue
             except (StateFullError, StateLockedError) as error:
-                report(Turn(notes=[f"{error} (the next turn follows in {_OBSTRUCTED:g} seconds)"]), view.standing)
-                time.sleep(_OBSTRUCTED)
+                report(Turn(notes=[f"{error} (the next turn follows in {_RETRY_DELAY:g} seconds)"]), view.standing)
+                time.sleep(_RETRY_DELAY)
                 continue
             stamp_after = stamp(state_file)
             former_held = view.standing.held
@@ -103,7 +103,7 @@ def run(
             if not result.started or not view.unknown:
                 longest = min(every, settings["launch.poll"]) if view.engines else every
                 wait(state_file, stamp_after, watched, min(every, _NOT_BEGUN) if view.unknown else longest)
-            time.sleep(_TOGETHER)
+            time.sleep(_END_DELAY)
 
 
 class _View(Struct, frozen=True):

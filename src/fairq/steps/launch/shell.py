@@ -1,4 +1,4 @@
-"""An interactive job: the slots that can run it, and what has become of it."""
+"""An interactive job: the slots that can run it, and its end."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 __all__ = ["ending_of", "listen", "local_slots", "shell_job", "take"]
 
-_INSTEAD = {
+_CURES = {
     NONE: "make slots of this machine: fairq slots detect --add --launch local",
     "slurm": "run 'srun --pty bash' for a shell in Slurm",
     "htcondor": "run 'condor_submit -interactive', or 'condor_ssh_to_job ID' for a job that runs",
 }
-"""What to do where no slot is one of this machine, by launcher."""
+"""The cures if no slot is one of this machine, by launcher."""
 
 
 def local_slots(path: Path, settings: Settings) -> str | None:
@@ -39,7 +39,7 @@ def local_slots(path: Path, settings: Settings) -> str | None:
         launchers = {of_slot(slot.ad, settings) for slot in load_slots(state)}
     if LOCAL not in launchers:
         named = sorted(launchers - {NONE}) or [NONE]
-        raise NoShellError(cure="; ".join(_INSTEAD.get(name, f"use the tools of {name}") for name in named))
+        raise NoShellError(cure="; ".join(_CURES.get(name, f"use the tools of {name}") for name in named))
     if launchers == {LOCAL}:
         return None
     own = f'TARGET.{ATTRIBUTE} =?= "{LOCAL}"'

@@ -20,7 +20,7 @@ from fairq.steps.launch.assignment import assignment, cores_of, resource_of
 from fairq.steps.launch.clock import Clock
 from fairq.steps.launch.collect import held_slots, mark_started
 from fairq.steps.launch.faults import NOT_OF_JOBS, Faults
-from fairq.steps.launch.gpus import lacking, waits_for_gpus
+from fairq.steps.launch.gpus import missing_gpus, waits_for_gpus
 from fairq.steps.launch.launchers import Launchers, of_slot, runs_as_owner
 from fairq.steps.launch.values import UnusableValueError, is_given
 from fairq.steps.pool.dynamic_slots import load_slots
@@ -64,7 +64,7 @@ def start(
             # An engine would run them with the rights of the pool's account, and with power over the pool.
             answers |= dict.fromkeys((item.run for item in assignments), Refused(_NOT_AS_OWNER.format(name)))
         else:
-            answers |= _answers(launchers[name], assignments, {run.name: run for run in waiting}, faults)
+            answers |= _start_runs(launchers[name], assignments, {run.name: run for run in waiting}, faults)
     refused: list[Launch] = []
     for launch, _, _ in plans:
         answer = answers.get(launch.name)
@@ -93,7 +93,7 @@ def start(
     return result
 
 
-def _answers(
+def _start_runs(
     launcher: Launcher, assignments: Sequence[Assignment], runs: Mapping[str, Launch], faults: Faults
 ) -> dict[str, Known | Refused]:
     """Start runs together; if the launcher fails, start them one by one, so that only the run at fault fails."""
@@ -185,7 +185,9 @@ def plan(
             if launch.launcher in engines and is_given(ad, TERMINAL):
                 raise UnusableValueError(TERMINAL, f"{launch.launcher} starts jobs elsewhere")
             planned = assignment(launch, ad, slot, settings, clock.now, cores, job.submitter, as_owner)
-            wait = unready.get(launch.name) or (None if launch.launcher in engines else lacking(ad, slot, clock.now))
+            wait = unready.get(launch.name) or (
+                None if launch.launcher in engines else missing_gpus(ad, slot, clock.now)
+            )
             if wait is None:
                 busy.update(cores)
             plans.append(Plan(launch, planned if wait is None else Refused(wait), job.owner))

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 COMMAND = "NotifyCommand"
 """The attribute of jobs with a command in place of the mail."""
 
-_MOST = 100_000
-_NAMED = 10
+_MAX_JOBS = 100_000
+_MAX_NAMES = 10
 """Number of failed jobs that are named."""
-_LONGEST = 30.0
+_TIMEOUT = 30.0
 """Seconds that a command may take."""
 
 
@@ -59,7 +59,7 @@ def _report_ended(path: Path, settings: Settings, now: int) -> list[str]:
     for cluster in clusters:
         with reading(path) as state:
             query = ended_jobs.Wanted(jobs=((cluster, None, None, ""),))
-            ended = [job for _, job in ended_jobs.page(state, query, _MOST)]
+            ended = [job for _, job in ended_jobs.page(state, query, _MAX_JOBS)]
             ads = job_ads.ads(state, {job.ad_id for job in ended})
         if ended:
             problem = _report(cluster, sorted(ended, key=lambda job: job.first_proc), ads, settings, now)
@@ -95,23 +95,25 @@ def _lines(ad: Ad, ended: Sequence[EndedJob], failed_jobs: Sequence[EndedJob], n
     if output:
         others = " and those of the others" if sum(map(len, ended)) > 1 else ""
         lines.append(f"Output:    {Path(directory or '/') / output}{others}")
-    lines += [f"{job_name(job.cluster, job.first_proc, job.last_proc)} {_how(job)}" for job in failed_jobs[:_NAMED]]
-    return [*lines, f"and {len(failed_jobs) - _NAMED} more"] if len(failed_jobs) > _NAMED else lines
+    lines += [
+        f"{job_name(job.cluster, job.first_proc, job.last_proc)} {_end_of(job)}" for job in failed_jobs[:_MAX_NAMES]
+    ]
+    return [*lines, f"and {len(failed_jobs) - _MAX_NAMES} more"] if len(failed_jobs) > _MAX_NAMES else lines
 
 
-def _how(job: EndedJob) -> str:
+def _end_of(job: EndedJob) -> str:
     if job.status != JobStatus.COMPLETED:
         return f"was removed{f': {job.reason}' if job.reason else ''}"
     return f"ended by signal {job.signal}" if job.signal is not None else f"ended with exit code {job.exit_code}"
 
 
 def _run(cluster: int, command: str, text: str, facts: dict[str, str]) -> str | None:
-    """Run the *command* of an owner with *text* as its input; return what went wrong."""
+    """Run the *command* of an owner with *text* as its input; return an error message or None."""
     problem = f"NotifyCommand of cluster {cluster} failed"
     try:
         process = subprocess.run(
             shlex.split(command), input=text.encode("utf-8", "surrogateescape"), env={**os.environ, **facts},
-            capture_output=True, timeout=_LONGEST, check=False,
+            capture_output=True, timeout=_TIMEOUT, check=False,
         )  # fmt: skip
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         return f"{problem}: {error}"

@@ -112,7 +112,7 @@ def transfers_of(ad: Mapping[str, Any], now: int) -> dict[str, Any]:
 
 
 def unusable_literals(ad: Mapping[str, Any]) -> Iterator[UnusableValueError]:
-    """Yield what is wrong with those attributes of a new job that need no evaluation."""
+    """Yield an error for each unusable attribute of a new job that needs no evaluation."""
     for name, value in ad.items():
         kind = KINDS.get(_SPELLED.get(name.lower(), ""))
         literal = None if kind is None else _literal(value)
@@ -259,7 +259,7 @@ def _truth(value: Any) -> bool:
 
 def _condition(value: Any) -> bool | int:
     """Return a Boolean or a whole number (RetryUntil)."""
-    return value if isinstance(value, bool) else _whole(-_LARGEST_CODE, _LARGEST_CODE)(value)
+    return value if isinstance(value, bool) else _integer(-_LARGEST_CODE, _LARGEST_CODE)(value)
 
 
 def _number(least: float, most: float) -> Callable[[Any], float]:
@@ -275,7 +275,7 @@ def _number(least: float, most: float) -> Callable[[Any], float]:
     return convert
 
 
-def _whole(least: int, most: int) -> Callable[[Any], int]:
+def _integer(least: int, most: int) -> Callable[[Any], int]:
     number = _number(least, most)
     return lambda value: int(number(value))
 
@@ -300,22 +300,22 @@ def _signal(value: Any) -> int:
 
 @lru_cache(maxsize=1000)
 def _new_arguments(text: str) -> Sequence[str]:
-    return _fitting(split_quoted(_in_quotes(text)))
+    return _checked_sizes(split_quoted(_in_quotes(text)))
 
 
 @lru_cache(maxsize=1000)
 def _old_arguments(text: str) -> Sequence[str]:
-    return _fitting(split_arguments(text)[0])
+    return _checked_sizes(split_arguments(text)[0])
 
 
 @lru_cache(maxsize=1000)
 def _variables(text: str) -> Mapping[str, str]:
     variables = split_environment(text)
-    _fitting([f"{name}={value}" for name, value in variables.items()])
+    _checked_sizes([f"{name}={value}" for name, value in variables.items()])
     return variables
 
 
-def _fitting(words: list[str]) -> Sequence[str]:
+def _checked_sizes(words: list[str]) -> Sequence[str]:
     sizes = [len(_bytes(word)) for word in words]
     if max(sizes, default=0) > _LONGEST_WORD or sum(sizes) > _LONGEST_WORDS:
         raise ValueError("it is longer than the system permits")
@@ -328,8 +328,8 @@ def _in_quotes(text: str) -> str:
 
 _TIME = _number(-_LARGEST, _LONGEST_TIME)
 _MOMENT = _number(0, _LONGEST_TIME)
-_CODE = _whole(-_LARGEST_CODE - 1, _LARGEST_CODE)
-_COUNT = _whole(-_LARGEST_CODE, _LARGEST_CODE)
+_CODE = _integer(-_LARGEST_CODE - 1, _LARGEST_CODE)
+_COUNT = _integer(-_LARGEST_CODE, _LARGEST_CODE)
 _AMOUNT = _number(-_LARGEST, _LARGEST)
 _REQUEST = _number(0, _LARGEST)
 
@@ -387,9 +387,9 @@ KINDS: Mapping[str, Callable[[Any], Any]] = {
     "DeferralWindow": _MOMENT,
     "DeferralPrepTime": _MOMENT,
     **{name: partial(_schedule, name) for name in FIELDS},
-    "MaxRunning": _whole(1, _LARGEST_CODE),
-    "JobMaterializeMaxIdle": _whole(1, _LARGEST_CODE),
-    "JobMaterializeLimit": _whole(1, _LARGEST_CODE),
+    "MaxRunning": _integer(1, _LARGEST_CODE),
+    "JobMaterializeMaxIdle": _integer(1, _LARGEST_CODE),
+    "JobMaterializeLimit": _integer(1, _LARGEST_CODE),
 }
 """The attributes that these steps read, each with the function that checks and converts its value."""
 

@@ -1,4 +1,4 @@
-"""What the end of a run means for its job, according to the job's owner, and the figures of the run."""
+"""The verdict on a job whose run has ended, by its owner's policies, with the figures of the run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Verdict(Struct, frozen=True):
-    """What becomes of a job, the figures of its run for the events, and whether it *stays* in the queue."""
+    """The outcome of a job, the figures of its run for the events, and whether it *stays* in the queue."""
 
     outcome: Outcome
     usage: dict[str, Any]
@@ -25,7 +25,7 @@ class Verdict(Struct, frozen=True):
 
 
 def verdict(launch: Launch, ad: Ad, former: Sequence[Launch], settings: Settings, now: int, faults: Faults) -> Verdict:
-    """Read what the owner of the job with this *ad* says about the end of a run; hold the job if it is unusable.
+    """Return the verdict of the policies in the *ad* of the job on the end of a run; hold the job if they are unusable.
 
     *former* are its runs that ended before.
     """

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 _SIGNALLED = 128
-_LONGEST = 5.0
+_MAX_PAUSE = 5.0
 """Maximum seconds between two checks of the jobs."""
 
 Job = tuple[int, int]
@@ -72,7 +72,7 @@ def wait_for(
             pending = [item for item in verdicts if item.how == "pending"]
             if not pending or (any_of_them and len(pending) < len(verdicts)):
                 return verdicts
-            longest = settings["launch.poll"] if launchers.engines(live) else _LONGEST
+            longest = settings["launch.poll"] if launchers.engines(live) else _MAX_PAUSE
             seconds = longest if end is None else min(longest, end - time.monotonic())
             if seconds <= 0:
                 return verdicts

@@ -83,22 +83,22 @@ class Forecaster:
         tree = quota_tree(policy.quotas, terms.total)
         for group in tree.groups:
             group.round_robin_time = self._times.get(group.name, 0)
-        members = _enrol(tree, self._pool.jobs, accountant, policy, terms.budget)
-        onlookers = _Onlookers(tree, accountant)
+        members = _add_demand(tree, self._pool.jobs, accountant, policy, terms.budget)
+        uses = _ConstantUse(tree, accountant)
         rounds: FlatTurns | AllocationRounds
         if policy.quotas.model == "flat":
-            rounds = FlatTurns(tree, terms, onlookers)
+            rounds = FlatTurns(tree, terms, uses)
         else:
             one_round = replace(policy.quotas, max_rounds=1, round_robin_rate=terms.total + 1)
-            rounds = AllocationRounds(tree, one_round, terms, onlookers)
+            rounds = AllocationRounds(tree, one_round, terms, uses)
         for _ in rounds.run():
             pass  # no submitter negotiates
         return tuple(
             figures(
                 group,
-                used_before=onlookers.used(group),
-                used_after=onlookers.used(group),
-                subtree_used=onlookers.subtree_used(group),
+                used_before=uses.used(group),
+                used_after=uses.used(group),
+                subtree_used=uses.subtree_used(group),
                 sort_key=rounds.keys[group.name],
                 submitters=len(members[group.name]),
             )
@@ -120,7 +120,7 @@ class Forecaster:
         return accountant
 
 
-class _Onlookers:
+class _ConstantUse:
     """The use of groups in rounds in which nobody negotiates: it stays constant."""
 
     def __init__(self, tree: Tree, accountant: Accountant) -> None:
@@ -140,7 +140,7 @@ class _Onlookers:
         return False
 
 
-def _enrol(
+def _add_demand(
     tree: Tree, jobs: Jobs, accountant: Accountant, policy: NegotiationPolicy, budget: EvaluationBudget | None
 ) -> dict[str, set[str]]:
     """Add up the demand of each group; return its submitters by group."""

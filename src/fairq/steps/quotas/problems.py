@@ -80,7 +80,7 @@ class Configured(Struct, frozen=True):
         return name
 
     def available(self, group: QuotaGroup) -> float | None:
-        """The maximum sum of the children's quotas of *group*, None if it depends on the unknown pool."""
+        """Return the maximum sum of the children's quotas of *group*, None if it depends on the unknown pool."""
         if group.is_root:
             return self.total
         if group.static and not self.is_flat:

@@ -72,11 +72,11 @@ def report(
     of_slots = bool(set(by) & set(_OF_SLOTS))
     with reading(path) as state:
         now = last_update(state)
-        since, until = _snapped(state, since, until, now, notes)
+        since, until = _aligned_window(state, since, until, now, notes)
         kind = next((name for name in by if name in KINDS), None)
         spans = [Period("", since, until)] if kind is None else list(periods(kind, since, until))
         parts = [_Lines(span, by, groups, is_wanted) for span in spans]
-        for (period_index, submitter, slot), run_sums in _ran(state, spans, now, of_slots).items():
+        for (period_index, submitter, slot), run_sums in _run_sums(state, spans, now, of_slots).items():
             parts[period_index].add_runs(submitter, slot, run_sums)
         if "group" in by and not of_slots:
             for submitter, start, end, weight in borrowed_runs(state, settings, since, until, now):
@@ -93,7 +93,7 @@ def report(
     total = Line(())
     for line in lines:
         total.add(line)
-    lines = _cut(lines, top)
+    lines = _limit_lines(lines, top)
     return Report(since, until, tuple(by), lines, total, not of_slots, notes, _by_key(by[0], dominant, groups))
 
 
@@ -105,20 +105,20 @@ def _by_key(name: str, dominant: dict[str, str], groups: tuple[str, ...]) -> dic
     return {key: ", ".join(sorted(resources)) for key, resources in by_person.items()}
 
 
-def _snapped(state: State, since: int, until: int, now: int, notes: list[str]) -> tuple[int, int]:
+def _aligned_window(state: State, since: int, until: int, now: int, notes: list[str]) -> tuple[int, int]:
     """Return the window, aligned with the ledger's buckets."""
     thinned = usage.thinned_until(state)
 
-    def snapped(time: int) -> int:
+    def aligned(time: int) -> int:
         return day_start(time) if time < thinned else bucket_start(time)
 
-    moved = snapped(since), until if until >= now else snapped(until)
-    if moved != (since, until):
+    window = aligned(since), until if until >= now else aligned(until)
+    if window != (since, until):
         notes.append("usage is kept by the hour, and by the day after two months: the window begins and ends with one")
-    return moved
+    return window
 
 
-class _Ran(Struct):
+class _RunSums(Struct):
     """The number of runs, their seconds, and their seconds weighted by slot weight."""
 
     runs: int = 0
@@ -126,14 +126,14 @@ class _Ran(Struct):
     weighted: float = 0.0
 
 
-def _ran(state: State, spans: Sequence[Period], now: int, of_slots: bool) -> dict[tuple[int, str, str], _Ran]:
+def _run_sums(state: State, spans: Sequence[Period], now: int, of_slots: bool) -> dict[tuple[int, str, str], _RunSums]:
     """Return the runs, cut to the spans, by index of the span, submitter, and (if *of_slots*) slot."""
-    sums: dict[tuple[int, str, str], _Ran] = defaultdict(_Ran)
+    sums: dict[tuple[int, str, str], _RunSums] = defaultdict(_RunSums)
     # Runs shorter than a span are summed up by SQLite, which reads them at most twice.
     longest = max(span.end - span.start for span in spans)
     for index, span in enumerate(spans):
         for figures in report_figures.run_sums(state, span.start, span.end, longest, by_slot=of_slots):
-            sums[index, figures.submitter, figures.slot] = _Ran(figures.runs, figures.seconds, figures.weighted)
+            sums[index, figures.submitter, figures.slot] = _RunSums(figures.runs, figures.seconds, figures.weighted)
     for submitter, slot, start, end, weight in report_figures.ran(state, spans[0].start, spans[-1].end, longest, now):
         for index, seconds in _overlaps(spans, start, end):
             run_sums = sums[index, submitter, slot if of_slots else ""]
@@ -174,7 +174,7 @@ class _Lines:
         )
         return self.found.setdefault(keys, Line(keys, self._start))
 
-    def add_runs(self, submitter: str, slot: str, run_sums: _Ran) -> None:
+    def add_runs(self, submitter: str, slot: str, run_sums: _RunSums) -> None:
         """Add the runs of one submitter."""
         if is_group_name(submitter):
             self._bare.add(submitter)
@@ -217,7 +217,7 @@ class _Lines:
                     line.edited_seconds += edit.weighted
 
     def _is_submitter(self, name: str) -> bool:
-        """Whether a ledger row is a submitter's; a group's row would count the use of its members twice."""
+        """Return whether a ledger row is a submitter's; a group's row would count the use of its members twice."""
         return not is_group_name(name) or name in self._bare
 
 
@@ -240,7 +240,7 @@ def _rank(line: Line) -> tuple[float, float, tuple[str, ...]]:
     return -line.charged_seconds, -line.weighted_seconds, line.keys
 
 
-def _cut(lines: list[Line], top: int | None) -> list[Line]:
+def _limit_lines(lines: list[Line], top: int | None) -> list[Line]:
     if top is None or len(lines) <= top:
         return lines
     largest = sorted(lines, key=_rank)[:top]

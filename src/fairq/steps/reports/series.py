@@ -124,7 +124,7 @@ def series(
         Line(name, list(map(partial(_mean, measure), rows_by_step, lengths))) for name, rows_by_step in cells.items()
     ]
     lines.sort(key=lambda line: (-line.mean, line.name))
-    return Series(edges, step, _joined(lines, top, measured))
+    return Series(edges, step, _limit_lines(lines, top, measured))
 
 
 def _edges(since: int, until: int, step: int) -> list[int]:
@@ -196,7 +196,7 @@ def _mean(measure: str, cell: Sequence[UsageRow], length: int) -> float | None:
     return sum(getattr(row, measure) for row in cell) / known_seconds if known_seconds else None
 
 
-def _joined(lines: list[Line], top: int, measured: str) -> list[Line]:
+def _limit_lines(lines: list[Line], top: int, measured: str) -> list[Line]:
     """Return the first *top* lines; add up the others into one line, except for priorities."""
     if len(lines) <= top:
         return lines

@@ -1,4 +1,4 @@
-"""The data of charts of a simulation, read from what ``fairq simulate --json`` printed."""
+"""The data of charts of a simulation, read from the output of ``fairq simulate --json``."""
 
 from __future__ import annotations
 

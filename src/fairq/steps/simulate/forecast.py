@@ -312,7 +312,7 @@ class _Pass:
         return self._left <= 0
 
     def stop(self) -> bool:
-        """Whether all wanted jobs have started, or the pass has examined enough."""
+        """Return whether all wanted jobs have started, or the pass has examined enough."""
         return self._left <= 0 or self.is_over()
 
     def started(self, job: JobKey, _match: Match, now: int) -> None:

@@ -245,7 +245,7 @@ class _Jobs:
                 self.ads[number] |= {name: value for name, value in optional.items() if value is not None}
 
     def _kind(self, job: TraceJob) -> tuple[int, int | None, int, int | None, str]:
-        """Return what distinguishes jobs; only reservations and promises read limit and group."""
+        """Return the values that distinguish jobs; only reservations and promises read limit and group."""
         return job.cpus, job.memory, job.gpus, *((None, "") if self._is_plain else (job.limit, job.group))
 
     def arrivals(self) -> Iterator[Arrival]:

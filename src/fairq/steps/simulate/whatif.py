@@ -19,7 +19,7 @@ from fairq.engine.simulation.longrun import long_run_use
 from fairq.state import cycles
 from fairq.state.connection import State, reading
 from fairq.steps.config import SettingsFiles
-from fairq.steps.cycle.load import LoadedPool, load_pool, load_round_robin_times, of_pool
+from fairq.steps.cycle.load import LoadedPool, load_pool, load_round_robin_times, policy_of_pool
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.quotas.forecast import Forecaster
 from fairq.steps.simulate.alteration import Alteration
@@ -152,7 +152,7 @@ def _side(state: State, settings: Settings, pool: LoadedPool, now: int, size: fl
         use |= dict(zip(names, uses.tolist(), strict=True))
     decision = None
     if cycle:
-        rules = of_pool(policy, state, settings, now)
+        rules = policy_of_pool(policy, state, settings, now)
         times = load_round_robin_times(state)
         decision = negotiate(pool.slots, pool.jobs, pool.accountant, rules, now, times, clock=time.monotonic)
     return Side(decision, {name: use[name] for name in requested}, factors, pie, allocated)

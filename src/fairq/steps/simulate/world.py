@@ -32,7 +32,7 @@ from fairq.state.pause import Pause
 from fairq.state.slots import StoredSlots
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import load_accountant, settings_of_pool
-from fairq.steps.cycle.load import load_group_names, load_round_robin_times, of_pool
+from fairq.steps.cycle.load import load_group_names, load_round_robin_times, policy_of_pool
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.evaluation.budget import evaluation_budget
 from fairq.steps.pool.claimed_ads import without_claim
@@ -161,7 +161,7 @@ def load_world(state: State, settings: Settings, now: int) -> World:
                 freed_ads.get(new_rows[row]) or stored.ads[row], slot_reservations
             )
     columns = AdColumns(stored.ads, now, evaluation_budget(settings)).edited(np.array(kept_rows, np.intp), freed_ads)
-    policy = of_pool(negotiation_policy(settings), state, settings, now)
+    policy = policy_of_pool(negotiation_policy(settings), state, settings, now)
     accountant = load_accountant(
         state, accounting_policy(settings_of_pool(settings, state)), charges_of(claims_by_slot.values())
     )

@@ -10,8 +10,8 @@ from msgspec.structs import asdict
 from fairq.common.records import JobRange, JobStatus
 from fairq.state import ended_jobs, jobs, runs, waits
 from fairq.state.connection import State
-from fairq.steps.jobs.rerun import leave
-from fairq.steps.jobs.waits import settle, taken_back
+from fairq.steps.jobs.rerun import unfollow
+from fairq.steps.jobs.waits import restore_followers, settle
 
 _STATUS = {"hold": (JobStatus.HELD,), "release": (JobStatus.IDLE, JobStatus.WAITING)}
 _NAMES = {int(status): status.name.lower() for status in JobStatus}
@@ -42,7 +42,7 @@ def undo_submit(state: State, data: Mapping[str, Any], submitted: int) -> Proble
 
 def undo_rerun(state: State, data: Mapping[str, Any], now: int) -> Problem:
     """Undo the submission of clusters that run jobs again; jobs that wait for them wait for the old jobs again."""
-    leave(state, data["followers"], now)
+    unfollow(state, data["followers"], now)
     return undo_submit(state, data, 0)
 
 
@@ -89,7 +89,7 @@ def undo_remove(state: State, data: Mapping[str, Any], removed: int, now: int) -
         )
     jobs.add(state, former)
     settle(state, {job.cluster for job in former if not job.schedd}, now)
-    return taken_back(state, (job.procs for job in former), removed, now)
+    return restore_followers(state, (job.procs for job in former), removed, now)
 
 
 def undo_change(state: State, kind: str, data: Mapping[str, Any], now: int) -> Problem:

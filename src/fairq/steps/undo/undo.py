@@ -28,7 +28,7 @@ _OF_JOBS = {"submit", "remove", "hold", "release", "prio", "edit", "rerun"}
 """The kinds of changes that users other than administrators can make."""
 
 _REPLACING = {"jobs": _OF_JOBS, "task queues": _OF_JOBS, "slots": {"slots add", "slots remove", "slots drain"}}
-"""The subjects of imports, with the kinds of changes that concern what they replace."""
+"""The subjects of imports, with the kinds of changes to the data that they replace."""
 
 _DERIVED = {"Priority", "LastUpdate"}
 """Attributes of a record that are computed from others."""

@@ -39,7 +39,7 @@ from fairq.steps.cycle.accounts import (
     store_times,
 )
 from fairq.steps.userprio.ads import accounting_ad
-from fairq.steps.userprio.names import full_name, like, people
+from fairq.steps.userprio.names import full_name, people, similar_name
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -251,7 +251,7 @@ class Editor:
                 self._check_new_name(name)
                 known_names = people(state)
                 if not is_group_name(name) and name not in known_names:
-                    edited.strangers[name] = like(name, known_names)
+                    edited.strangers[name] = similar_name(name, known_names)
             self._remember(state, [name])
             record = stored_record or AccountingRecord(name, is_group=is_group_name(name))
             before = self._ad(record)
@@ -356,7 +356,7 @@ class Editor:
         return record
 
     def _unknown(self, state: State, name: str) -> UnknownSubmitterError:
-        close = like(name, {record.name for record in submitters.load_all(state)})
+        close = similar_name(name, {record.name for record in submitters.load_all(state)})
         hint = f"did you mean {close!r}?" if close else "'fairq userprio --allusers' lists all there are"
         return UnknownSubmitterError(name=name, state=self._path, hint=hint)
 

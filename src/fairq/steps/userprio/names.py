@@ -30,7 +30,7 @@ def people(state: State) -> set[str]:
     return names | {submitter for submitter, _ in jobs.owners(state)}
 
 
-def like(name: str, known_names: set[str]) -> str | None:
+def similar_name(name: str, known_names: set[str]) -> str | None:
     """Return the name in *known_names* that *name* may have been meant for; None if none is similar.
 
     It is the same user in another domain or group, else a name of which *name* may be a misspelling.

@@ -1,4 +1,4 @@
-"""Which accounting ads a view of ``userprio`` shows, in which columns and in what order.
+"""The accounting ads of each view of ``userprio``, with their columns and their order.
 
 The rules are those of condor_userprio (``CollectInfo``, ``ProcessInfo`` and the row part of ``PrintInfo``):
 the same ads give the same table. One defect is not copied: in condor_userprio, an attribute missing from one ad
@@ -37,7 +37,7 @@ BEYOND_ALL_GROUPS = 3.4028234663852886e38
 NEVER = -1
 """Last use of a record that was never used, where that counts as a time."""
 
-NOT_TOLD = -1.0
+MISSING_USAGE = -1.0
 """Accumulated usage of a record whose ad does not contain it; prints as ``-0.00``."""
 
 _SURPLUS = {"regroup": "Regroup", "byquota": "ByQuota", "no": "no"}
@@ -49,7 +49,7 @@ class ViewOptions(Struct, frozen=True):
     *columns*: the requested columns, empty for the default view. *keep_quotas*: quota columns were requested by
     name, so they stay even without data. *layout*: ``hierarchical``, ``flat`` or ``groups first`` if requested,
     else None. *cutoff*: show only records used since then (seconds since 1970), None for all. *without*: columns
-    to leave out. *tells_all*: a time of use of 0 means 1970, not "never".
+    to leave out. *zero_is_time*: a time of use of 0 means 1970, not "never".
     """
 
     columns: frozenset[str] = frozenset()
@@ -57,7 +57,7 @@ class ViewOptions(Struct, frozen=True):
     layout: str | None = None
     cutoff: int | None = None
     without: frozenset[str] = frozenset()
-    tells_all: bool = False
+    zero_is_time: bool = False
 
 
 class Row(Struct):
@@ -122,7 +122,7 @@ def row_of(index: int, ad: Mapping[str, Any]) -> Row:
     in_use = (used or 0.0) if weight is None else weight
     tells_use = usage is not None or used is not None
     if usage is None and (used is not None or weight is not None):
-        usage = NOT_TOLD
+        usage = MISSING_USAGE
     row = Row(
         index, ad["Name"], get("IsAccountingGroup", False), get("AccountingGroup", ROOT_GROUP),
         _as_sent(ad["Priority"]), get("PriorityFactor"), in_use, tells_use, usage,
@@ -152,7 +152,7 @@ def _as_sent(value: float) -> float:
 def listing(ads: Sequence[Mapping[str, Any]], options: ViewOptions) -> Listing:
     """Return the table of *ads*, in the order of the report, that *options* ask for."""
     rows = [row_of(index, ad) for index, ad in enumerate(ads, 1)]
-    if options.tells_all:
+    if options.zero_is_time:
         for row in rows:
             row.last = row.last or NEVER
     requested = (options.columns or MOST) - options.without
@@ -226,7 +226,7 @@ def _pool_surplus_policy(rows: list[Row]) -> str:
 
 
 def _usage_seconds(row: Row) -> float:
-    return NOT_TOLD if row.usage is None else row.usage
+    return MISSING_USAGE if row.usage is None else row.usage
 
 
 def _number_groups(rows: list[Row], columns: frozenset[str]) -> None:

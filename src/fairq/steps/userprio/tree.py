@@ -1,4 +1,4 @@
-"""The tree of ``userprio --tree``: what groups and users are entitled to, and what they use. It writes nothing."""
+"""The tree of ``userprio --tree``: entitlement and use of groups and users. It writes nothing."""
 
 from __future__ import annotations
 

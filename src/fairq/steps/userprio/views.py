@@ -33,12 +33,12 @@ class Report(Struct, frozen=True):
     """The accounting ads, in the order of HTCondor's report.
 
     The table shows *logged*: the ads as condor_userprio of the pool's version gets them, from the collector or (for all
-    users) from the negotiator. *tells_all*: a time of 0 means 1970. *without*: columns that the version lacks.
+    users) from the negotiator. *zero_is_time*: a time of 0 means 1970. *without*: columns that the version lacks.
     """
 
     ads: list[Ad]
     logged: list[Ad]
-    tells_all: bool = False
+    zero_is_time: bool = False
     without: frozenset[str] = frozenset()
 
 
@@ -65,13 +65,13 @@ def accounting_report(
     if roll_up:
         # The negotiator answers in one ad, with all attributes.
         ads = rolled_up(ads)
-        return Report(ads, ads, tells_all=True, without=without)
+        return Report(ads, ads, zero_is_time=True, without=without)
     if settings["negotiator.rules"] == DOCUMENTED:
         return Report(ads, ads)
     if version is None or not one_ad:
         return Report(ads, [ad if ad["Name"] in reported.used else as_logged(ad) for ad in ads])
     logged = with_configured_factors(ads, policy.group_prio_factors) if everybody else ads
-    return Report(ads, logged, tells_all=True, without=without)
+    return Report(ads, logged, zero_is_time=True, without=without)
 
 
 def resources_of(path: Path, name: str) -> list[Ad]:

@@ -24,7 +24,7 @@ from fairq.errors.pool import AmbiguousSlotError, NothingToExplainError, Unknown
 from fairq.state import history, job_ads, reservations, runs, slots
 from fairq.state.connection import State, reading
 from fairq.steps.cycle.document import rejection_words, turn_document
-from fairq.steps.cycle.load import load_pool, load_round_robin_times, of_pool
+from fairq.steps.cycle.load import load_pool, load_round_robin_times, policy_of_pool
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.jobs.groups import unknown_group
 from fairq.steps.jobs.overlay import Overlay, was_withdrawn
@@ -135,7 +135,7 @@ class _Study:
         self._now = now
         self._ahead = ahead
         self._settings = settings
-        self._policy = of_pool(negotiation_policy(settings), state, settings, now)
+        self._policy = policy_of_pool(negotiation_policy(settings), state, settings, now)
         self._held: tuple[ImaginedPool, Outcome] | None = None
 
     def jobs(self, target: Target, slot: str | None) -> Document:
