@@ -19,7 +19,7 @@ def read(name: str, words: Iterable[str]) -> list[str]:
     for word in name.split():
         command = command.get_command(context, word)
         context = Context(command, info_name=word, parent=context, **command.context_settings)
-    arguments = sum(one.param_type_name == "argument" for one in command.params)
+    arguments = sum(parameter.param_type_name == "argument" for parameter in command.params)
     return list(command.reader(context).read(list(words), arguments if command.value_last else None))
 
 

@@ -117,7 +117,7 @@ def test_the_history_keeps_the_beginning_of_a_long_command(pool):
     """Thousands of jobs on one command line would be stored again for each of them."""
     assert pool("finish", *["1.0"] * 2_000, "--now", T + 20).code == 0
     commands = [entry["command"] for entry in json.loads(pool("state", "history", "--json").out)]
-    (longest,) = {one for one in commands if "finish" in one}
+    (longest,) = {command for command in commands if "finish" in command}
     assert longest.startswith("fairq finish")
     assert longest.endswith(" characters)")
     assert len(longest) < 3_000

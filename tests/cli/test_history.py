@@ -81,7 +81,7 @@ def test_what_is_asked_for_is_shown(pool, words, want):
     [("1.1-2", ["1.2", "1.1"]), ("2", ["2.0"]), ("1.0", ["1.0"]), ("anna@x", ["1.3", "1.2", "1.1", "1.0"]), ("9", [])],
 )
 def test_jobs_are_named_as_in_the_queue(pool, name, want):
-    assert [one["ClusterId"] for one in json.loads(pool(name, "--json").out)] == [int(id_[0]) for id_ in want]
+    assert [record["ClusterId"] for record in json.loads(pool(name, "--json").out)] == [int(id_[0]) for id_ in want]
 
 
 def test_the_ad_says_how_the_job_ran_and_leaves_out_what_nobody_knows(pool):

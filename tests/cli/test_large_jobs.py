@@ -165,6 +165,6 @@ def test_a_foreign_attribute_gives_no_right_to_a_promised_machine(busy):
 def test_a_forecast_knows_promises_that_are_and_that_will_be_made(busy):
     submit(busy, "bob", 1, 3 * HOUR, 20, T + 3)
     (start,) = [
-        one for one in json.loads(busy("queue", "--start", "--now", T + 4, "--json").out) if one["ClusterId"] == 3
+        job for job in json.loads(busy("queue", "--start", "--now", T + 4, "--json").out) if job["ClusterId"] == 3
     ]
     assert T + HOUR <= start["EstimatedStart"] <= T + HOUR + 64

@@ -337,10 +337,14 @@ def test_a_job_that_asks_for_mail_without_a_mail_command_is_told_at_submit_and_b
     Path(f"{state}.toml").unlink()
     assert run(*words).err == "WARNING: notification mails nothing: mail.command is not set\n"
     assert run("--state", state, "submit", "--", "/bin/sh").err == ""
-    checks = {one["check"]: one for one in json.loads(run("--state", state, "pool", "check", "--json").out)["checks"]}
+    checks = {
+        check["check"]: check for check in json.loads(run("--state", state, "pool", "check", "--json").out)["checks"]
+    }
     assert (checks["mail"]["status"], checks["mail"]["detail"]) == (
         "fault", "jobs ask for mail, 1.1 among them, but mail.command is not set",
     )  # fmt: skip
     run("--state", state, "remove", "--all")
-    checks = {one["check"]: one for one in json.loads(run("--state", state, "pool", "check", "--json").out)["checks"]}
+    checks = {
+        check["check"]: check for check in json.loads(run("--state", state, "pool", "check", "--json").out)["checks"]
+    }
     assert checks["mail"]["status"] == "not needed"

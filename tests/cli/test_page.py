@@ -53,7 +53,7 @@ def parsed(text):
 
 def cells(tree, label):
     """The texts of a table's rows."""
-    (table,) = [one for one in tree.iter(f"{HTML}table") if one.get("data-label") == label]
+    (table,) = [table for table in tree.iter(f"{HTML}table") if table.get("data-label") == label]
     (body,) = table.iter(f"{HTML}tbody")
     return [["".join(cell.itertext()).strip() for cell in row] for row in body]
 
@@ -79,9 +79,10 @@ def test_the_page_is_valid_and_shows_machines_shares_and_who_waits(run, pool, tm
 
 def test_the_data_are_those_of_the_page(run, pool, tmp_path):
     _, data = written(run, pool, tmp_path)
-    assert [(one["name"], one["cpus_in_use"], one["cpus"], one["gpus"]) for one in data["machines"]] == [
-        ("big", 4, 8, 2), ("node", 0, 2, 0),
-    ]  # fmt: skip
+    machines = [
+        (machine["name"], machine["cpus_in_use"], machine["cpus"], machine["gpus"]) for machine in data["machines"]
+    ]
+    assert machines == [("big", 4, 8, 2), ("node", 0, 2, 0)]
     assert (data["idle"], data["running"], data["weight_in_use"]) == (2, 2, 4)
     use = data["use_24_hours"]
     lengths = [end - start for start, end in pairwise(use["edges"])]
@@ -89,7 +90,7 @@ def test_the_data_are_those_of_the_page(run, pool, tmp_path):
         value * length for line in use["lines"] for value, length in zip(line["values"], lengths, strict=True)
     )
     assert charged == pytest.approx(4 * 3600)
-    assert {one["user"]: one["charged_seconds"] for one in data["users_30_days"]}["ann@x"] == 4 * 3600
+    assert {user["user"]: user["charged_seconds"] for user in data["users_30_days"]}["ann@x"] == 4 * 3600
 
 
 def test_nothing_that_is_private_is_on_it(run, pool, tmp_path):
@@ -128,7 +129,7 @@ def test_its_policy_permits_its_own_style_and_script_alone(run, pool, tmp_path):
         digest = b64encode(hashlib.sha256(inline.encode()).digest()).decode()
         assert f"{name}-src 'sha256-{digest}'" in policy
     tree = parsed(text)
-    attributes = [(name, value) for one in tree.iter() for name, value in one.attrib.items()]
+    attributes = [(name, value) for element in tree.iter() for name, value in element.attrib.items()]
     assert not [name for name, _ in attributes if name == "style" or name.startswith("on")]
     links = {value for name, value in attributes if name in ("href", "src")}
     assert {link for link in links if not link.startswith("#")} == {"pool.json"}
@@ -161,12 +162,14 @@ def test_text_can_be_read(run, pool, tmp_path, scheme):
 
 def test_everything_has_its_text_alternative(run, pool, tmp_path):
     tree = parsed(written(run, pool, tmp_path)[0])
-    drawings = [one for one in tree.iter("{http://www.w3.org/2000/svg}svg") if one.get("aria-hidden") != "true"]
+    drawings = [
+        drawing for drawing in tree.iter("{http://www.w3.org/2000/svg}svg") if drawing.get("aria-hidden") != "true"
+    ]
     assert drawings
-    assert all(one.get("role") == "img" for one in drawings)
-    assert all(one.get("aria-label") or one.get("aria-labelledby") for one in drawings)
-    assert all(one.get("scope") for one in tree.iter(f"{HTML}th"))
-    known = {one.get("id") for one in tree.iter() if one.get("id")}
+    assert all(drawing.get("role") == "img" for drawing in drawings)
+    assert all(drawing.get("aria-label") or drawing.get("aria-labelledby") for drawing in drawings)
+    assert all(element.get("scope") for element in tree.iter(f"{HTML}th"))
+    known = {element.get("id") for element in tree.iter() if element.get("id")}
     assert {link.get("href")[1:] for link in tree.iter(f"{HTML}a") if link.get("href")[0] == "#"} <= known
 
 

@@ -40,7 +40,7 @@ def test_a_stored_cycle_says_what_negotiate_said(pool, run):
     assert [[match[name] for name in kept] for match in stored["matches"]] == [
         [match[name] for name in kept] for match in printed["matches"]
     ]
-    (lost,) = (one["lost"] for one in stored["explanation"] if one["submitter"] == "ben@x")
+    (lost,) = (rejection["lost"] for rejection in stored["explanation"] if rejection["submitter"] == "ben@x")
     assert lost["job_requirements"] == 2
     table = run("--state", pool, "state", "cycle", 1).out
     assert table == run("--state", pool, "state", "cycle").out
@@ -52,7 +52,7 @@ def test_old_decisions_are_forgotten_and_matches_are_not(pool, run):
     for number in range(3):
         negotiate(run, pool, NOW + 60 * number)
     listed = json.loads(run("--state", pool, "state", "cycles", "--json").out)
-    assert [(one["cycle"], one["time"], one["matches"], one["kept"]) for one in listed] == [
+    assert [(record["cycle"], record["time"], record["matches"], record["kept"]) for record in listed] == [
         (1, NOW, 2, False), (2, NOW + 60, 0, True), (3, NOW + 120, 0, True),
     ]  # fmt: skip
     assert len(json.loads(run("--state", pool, "state", "cycles", "--limit", 2, "--json").out)) == 2

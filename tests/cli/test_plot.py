@@ -57,7 +57,7 @@ def test_what_no_cycle_saw_is_unknown_and_not_none(fairq):
 
 def test_shares_compare_use_with_what_was_due(fairq):
     document = json.loads(fairq("plot", "shares", *WINDOW, "--json").out)
-    assert [(one["name"], one["used"]) for one in document["shares"]] == [("anna@x", 2 / 3), ("bert@x", 1 / 3)]
+    assert [(share["name"], share["used"]) for share in document["shares"]] == [("anna@x", 2 / 3), ("bert@x", 1 / 3)]
     assert fairq("plot", "shares", *WINDOW).out.splitlines()[3].startswith("anna ")
 
 
@@ -84,7 +84,7 @@ def test_letters_of_ascii_are_enough(fairq):
 def test_the_numbers_are_there_for_programs(fairq):
     found = json.loads(fairq("plot", "usage", "--by", "group", *WINDOW, "--json").out)
     assert (found["step"], found["unit"]) == (HOUR, "slot weight")
-    assert {one["value"] for one in found["values"]} == {3.0}
+    assert {value["value"] for value in found["values"]} == {3.0}
     assert fairq("plot", "usage", *WINDOW, "--csv").out.splitlines()[0] == "name,time,value"
 
 
@@ -108,14 +108,14 @@ def test_a_simulation_is_drawn_with_its_policies_beside_each_other(run, result, 
     assert [line.split()[0] for line in waits[4::2]] == ["current", "current"]
     assert waits[5].split()[-1] == "3h59m59s"  # behind all four of anna
     numbers = json.loads(run("plot", "wait", "--simulation", result, "--json").out)["waits"]
-    assert {(one["name"], one["policy"]): one["wait"] for one in numbers}[("bert", "current")] == 3599
+    assert {(value["name"], value["policy"]): value["wait"] for value in numbers}[("bert", "current")] == 3599
     usage = run("plot", "usage", "--simulation", result).out.splitlines()
     assert [line.split()[:2] for line in usage[3:5]] == [["fifo", "█" * 5], ["current", "█" * 5]]
     queue = json.loads(run("plot", "queue", "--simulation", result, "--json").out)["values"]
-    assert [round(one["value"]) for one in queue if one["name"] == "fifo"] == [4, 3, 2, 1, 0]
+    assert [round(value["value"]) for value in queue if value["name"] == "fifo"] == [4, 3, 2, 1, 0]
     shares = json.loads(run("plot", "shares", "--simulation", result, "--json").out)["shares"]
-    assert {one["name"] for one in shares} == {"anna, fifo", "anna, current", "bert, fifo", "bert, current"}
-    assert sum(one["used"] for one in shares if "fifo" in one["name"]) == pytest.approx(1)
+    assert {share["name"] for share in shares} == {"anna, fifo", "anna, current", "bert, fifo", "bert, current"}
+    assert sum(share["used"] for share in shares if "fifo" in share["name"]) == pytest.approx(1)
     assert short_names(["ann@x.org, fifo", "bob@x.org, now"]) == ["ann, fifo", "bob, now"]
     assert short_names(["ann@x.org", "others"]) == ["ann", "others"]
     assert short_names(["ann@x.org", "ann@y.org"]) == ["ann@x.org", "ann@y.org"]
@@ -152,7 +152,7 @@ def test_a_step_of_days_begins_at_midnight_also_after_a_clock_change(run, state,
     assert run("--state", state, "negotiate", "--now", end).code == 0
     words = ("--since", begin - 60 * 86400, "--until", end, "--now", end, "--json")
     found = json.loads(run("--state", state, "plot", "usage", *words).out)
-    values = {local(one["time"]).isoformat(): one["value"] for one in found["values"] if one["time"] >= begin}
+    values = {local(value["time"]).isoformat(): value["value"] for value in found["values"] if value["time"] >= begin}
     assert values == {f"2026-03-{day}T00:00:00": 1.0 for day in (28, 29, 30)}
 
 

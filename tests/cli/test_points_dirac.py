@@ -79,7 +79,7 @@ def expected(grid, *queues):
     file = grid.write("dump.json", {"task_queues": records, "groups": {"g": {"JobShare": 600}}, "time": NOW})
     grid.fairq("config", "set", "shares.site_families", "true")
     words = ("taskqueues", "shares", "--check", file, "--rules", "documented", "--now", NOW, "--json")
-    return [one["expected"] for one in grid.fairq(*words, code=1)["task_queues"] if one["expected"] is not None]
+    return [queue["expected"] for queue in grid.fairq(*words, code=1)["task_queues"] if queue["expected"] is not None]
 
 
 @point("users_counted", documented=[600], program=[300])
@@ -163,7 +163,7 @@ def _(grid):
     grid.groups(user=100)
     for owner in ("ann", "bob"):
         grid.submit(owner, "user")
-    return {one["owner"] for one in grid.matches(9, "--proxy", "ann@user")}
+    return {match["owner"] for match in grid.matches(9, "--proxy", "ann@user")}
 
 
 @point("owner_bypasses_requirements", documented=[], program=["ann"])
@@ -171,7 +171,7 @@ def _(grid):
     """A pilot for one owner and two groups, at a site that the job bans."""
     grid.groups(user1=100, user2=100)
     grid.submit("ann", "user1", BannedSites='"LCG.CERN.cern"')
-    return [one["owner"] for one in grid.matches(1, "--owner", "ann", "--group", "user1", "--group", "user2")]
+    return [match["owner"] for match in grid.matches(1, "--owner", "ann", "--group", "user1", "--group", "user2")]
 
 
 @point("negative_values", documented=0, program=1)
@@ -210,7 +210,7 @@ def _(grid):
     """Do the jobs of a queue run in the order of their numbers?"""
     grid.groups(user=100)
     grid.submit("ann", "user", 20)
-    jobs = [int(one["job"].partition(".")[2]) for one in grid.matches(20)]
+    jobs = [int(match["job"].partition(".")[2]) for match in grid.matches(20)]
     return jobs == sorted(jobs)
 
 

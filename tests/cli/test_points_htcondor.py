@@ -118,7 +118,7 @@ def _(pool):
     """The quota of a group that has half of four slots and four that are offline."""
     pool.import_(slots=[slot_ad(f"slot1@n{n}", Offline=n < 4) for n in range(8)])
     pool.settings("[groups.physics]\nquota_dynamic = 0.5\n")
-    (group,) = (one for one in pool.cycle()["groups"] if one["group"] == "physics")
+    (group,) = (group for group in pool.cycle()["groups"] if group["group"] == "physics")
     return float(group["quota"])
 
 
@@ -223,7 +223,7 @@ def _(pool):
     pool.slots(2)
     for limit in ("db", "license"):
         pool.submit("ann", 1, "--concurrency-limits", limit)
-    return [one["reason"] for one in pool.cycle()["rejections"]]
+    return [rejection["reason"] for rejection in pool.cycle()["rejections"]]
 
 
 @point("negotiator.limits_of_slots_stay", documented={"ann": 1, "bob": 1}, program={"ann": 1})

@@ -23,7 +23,7 @@ def no_cron(monkeypatch, tmp_path):
 
 def found(run, state, *words):
     ended = run("--state", state, "pool", "check", "--json", *words)
-    return ended.code, {one["check"]: one for one in json.loads(ended.out)["checks"]}
+    return ended.code, {check["check"]: check for check in json.loads(ended.out)["checks"]}
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def pool(run, state, no_cron):
 def test_all_is_well(run, pool):
     code, checks = found(run, pool, "--now", NOW + 300)
     assert code == 0
-    assert {one["status"] for one in checks.values()} == {"good", "not needed"}
+    assert {check["status"] for check in checks.values()} == {"good", "not needed"}
     assert checks["last cycle"]["detail"] == "cycle 1 was held 5m ago"
     quiet = run("--state", pool, "pool", "check", "-q", "--now", NOW + 300)
     assert (quiet.code, quiet.out, quiet.err) == (0, "", "")

@@ -125,7 +125,7 @@ def test_pool_check_finds_no_fault_in_a_pause(pool):
     pool("negotiate", "--now", T)
     pool("pool", "pause", "--now", T)
     shown = json.loads(pool("pool", "check", "--json", "--now", T + 86400).out)
-    (last,) = (one for one in shown["checks"] if one["check"] == "last cycle")
+    (last,) = (check for check in shown["checks"] if check["check"] == "last cycle")
     assert last["status"] == "good" and "paused" in last["detail"]
 
 

@@ -23,7 +23,7 @@ def submit(pool, user, *words, at=T):
 
 
 def order(pool, *words):
-    return [(one["place"], one["jobs"], one["matched"]) for one in json.loads(pool("queue", "--order", *words,
+    return [(job["place"], job["jobs"], job["matched"]) for job in json.loads(pool("queue", "--order", *words,
             "--now", T + 10, "--json").out)]  # fmt: skip
 
 

@@ -62,7 +62,7 @@ def test_before_it_begins_only_jobs_that_end_by_then_start_there(pool):
     submit(pool, "long", "--time", HOUR + 61)
     submit(pool, "short", "--time", HOUR - 60)
     submit(pool, "ann")
-    assert [one.split()[0] for one in running(pool, T + 60)] == ["ann", "short"]
+    assert [job.split()[0] for job in running(pool, T + 60)] == ["ann", "short"]
     # What ends after its end is no concern of it.
     assert len(running(pool, T + 2 * HOUR)) == 4
 
@@ -86,7 +86,7 @@ def test_a_partitionable_machine_is_reserved_as_a_whole(pool):
     pool("slots", "reserve", "n", "--for", "ann", "--now", T + 10)
     submit(pool, "bob")
     submit(pool, "ann", count=2)
-    assert [one.split()[0] for one in running(pool, T + 20)] == ["ann", "ann", "bob"]
+    assert [job.split()[0] for job in running(pool, T + 20)] == ["ann", "ann", "bob"]
 
 
 def test_reserved_slots_are_in_the_pie_of_those_who_may_use_them_and_in_quotas(pool, state):
@@ -94,13 +94,15 @@ def test_reserved_slots_are_in_the_pie_of_those_who_may_use_them_and_in_quotas(p
     pool("slots", "reserve", "--count", 6, "--for", "ann", "--now", T)
     for user in ("bob", "carol"):
         submit(pool, user, count=20)
-    held = [one.split()[0] for one in running(pool, T)]
+    held = [job.split()[0] for job in running(pool, T)]
     assert (held.count("bob"), held.count("carol")) == (2, 2)
     submit(pool, "ann", count=20)
-    held = [one.split()[0] for one in running(pool, T + 1)]
+    held = [job.split()[0] for job in running(pool, T + 1)]
     assert (held.count("ann"), held.count("bob"), held.count("carol")) == (6, 2, 2)
     Path(f"{state}.toml").write_text("[groups.teach]\nquota_dynamic = 0.5\n")
-    (teach,) = (one for one in json.loads(pool("quotas", "--json", "--now", T + 2).out) if one["group"] == "teach")
+    (teach,) = (
+        group for group in json.loads(pool("quotas", "--json", "--now", T + 2).out) if group["group"] == "teach"
+    )
     assert teach["quota"] == 5
 
 
@@ -223,7 +225,7 @@ def test_reserved_slots_are_in_the_pie_of_those_who_may_use_them_alone(pool, sta
     submit(pool, "ann", count=2)
     submit(pool, "bob", count=12)
     record = json.loads(pool("negotiate", "--dry-run", "--now", T, "--json").out)
-    limits = {one["submitter"].partition("@")[0]: one["limit"] for one in record["submitters"]}
+    limits = {submitter["submitter"].partition("@")[0]: submitter["limit"] for submitter in record["submitters"]}
     assert limits["bob"] == 2.0, limits
     assert limits["ann"] > 2.0
 

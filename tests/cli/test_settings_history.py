@@ -112,7 +112,7 @@ def test_a_file_that_is_seen_for_the_first_time_is_no_change(pool, file):
     assert changes(pool) == []
     file.write_text("")
     pool("negotiate", "--now", T + 60)
-    assert [one["after"] for one in changes(pool)] == [None]
+    assert [change["after"] for change in changes(pool)] == [None]
 
 
 @pytest.mark.parametrize("is_written", [False, True])
@@ -130,10 +130,10 @@ def test_a_kill_leaves_the_old_or_the_new_and_the_next_command_completes_the_rec
     if is_written:
         file.write_text(new)
     assert pool(*next_command.split()).code == 0
-    found = [one for one in changes(pool) if one["after"] == {"Value": 30.0}]
+    found = [change for change in changes(pool) if change["after"] == {"Value": 30.0}]
     assert [(one["user"], one["reason"]) for one in found] == [("ann", "x")] * is_written
     pool("negotiate")
-    assert len([one for one in changes(pool) if one["subject"].endswith("quota")]) == 1 + is_written
+    assert len([change for change in changes(pool) if change["subject"].endswith("quota")]) == 1 + is_written
 
 
 def test_others_than_administrators_change_nothing(pool, file, monkeypatch):

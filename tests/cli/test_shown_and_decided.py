@@ -28,9 +28,9 @@ def test_an_ended_lease_is_shown_nowhere(pool, rules, option, leased, attribute,
         (ad,) = (one for one in pool.fairq(*words, "--json") if one["Name"] == "ann@example.org")
         shown = pool.fairq("userprio", "ann@example.org", "--now", now, "-af", attribute).out.split()[0]
         (exported,) = (
-            one
-            for one in json.loads(pool.fairq("export", "--accounting", "--now", now).out)
-            if one["Name"] == "ann@example.org"
+            record
+            for record in json.loads(pool.fairq("export", "--accounting", "--now", now).out)
+            if record["Name"] == "ann@example.org"
         )
         status = pool.fairq("status", "--json", "--now", now)["submitters"][0]["effective_priority"]
         assert status == pytest.approx(ad["Priority"])
@@ -68,7 +68,7 @@ def test_a_simulated_future_knows_the_limits_that_jobs_of_others_use(pool):
     pool.import_(slots=[busy_ad("slot1@a", "bob", ConcurrencyLimits="db"), slot_ad("slot1@b"), slot_ad("slot1@c")])
     pool.submit("ann", 2, "--attribute", 'ConcurrencyLimits="db"')
     assert pool.jobs() == ["1.0"]
-    (start,) = {one["EstimatedStart"] for one in pool.fairq("queue", "--idle", "--start", "--json", "--now", NOW + 60)}
+    (start,) = {job["EstimatedStart"] for job in pool.fairq("queue", "--idle", "--start", "--json", "--now", NOW + 60)}
     assert start > NOW + 60
 
 
@@ -79,7 +79,10 @@ def test_status_tells_the_share_of_the_pool(pool):
     for user, group in (("ann", "a"), ("bob", "b"), ("cyd", "b")):
         pool.submit(user, 20, group=group)
     pool.cycle()
-    shares = {one["submitter"]: one["share"] for one in pool.fairq("status", "--json", "--now", NOW)["submitters"]}
+    shares = {
+        submitter["submitter"]: submitter["share"]
+        for submitter in pool.fairq("status", "--json", "--now", NOW)["submitters"]
+    }
     assert shares == {f"{name}@example.org": pytest.approx(0.25) for name in ("a.ann", "b.bob", "b.cyd")}
     assert pool.fairq("status", "--now", NOW).out.count("25.0%") == 3
 

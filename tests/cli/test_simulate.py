@@ -232,7 +232,7 @@ def test_csv_of_other_programs_is_read(run, tmp_path, text):
     file = tmp_path / "jobs.csv"
     file.write_text(text, newline="")
     found = simulated(run, file, "--slots", "1")
-    assert [(one["user"], one["jobs"]) for one in found["users_by_policy"]] == [("ann", 1), ("unknown", 1)]
+    assert [(user["user"], user["jobs"]) for user in found["users_by_policy"]] == [("ann", 1), ("unknown", 1)]
 
 
 def test_a_long_trace_may_count_seconds_beyond_what_was_a_date_in_1973(run, tmp_path):
@@ -253,7 +253,7 @@ def test_the_pools_own_past_is_a_trace(run, state):
     assert ended.code == 0, ended.err
     found = json.loads(ended.out)
     assert (found["jobs"], found["slots"], found["work"]) == (2, 2, 1000)
-    assert [one["user"] for one in found["users_by_policy"]] == ["ann"]
+    assert [user["user"] for user in found["users_by_policy"]] == ["ann"]
     assert run("simulate").code == 2
 
 

@@ -202,7 +202,7 @@ def test_the_setting_slot_weight_weighs_the_slots_that_fairq_describes(run, stat
     slots("add", "node", "--cpus", 2, "--memory", "6GB", *way)
     run("submit", "--state", state, "--request-cpus", 2, "--request-memory", "6GB", "--", "/bin/sh")
     decided = json.loads(run("negotiate", "--state", state, "--json").out)
-    assert [one["matched_weight"] for one in decided["submitters"]] == [8]
+    assert [submitter["matched_weight"] for submitter in decided["submitters"]] == [8]
     users = json.loads(run("userprio", "--state", state, "--json").out)
     assert max(user["WeightedResourcesUsed"] for user in users) == 8
 

@@ -41,7 +41,7 @@ def test_a_screenful_says_how_the_pool_stands(fairq):
 def test_the_document_has_all_of_it(fairq):
     found = json.loads(fairq("status", "--limit", "1", "--now", NOW + 360, "--json").out)
     assert (found["idle"], found["running"], found["held"], found["cycle_time"]) == (3, 2, 1, NOW + 60)
-    assert [one["submitter"] for one in found["submitters"]] == ["anna@x", "bert@x", "carl@x"]
+    assert [submitter["submitter"] for submitter in found["submitters"]] == ["anna@x", "bert@x", "carl@x"]
 
 
 def test_an_empty_pool_has_a_status_too(run):

@@ -180,7 +180,7 @@ def test_the_queue_says_what_each_job_waits_for(fairq):
     assert "after 1" in lines[2]
     assert lines[-1].endswith("1 waiting")
     assert statuses(fairq) == {"1.0": "idle", "2.0": "after 1"}
-    assert [one["ProcId"] for one in json.loads(fairq("queue", "--idle", "--json").out)] == [0, 0]
+    assert [job["ProcId"] for job in json.loads(fairq("queue", "--idle", "--json").out)] == [0, 0]
 
 
 def test_a_job_does_not_start_before_its_time(fairq):

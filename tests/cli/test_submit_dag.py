@@ -56,7 +56,7 @@ def test_nodes_run_one_after_another(fairq):
     assert "without effect here: DOT" in ended.err
     assert waits(fairq) == {"A0": "", "B0": "after_ok 1", "B1": "after_ok 1", "C0": "after_ok 1",
                             "D0": "after_ok 2, after_ok 3"}  # fmt: skip
-    ads = {one["DAGNodeName"]: one for one in json.loads(fairq("queue", "--json").out)}
+    ads = {job["DAGNodeName"]: job for job in json.loads(fairq("queue", "--json").out)}
     assert (ads["B"]["Args"], ads["C"]["JobPrio"], ads["C"]["Iwd"]) == ("B two words", 5, str(Path("sub").absolute()))
     assert (ads["A"]["JobMaxRetries"], ads["A"]["JobBatchName"]) == (1, "test.dag")
     for names, then in (
@@ -84,7 +84,7 @@ def test_done_nodes_are_not_submitted(fairq):
 def test_a_whole_dag_is_undone(fairq):
     submit(fairq, DIAMOND)
     fairq("submit", "--after", "4", "--", "/bin/true")
-    numbers = [one["number"] for one in json.loads(fairq("state", "history", "--json").out)]
+    numbers = [entry["number"] for entry in json.loads(fairq("state", "history", "--json").out)]
     assert "job 5.0 waits for it" in fairq("undo", str(numbers[-2]), code=103).err
     fairq("undo")
     fairq("undo")

@@ -197,7 +197,7 @@ class TestUserprio:
         run("--state", state, "userprio", "-setfactor", "ann", 3, "--now", NOW + 1)
         run("--state", state, "userprio", "-setceiling", "ann", 3, "--now", NOW + 2)
         run("--state", state, "userprio", "-setfactor", "ann", 4, "--now", NOW + 3)
-        numbers = [one["number"] for one in json.loads(run("--state", state, "state", "history", "--json").out)]
+        numbers = [entry["number"] for entry in json.loads(run("--state", state, "state", "history", "--json").out)]
         assert run("--state", state, "undo", numbers[-2], "--now", NOW + 4).code == 0
         assert run("--state", state, "undo", numbers[-3], "--now", NOW + 5).code == 103
         assert (record(state, "ann@pool").priority_factor, record(state, "ann@pool").ceiling) == (4.0, -1)

@@ -219,7 +219,7 @@ def test_resetting_keeps_the_priority(userprio, pool):
 def test_resetall_resets_everybody(userprio, pool):
     assert userprio("-resetall").out == "The accumulated usage was reset for all users\n"
     with reading(pool) as opened:
-        assert {one.weighted_accumulated_usage for one in submitters.load_all(opened)} == {0.0}
+        assert {record.weighted_accumulated_usage for record in submitters.load_all(opened)} == {0.0}
 
 
 def test_a_value_for_somebody_never_seen_makes_the_record(run, state):

@@ -51,7 +51,7 @@ def test_a_dry_run_of_several_edits_tells_each_in_view_of_the_one_before(userpri
     before = stored(pool)
     ended = userprio("-setfactor", "new@pool", "5", "-delete", "new@pool", "--dry-run", "--json")
     changes = json.loads(ended.out)["changes"]
-    assert [(one["before"] is None, one["after"] is None) for one in changes] == [(True, False), (False, True)]
+    assert [(change["before"] is None, change["after"] is None) for change in changes] == [(True, False), (False, True)]
     assert stored(pool) == before
 
 

@@ -25,7 +25,10 @@ def pool(run, state, made_once):
 def submitters(run, pool, *words):
     ended = run("--state", pool, "userprio", *words, "--now", NOW, "--json")
     assert ended.code == 0, ended.err
-    return {one["name"].removeprefix("x.").partition("@")[0]: one for one in json.loads(ended.out)["submitters"]}
+    return {
+        submitter["name"].removeprefix("x.").partition("@")[0]: submitter
+        for submitter in json.loads(ended.out)["submitters"]
+    }
 
 
 def test_shares_are_reached_in_the_simulation_and_the_others_keep_theirs(run, pool):

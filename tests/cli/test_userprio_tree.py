@@ -52,11 +52,11 @@ def test_each_group_is_followed_by_its_users_and_subgroups(run, pool):
 
 
 def test_a_name_selects_what_is_below_it(run, pool):
-    assert [one["name"].partition("@")[0] for one in shares(run, pool, "physics.atlas")] == [
+    assert [share["name"].partition("@")[0] for share in shares(run, pool, "physics.atlas")] == [
         "physics.atlas", "physics.atlas.bob",
     ]  # fmt: skip
     assert len(shares(run, pool, "physics")) == 4
-    assert [one["depth"] for one in shares(run, pool, "dan")] == [1]
+    assert [share["depth"] for share in shares(run, pool, "dan")] == [1]
 
 
 def test_the_table_names_users_below_their_group_without_it(run, pool):

@@ -31,7 +31,7 @@ def tried(run, pool, *words):
 
 
 def figures(document, member):
-    return [round(of[member], 6) for of in document["changes"]]
+    return [round(change[member], 6) for change in document["changes"]]
 
 
 def test_a_factor_shows_4_to_1_at_first_and_2_to_1_in_the_long_run(run, pool):

@@ -115,7 +115,7 @@ def test_an_expression_of_the_settings_is_named(setting, run, state, monkeypatch
 
     decision = json.loads(run("--state", state, "negotiate", "--json", "--now", NOW).out)
 
-    assert setting in {of["name"] for of in decision["overruns"]}
+    assert setting in {overrun["name"] for overrun in decision["overruns"]}
 
 
 def test_one_slot_does_not_keep_jobs_from_the_others(run, fairq, state):
@@ -133,7 +133,7 @@ def test_one_slot_does_not_keep_jobs_from_the_others(run, fairq, state):
     assert len(decision["matches"]) == 22
     assert "slot0@host" not in {match["slot"] for match in decision["matches"]}
     assert decision["overruns"]
-    assert all(of["of_slots"] for of in decision["overruns"])
+    assert all(overrun["of_slots"] for overrun in decision["overruns"])
 
 
 @pytest.mark.parametrize(
@@ -259,4 +259,4 @@ def test_two_hundred_hostile_kinds_of_jobs_cost_no_more_than_a_few(run, state):
 
     assert len(decision["matches"]) == 20
     assert len(decision["overruns"]) == 200
-    assert sum(of["seconds"] for of in decision["overruns"]) < 3 * 0.5
+    assert sum(overrun["seconds"] for overrun in decision["overruns"]) < 3 * 0.5

@@ -53,9 +53,9 @@ def cycle(run, state):
         decision = json.loads(run("--state", state, "negotiate", "--json", "--now", now).out)
         record = json.loads(run("--state", state, "state", "cycle", decision["cycle"], "--json").out)
         assert record["overruns"] == decision["overruns"]
-        assert all(ENDLESS.startswith(of["expression"].removesuffix("...")) for of in decision["overruns"])
+        assert all(ENDLESS.startswith(overrun["expression"].removesuffix("...")) for overrun in decision["overruns"])
         # it is ended a little late, and once for each kind of job at most
-        assert sum(of["seconds"] for of in decision["overruns"]) < 6 * (BUDGET + 1)
+        assert sum(overrun["seconds"] for overrun in decision["overruns"]) < 6 * (BUDGET + 1)
         return decision
 
     return cycle
@@ -66,7 +66,10 @@ def matched(decision):
 
 
 def named(decision):
-    return {(of["name"], (of["submitter"] or "").partition("@")[0], of["of_slots"]) for of in decision["overruns"]}
+    return {
+        (overrun["name"], (overrun["submitter"] or "").partition("@")[0], overrun["of_slots"])
+        for overrun in decision["overruns"]
+    }
 
 
 def test_requirements_of_a_job(pool, cycle, run, state):
@@ -98,7 +101,7 @@ def test_an_expression_of_a_machine(name, pool, cycle):
     decision = cycle()
 
     assert matched(decision) == ["alice"] * 4 + ["mallory"] * 2
-    assert {(of["name"], of["of_slots"]) for of in decision["overruns"]} == {(name.lower(), True)}
+    assert {(overrun["name"], overrun["of_slots"]) for overrun in decision["overruns"]} == {(name.lower(), True)}
     assert "slot0@host" not in {match["slot"] for match in decision["matches"]} or name == "Rank"
 
 

@@ -43,7 +43,7 @@ def test_quotas_hold_from_cycle_to_cycle(state):
     later = cycle(state, OWNED, NOW + 60)
 
     assert later.decision.matches == []
-    assert {of.group: (of.requested, of.used_before) for of in later.decision.quotas} == {
+    assert {figures.group: (figures.requested, figures.used_before) for figures in later.decision.quotas} == {
         "<none>": (0, 0),
         "chemistry": (4, 4),
         "physics": (50, 20),
@@ -62,7 +62,7 @@ def test_the_holders_group_is_known_from_the_second_cycle_on(state, rules, preem
     planned = cycle(state, text, dry_run=True)
     made = [cycle(state, text, NOW + 60 * number) for number in range(2)]
 
-    assert [len(of.decision.matches) for of in made] == preempted
+    assert [len(item.decision.matches) for item in made] == preempted
     assert len(planned.decision.matches) == preempted[0]
 
 
@@ -72,7 +72,7 @@ def test_running_jobs_are_demand(state):
     cycle(state, OWNED)
     later = cycle(state, OWNED, NOW + 60)
 
-    physics = next(of for of in later.decision.quotas if of.group == "physics")
+    physics = next(figures for figures in later.decision.quotas if figures.group == "physics")
     assert (physics.requested, physics.allocated) == (12, 12)
 
 
@@ -82,7 +82,7 @@ def test_running_jobs_weigh_what_their_slots_weigh(state):
     cycle(state, OWNED)
 
     later = cycle(state, OWNED, NOW + 60)
-    assert {of.group: of.requested for of in later.decision.quotas}["physics"] == 8
+    assert {figures.group: figures.requested for figures in later.decision.quotas}["physics"] == 8
 
 
 def test_a_group_is_charged_for_what_all_below_it_use(state):
@@ -113,7 +113,7 @@ def test_the_odd_slot_goes_round(state):
         if turn == 0:
             fill_jobs(state)
         held = cycle(state, text, NOW + 60 * turn)
-        winners += [of.group for of in held.decision.quotas if of.allocated == 4]
+        winners += [figures.group for figures in held.decision.quotas if figures.allocated == 4]
 
     assert winners == ["a", "b", "c", "a"]
 

@@ -48,7 +48,7 @@ def test_a_run_is_charged_from_its_start_in_the_engine(state, cycles):
             assert usage(opened, now)[ALICE] == 0
         charge_from(opened, SETTINGS, [Move(launch, claim, 130)])
         assert usage(opened, 200) == {ALICE: 70, BOB: 100}
-        assert [one.start_time for one in claims.load_all(opened)] == [130, 100]
+        assert [claim.start_time for claim in claims.load_all(opened)] == [130, 100]
         assert launches.live(opened)[0].claimed == 130
 
 
@@ -57,9 +57,8 @@ def test_use_is_the_same_while_a_run_waits(state):
     with writing(state) as opened:
         (launch, claim), _ = a_pool(opened)
         charge_from(opened, SETTINGS, [Move(launch, claim, 150)])
-        assert {one.name: one.weighted_resources_used for one in submitters.load_all(opened) if not one.is_group} == {
-            ALICE: 2.0, BOB: 2.0
-        }  # fmt: skip
+        records = [record for record in submitters.load_all(opened) if not record.is_group]
+        assert {record.name: record.weighted_resources_used for record in records} == {ALICE: 2.0, BOB: 2.0}
 
 
 def test_a_run_that_an_engine_does_not_start_is_withdrawn(state):
