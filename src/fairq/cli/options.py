@@ -45,7 +45,7 @@ def parse_end(text: str | None, begin: int, option: str = "--until", now: int | 
 
 
 def time_of(option: str) -> Callable[[str], int]:
-    """Return a parser of times for the option *option*, for ``Option(parser=...)``."""
+    """Return a parser of times for *option*, for ``Option(parser=...)``."""
 
     def parse(text: str) -> int:
         return parse_time(text, option)
@@ -68,7 +68,7 @@ def parse_duration(text: str, option: str = "the duration") -> int:
 
 
 def duration_of(option: str) -> Callable[[str], int]:
-    """Return a parser of durations for the option *option*, for ``Option(parser=...)``."""
+    """Return a parser of durations for *option*, for ``Option(parser=...)``."""
 
     def parse(text: str) -> int:
         return parse_duration(text, option)

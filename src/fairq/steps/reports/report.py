@@ -62,7 +62,7 @@ def report(
     top: int | None = None,
     is_wanted: Callable[[str], bool] = lambda _: True,
 ) -> Report:
-    """Return the use from *since* to *until* by at most two of `DIMENSIONS`, for the *is_wanted* submitters.
+    """Return the use from *since* to *until* by at most two of `DIMENSIONS`, for submitters that *is_wanted* accepts.
 
     Both ends are moved back to the start of a ledger bucket, except an *until* in an unfinished bucket. Only the *top*
     lines are shown separately.

@@ -43,7 +43,7 @@ class Blocked(Struct, frozen=True):
 def blocked(
     path: Path, settings: Settings, now: int, is_wanted: Callable[[str], bool] = lambda _: True
 ) -> list[Blocked]:
-    """Return the *is_wanted* submitters that have idle jobs and nothing in use, or less than their share.
+    """Return the submitters that *is_wanted* accepts with idle jobs and nothing in use or less than their share.
 
     One more slot would bring them nearer to it. Those who miss most come first.
     """

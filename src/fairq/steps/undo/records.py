@@ -62,7 +62,7 @@ def undo_edits(state: State, data: Mapping[str, Any], policy: AccountingPolicy, 
 
 
 def _take_back(record: AccountingRecord, before: AccountingRecord, after: AccountingRecord, undecayed: float) -> None:
-    """Replace the values of *after* in *record* by those of *before*; *undecayed* is a fraction of 1."""
+    """Replace the values of *after* in *record* by those of *before*; *undecayed* is the share not decayed."""
     record.priority = max(0.0, record.priority + (before.priority - after.priority) * undecayed)
     for name in _SUMS:
         setattr(record, name, max(0.0, getattr(record, name) + getattr(before, name) - getattr(after, name)))
