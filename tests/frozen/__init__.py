@@ -1,1 +1,1 @@
-"""Hashes of what fairq decides on many pools, grids and queues: they prove that a rebuilding changes no decision."""
+"""What fairq decides on many pools, grids and queues as hashes, and what `why` answers as text, before a rebuilding."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from fairq.common.records import Ad
@@ -38,6 +39,23 @@ def labels(pool: PoolSlots) -> Sequence[str]:
         for row in alike if len(alike) > 1 else ():
             found[row] += _address(pool, row)
     return found
+
+
+def slots_of(pool: PoolSlots, rows: Sequence[int], ads: AdColumns) -> PoolSlots:
+    """Return the slots of *rows* in this order, with *ads*; of a row given twice, the first one is reserved."""
+    indices = {row: index for index, row in reversed(list(enumerate(rows)))}
+    return PoolSlots(
+        [pool.names[row] for row in rows],
+        [pool.keys[row] for row in rows],
+        ads,
+        frozenset(indices[row] for row in pool.draining if row in indices),
+        {
+            indices[row]: replace(part, parent=indices[part.parent])
+            for row, part in pool.carved.items()
+            if row in indices and part.parent in indices
+        },
+        [replace(slots, rows=[indices[row] for row in slots.rows if row in indices]) for slots in pool.reserved],
+    )
 
 
 def rows_called(pool: PoolSlots, label: str) -> list[int]:

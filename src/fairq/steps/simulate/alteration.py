@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from fairq.columns.ads import AdTable
 from fairq.common.records import AccountingRecord, Ad
 from fairq.engine.accounting.identity import is_group_name
-from fairq.engine.explain.pieces import pieces_of
-from fairq.engine.negotiation.pool import PoolSlots
+from fairq.engine.explain.pieces import pieces_of, slots_of
 from fairq.errors.simulation import InvalidChangeError
 from fairq.steps.config import SettingsFiles, settings_with
 from fairq.steps.cycle.load import LoadedPool
@@ -116,15 +115,9 @@ def _with_slots(pool: LoadedPool, kept_rows: Sequence[int], added: Sequence[Ad])
     new_rows = {row: new for new, row in enumerate(kept_rows)}
     changed: dict[int, Mapping[str, object]] = {len(kept_rows) + number: ad for number, ad in enumerate(added)}
     rows = np.array([*kept_rows, *([0] * len(added))], np.intp)
-    names = [*(slots.names[row] for row in kept_rows), *(str(ad["Name"]) for ad in added)]
-    keys = [*(slots.keys[row] for row in kept_rows), *(-1 - number for number in range(len(added)))]
-    carved = {
-        new_rows[row]: replace(dynamic, parent=new_rows[dynamic.parent])
-        for row, dynamic in slots.carved.items()
-        if row in new_rows
-    }
-    draining = frozenset(new_rows[row] for row in slots.draining if row in new_rows)
     ads = slots.ads.edited(rows, changed) if slots.names else type(slots.ads)(list(added), slots.ads.now)
+    kept = slots_of(slots, kept_rows, ads)
+    new_keys = range(-1, -1 - len(added), -1)
     parts = {
         new_rows[row]: replace(part, parent=new_rows[part.parent])
         for row, part in pool.imported_parts.items()
@@ -134,8 +127,8 @@ def _with_slots(pool: LoadedPool, kept_rows: Sequence[int], added: Sequence[Ad])
     table.put(range(len(rows)), [*(pool.ads[row] for row in kept_rows), *added])
     return replace(
         pool,
-        slots=PoolSlots(names, keys, ads, draining, carved),
-        ids=[*(pool.ids[row] for row in kept_rows), *(-1 - number for number in range(len(added)))],
+        slots=replace(kept, names=[*kept.names, *(str(ad["Name"]) for ad in added)], keys=[*kept.keys, *new_keys]),
+        ids=[*(pool.ids[row] for row in kept_rows), *new_keys],
         ads=table,
         imported_parts=parts,
     )

@@ -20,7 +20,7 @@ from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.explain.changes import OWNERS, TIME_BUDGETS, Change, ChangeKind
 from fairq.engine.explain.clauses import without
 from fairq.engine.explain.diagnosis import CycleInput, Outcome
-from fairq.engine.explain.pieces import pieces_of, rows_called
+from fairq.engine.explain.pieces import pieces_of, rows_called, slots_of
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.pool import PoolSlots
 from fairq.engine.negotiation.queue import Jobs, SubmitterQueue
@@ -183,19 +183,8 @@ class ImaginedPool(Struct, frozen=True):
 
     def _with_slots(self, rows: NDArray[np.intp], changed: Mapping[int, Ad]) -> Self:
         """Return the pool with the slots of these *rows* in this order, and other ads in the places *changed*."""
-        old = self.slots
         left = rows.tolist()
-        places = {row: place for place, row in reversed(list(enumerate(left)))} if len(left) != len(old.keys) else None
-        draining, carved = old.draining, old.carved
-        if places is not None:
-            draining = frozenset(places[row] for row in draining if row in places)
-            carved = {
-                places[row]: replace(piece, parent=places[piece.parent])
-                for row, piece in carved.items()
-                if row in places and piece.parent in places
-            }
-        names, keys = [old.names[row] for row in left], [old.keys[row] for row in left]
-        slots = PoolSlots(names, keys, old.ads.edited(rows, changed), draining, carved)
+        slots = slots_of(self.slots, left, self.slots.ads.edited(rows, changed))
         return replace(self, slots=slots, ads=EditedAds(self.ads, left, changed))
 
     def _row(self, label: str) -> int:
