@@ -21,12 +21,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import check, pools
-from benchmarks.measure import Cost, environment, fairq, median_cost
+from benchmarks.measure import Cost, environment, fairq, median_cost, python
 
 POOL = "b100000-1000000-1000"
 LINES = 40
-REFERENCE_UNIT, LIMIT = 1.27, 0.5
-"""The seconds of the unit on the reference machine, and the limit there for a first screenful."""
 
 LISTINGS = (("queue",), ("queue", "--idle"), ("queue", "--limit", "40"), ("slots",), ("slots", "--limit", "40"))
 LISTINGS += (("userprio",), ("userprio", "--allusers"), ("quotas",), ("status",))
@@ -118,8 +116,8 @@ def main() -> None:
     try:
         if options.make:
             make(options.state, folder)
-        unit = 10 * min(check.unit_tenth() for _ in range(3))
-        print(f"unit {unit:.2f} s; limit for a first screenful {LIMIT * unit / REFERENCE_UNIT:.2f} s of CPU")
+        unit = min(python(folder, check.UNIT).cpu for _ in range(3))
+        print(f"unit {unit:.2f} s")
         print(f"{'':26}{'CPU s':>9}{'pipe s':>9}{'tty s':>9}{'MB':>9}{'all CPU':>9}{'all MB':>9}")
         for words in [tuple(options.words)] if options.words else LISTINGS:
             print(listing(folder, options.state, words, options.repeat), flush=True)
