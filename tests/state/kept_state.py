@@ -15,6 +15,7 @@ import sys
 import tarfile
 import tempfile
 import time
+from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -65,15 +66,18 @@ QUESTIONS = (
     "export",
 )
 
+LAST_OTHER_DECISIONS = 28
+"""The last schema with an archive whose decisions about tasks have an older form, which is refused."""
+
 
 def environment(state: Path) -> dict[str, str]:
     """Return the variables under which the state is made and shown."""
     return {"PATH": os.defpath, "HOME": "/", "TZ": "UTC", "FAIRQ_STATE": str(state), "FAIRQ_ACCOUNTING_UID_DOMAIN": "x"}
 
 
-def shown(python: str, state: Path) -> dict[str, Any]:
+def shown(python: str, state: Path, questions: Iterable[str] = QUESTIONS) -> dict[str, Any]:
     """Return what the fairq of the interpreter *python* prints of *state*, by question."""
-    texts = {line: _fairq(python, state, *line.split()) for line in QUESTIONS}
+    texts = {line: _fairq(python, state, *line.split()) for line in questions}
     return {line: text if "--af" in line else json.loads(text) for line, text in texts.items()}
 
 
