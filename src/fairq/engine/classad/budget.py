@@ -144,8 +144,8 @@ class EvaluationBudget(Struct):
     _condemned: dict[tuple[Hashable, Hashable], Limit] = field(default_factory=dict)
     _cycle: float = 0.0
 
-    def left(self, expression: Hashable) -> tuple[float, Limit]:
-        """Return the CPU seconds that the payer has left for *expression*, and the limit that they would use up.
+    def seconds_left(self, expression: Hashable) -> tuple[float, Limit]:
+        """Return how many CPU seconds the payer may still spend on *expression*, and the limit that ends them.
 
         The seconds are never below 0: an overrun does not use up the free part of other expressions.
         """
@@ -178,22 +178,22 @@ class EvaluationBudget(Struct):
     def under_guard(
         self, work: Callable[[], Iterator[list[Any]]], expression: Hashable, culprit: Culprit, count: int, free: float
     ) -> list[Any]:
-        """Return the *count* values that *work* yields in lists, or those before it used up what the payer has left.
+        """Return the *count* values that *work* yields in lists, or only those yielded before the payer's limit.
 
         The payer is charged what goes beyond the *free* CPU seconds, or all of it if the work was ended; then
         *culprit* is recorded.
         """
-        left, limit = self.left(expression)
-        found = _guarded(work, left, self)
-        values = [value for some in found.results for value in some]
-        if found.ending is Ending.DONE:
-            self.charge(expression, found.seconds - free)
+        seconds_left, limit = self.seconds_left(expression)
+        guarded = _run_guarded(work, seconds_left, self)
+        values = [value for batch in guarded.results for value in batch]
+        if guarded.ending is Ending.DONE:
+            self.charge(expression, guarded.seconds - free)
             return values
-        self.charge(expression, found.seconds)
-        if found.ending in _LIMITS:
-            limit = _LIMITS[found.ending]
+        self.charge(expression, guarded.seconds)
+        if guarded.ending in _LIMITS:
+            limit = _LIMITS[guarded.ending]
             self.condemn(expression, limit)
-        self.record(culprit, limit, found.seconds, count - len(values))
+        self.record(culprit, limit, guarded.seconds, count - len(values))
         return values
 
     def record(self, culprit: Culprit, limit: Limit, seconds: float, errors: int) -> None:
@@ -201,10 +201,10 @@ class EvaluationBudget(Struct):
         self.cut_short += 1
         if len(culprit.text) > SHOWN:
             culprit = replace(culprit, text=f"{culprit.text[:SHOWN]}...")
-        for known in self.overruns:
-            if (known.payer.autocluster, known.culprit) == (self.payer.autocluster, culprit):
-                known.seconds += seconds
-                known.errors = max(known.errors, errors)
+        for overrun in self.overruns:
+            if (overrun.payer.autocluster, overrun.culprit) == (self.payer.autocluster, culprit):
+                overrun.seconds += seconds
+                overrun.errors = max(overrun.errors, errors)
                 return
         self.overruns.append(Overrun(self.payer, culprit, limit, seconds, errors))
 
@@ -226,17 +226,17 @@ class _Text(Struct, frozen=True):
     is_ad: bool
 
 
-def _guarded(work: Callable[[], Iterator[Any]], seconds: float, budget: EvaluationBudget) -> Guarded:
+def _run_guarded(work: Callable[[], Iterator[Any]], seconds: float, budget: EvaluationBudget) -> Guarded:
     """Return the values that *work* yields under *budget*'s guard, until it has used *seconds* of CPU time."""
     if seconds <= 0:
         return Guarded([], Ending.TIME, 0.0)
     if budget.guard is None:
-        return _in_turn(work, seconds, budget)
-    guarded = budget.guard(lambda: map(_sendable, work()), seconds)
-    return replace(guarded, results=[_received(value) for value in guarded.results])
+        return _run_unguarded(work, seconds, budget)
+    guarded = budget.guard(lambda: map(_to_sendable, work()), seconds)
+    return replace(guarded, results=[_from_sendable(value) for value in guarded.results])
 
 
-def _in_turn(work: Callable[[], Iterator[Any]], seconds: float, budget: EvaluationBudget) -> Guarded:
+def _run_unguarded(work: Callable[[], Iterator[Any]], seconds: float, budget: EvaluationBudget) -> Guarded:
     results: list[Any] = []
     start = budget.meter()
     used = 0.0
@@ -248,17 +248,17 @@ def _in_turn(work: Callable[[], Iterator[Any]], seconds: float, budget: Evaluati
     return Guarded(results, Ending.DONE, used)
 
 
-def _sendable(value: Any) -> Any:
+def _to_sendable(value: Any) -> Any:
     if isinstance(value, list | tuple):
-        return [_sendable(part) for part in value]
+        return [_to_sendable(part) for part in value]
     if isinstance(value, library().ClassAd | library().ExprTree):
         return _Text(str(value), isinstance(value, library().ClassAd))
     return value
 
 
-def _received(value: Any) -> Any:
+def _from_sendable(value: Any) -> Any:
     if isinstance(value, list):
-        return [_received(part) for part in value]
+        return [_from_sendable(part) for part in value]
     if not isinstance(value, _Text):
         return value
     return library().ClassAd(value.text) if value.is_ad else tree(value.text)

@@ -23,7 +23,7 @@ READINGS: Final = frozenset({"time", "currenttime", "abstime", "formattime", "da
 
 
 def reads_clock(node: Node) -> bool:
-    """Tell whether a function in *node* would read the clock."""
+    """Return whether a function in *node* would read the clock."""
     if isinstance(node, Call) and not node.arguments and node.name.lower() in READINGS:
         return True
     return any(map(reads_clock, children(node)))
@@ -33,7 +33,7 @@ def at_time(node: Node, now: int | None) -> Node:  # noqa: PLR0911 - one per cas
     """Return *node* with *now* in place of the clock in every function that reads it; None makes the time undefined."""
     match node:
         case Call(name, ()):
-            return _reading(name.lower(), Literal(UNDEFINED if now is None else now)) or node
+            return _replacement(name.lower(), Literal(UNDEFINED if now is None else now)) or node
         case Call(name, arguments):
             return Call(name, tuple(at_time(part, now) for part in arguments))
         case Reference(scope, name, absolute):
@@ -52,7 +52,7 @@ def at_time(node: Node, now: int | None) -> Node:  # noqa: PLR0911 - one per cas
             return node
 
 
-def _reading(name: str, now: Node) -> Node | None:
+def _replacement(name: str, now: Node) -> Node | None:
     match name:
         case "time":
             return now

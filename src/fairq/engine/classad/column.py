@@ -42,24 +42,24 @@ class Column:
 
     @cached_property
     def shape(self) -> Hashable:
-        """Return a key that is equal for columns alike in all that decides which attributes expressions read."""
+        """Return a key: expressions read the same attributes of columns with equal keys."""
         raw = tuple(map(repr, self.raw))
-        return self.is_missing, self.may_be_missing, tuple(one.text for one in self.expressions), raw
+        return self.is_missing, self.may_be_missing, tuple(expression.text for expression in self.expressions), raw
 
     @cached_property
     def values(self) -> Hashable:
-        """Return a key that is equal only for columns of equal values, if they have as many rows and share a pool."""
+        """Return a key that differs for columns of different values; both need the same number of rows and one pool."""
         vector = self.vector
         arrays = (vector.data, vector.kinds, vector.codes, vector.reals)
-        return vector.kind, self.shape, tuple(None if part is None else part.tobytes() for part in arrays)
+        return vector.kind, self.shape, tuple(None if array is None else array.tobytes() for array in arrays)
 
     def keys(self, rows: int) -> Sequence[Hashable]:
-        """Return a key for each of so many rows, equal only for equal values of columns that share a pool."""
+        """Return a key for each of the *rows* rows; keys are equal only for equal values, in columns of one pool."""
         vector = self.vector
-        texts = [one.text for one in self.expressions]
+        texts = [expression.text for expression in self.expressions]
         raw = list(map(repr, self.raw))
 
-        def meaning(kind: int, code: int) -> Hashable:
+        def key_of(kind: int, code: int) -> Hashable:
             return texts[code] if kind == EXPRESSION else raw[code] if kind == RAW else code
 
         if vector.kinds is None:
@@ -68,12 +68,12 @@ class Column:
                 return [kind] * rows
             # Reals by their bits: 0.0 and -0.0 are not equal.
             data = (vector.data.view(np.int64) if kind == REAL else vector.data).tolist()
-            keys = [(kind, meaning(kind, code)) for code in data]
+            keys = [(kind, key_of(kind, code)) for code in data]
             return keys * rows if len(keys) == 1 else keys
         assert vector.codes is not None
         reals = [0] * rows if vector.reals is None else vector.reals.view(np.int64).tolist()
         return [
-            (kind, real if kind == REAL else meaning(kind, code))
+            (kind, real if kind == REAL else key_of(kind, code))
             for kind, code, real in zip(vector.kinds.tolist(), vector.codes.tolist(), reals, strict=True)
         ]
 
@@ -88,11 +88,11 @@ class Column:
         return self._size
 
     def of_rows(self, rows: Rows) -> Column:
-        """Return the column of these *rows*, with only the expressions and raw values of these rows."""
+        """Return the column of *rows*, with only the expressions and raw values that these rows have."""
         vector = self.vector.take(rows)
         part = Column(vector, self.expressions, self.raw)
         expressions, raw = part._codes(EXPRESSION), part._codes(RAW)
-        vector = _renumbered(_renumbered(vector, EXPRESSION, expressions), RAW, raw)
+        vector = _renumber_codes(_renumber_codes(vector, EXPRESSION, expressions), RAW, raw)
         return Column(vector, [self.expressions[code] for code in expressions], [self.raw[code] for code in raw])
 
     def strings(self, pool: ValuePool) -> list[str]:
@@ -115,12 +115,12 @@ class Column:
 
     @property
     def is_missing(self) -> bool:
-        """Tell whether every ad lacks the attribute."""
+        """Return whether every ad lacks the attribute."""
         return self.vector.kind == MISSING
 
     @property
     def is_constant(self) -> bool:
-        """Tell whether one value is stored for all ads."""
+        """Return whether one value is stored for all ads."""
         return self.vector.is_constant()
 
     def json_value(self, row: int, pool: ValuePool) -> Any:
@@ -145,7 +145,7 @@ def build(values: list[Any], pool: ValuePool) -> Column:
         vector = column.of_one_type(only, values)
     else:
         vector = column.of_many_types(values)
-    return Column(_shared(vector), column.expressions, column.raw)
+    return Column(_compacted(vector), column.expressions, column.raw)
 
 
 def build_array(values: Array, pool: ValuePool) -> Column:
@@ -154,31 +154,31 @@ def build_array(values: Array, pool: ValuePool) -> Column:
     if kind is None:
         return build([ABSENT if value is None else value for value in values.tolist()], pool)
     dtype = {BOOLEAN: np.bool_, INTEGER: np.int64, REAL: np.float64}[kind]
-    return Column(_shared(Vector(kind, values.astype(dtype))), [], [])
+    return Column(_compacted(Vector(kind, values.astype(dtype))), [], [])
 
 
 def build_numbers(values: Array, present: Array) -> Column:
-    """Return the column of numbers, with whole numbers as integers; the attribute is missing where not *present*."""
-    whole = values == np.floor(values)
-    if present.all() and whole.all():
+    """Return the column of *values*, whole numbers as integers; ads that are not *present* lack the attribute."""
+    integral = values == np.floor(values)
+    if present.all() and integral.all():
         return build_array(values.astype(np.int64), ValuePool())
-    kinds = np.where(present, np.where(whole, np.uint8(INTEGER), np.uint8(REAL)), np.uint8(MISSING))
-    codes = np.where(whole, values, 0.0).astype(np.int64)
+    kinds = np.where(present, np.where(integral, np.uint8(INTEGER), np.uint8(REAL)), np.uint8(MISSING))
+    codes = np.where(integral, values, 0.0).astype(np.int64)
     return Column(Vector(MIXED, kinds=kinds, codes=codes, reals=values.astype(np.float64)), [], [])
 
 
-def _renumbered(vector: Vector, kind: int, codes: list[int]) -> Vector:
+def _renumber_codes(vector: Vector, kind: int, codes: list[int]) -> Vector:
     """Return *vector* with each code of *kind* replaced by its position in *codes*, which are ascending."""
     if vector.kind == kind:
         assert vector.data is not None
         return Vector(kind, np.searchsorted(codes, vector.data))
     if vector.kinds is None or vector.codes is None or not codes:
         return vector
-    places = np.where(vector.kinds == kind, np.searchsorted(codes, vector.codes), vector.codes)
-    return Vector(MIXED, kinds=vector.kinds, codes=places, reals=vector.reals)
+    new_codes = np.where(vector.kinds == kind, np.searchsorted(codes, vector.codes), vector.codes)
+    return Vector(MIXED, kinds=vector.kinds, codes=new_codes, reals=vector.reals)
 
 
-def _shared(vector: Vector) -> Vector:
+def _compacted(vector: Vector) -> Vector:
     """Return *vector* stored as one value if all rows are equal."""
     data = vector.data
     if data is None or len(data) < 2 or data[0] != data[-1] or not (data == data[0]).all():
@@ -209,47 +209,49 @@ class _Builder:
     def _strings(self, values: list[str]) -> Vector:
         if len(values) > 1 and values[0] == values[-1] and values.count(values[0]) == len(values):
             values = values[:1]
-        distinct = ValuePool().strings
-        codes = np.fromiter(map(distinct.__getitem__, values), np.int64, len(values))
-        kinds = np.empty(len(distinct.texts), np.uint8)
-        meaning = np.empty(len(distinct.texts), np.int64)
-        for code, text in enumerate(distinct.texts):
+        strings = ValuePool().strings
+        codes = np.fromiter(map(strings.__getitem__, values), np.int64, len(values))
+        kinds = np.empty(len(strings.texts), np.uint8)
+        new_codes = np.empty(len(strings.texts), np.int64)
+        for code, text in enumerate(strings.texts):
             inner = expression_text(text)
             if inner is None:
-                kinds[code], meaning[code] = STRING, self._pool.strings[text]
+                kinds[code], new_codes[code] = STRING, self._pool.strings[text]
             else:
-                kinds[code], meaning[code] = EXPRESSION, len(self.expressions)
+                kinds[code], new_codes[code] = EXPRESSION, len(self.expressions)
                 self.expressions.append(parse(inner))
         if (kinds == kinds[0]).all():
-            return Vector(int(kinds[0]), meaning[codes])
-        return Vector(MIXED, kinds=kinds[codes], codes=meaning[codes])
+            return Vector(int(kinds[0]), new_codes[codes])
+        return Vector(MIXED, kinds=kinds[codes], codes=new_codes[codes])
 
     def of_many_types(self, values: list[Any]) -> Vector:
-        kinds = {kind: number for number, kind in enumerate(dict.fromkeys(map(type, values)))}
-        numbers = np.fromiter(map(kinds.__getitem__, map(type, values)), np.intp, len(values))
+        numbers_by_type = {value_type: number for number, value_type in enumerate(dict.fromkeys(map(type, values)))}
+        type_numbers = np.fromiter(map(numbers_by_type.__getitem__, map(type, values)), np.intp, len(values))
         parts = []
-        for kind, number in kinds.items():
-            where = np.flatnonzero(numbers == number)
-            parts.append((where, self._part(kind, [values[row] for row in where.tolist()])))
+        for value_type, number in numbers_by_type.items():
+            rows = np.flatnonzero(type_numbers == number)
+            parts.append((rows, self._part(value_type, [values[row] for row in rows.tolist()])))
         return merge(len(values), parts)
 
-    def _part(self, kind: type, values: list[Any]) -> Vector:
-        if kind in (int, bool, float, str):
-            return self.of_one_type(kind, values)
-        if kind is object:
+    def _part(self, value_type: type, values: list[Any]) -> Vector:
+        if value_type in (int, bool, float, str):
+            return self.of_one_type(value_type, values)
+        if value_type is object:
             return Vector(MISSING)
-        if issubclass(kind, Absent) or kind is type(None):
+        if issubclass(value_type, Absent) or value_type is type(None):
             undefined = np.array([value is None or value.value == "undefined" for value in values])
             return merge(len(values), [(np.nonzero(undefined)[0], Vector(0)), (np.nonzero(~undefined)[0], Vector(1))])
         kinds = np.empty(len(values), np.uint8)
         codes = np.empty(len(values), np.int64)
-        for place, value in enumerate(values):
+        for index, value in enumerate(values):
             if isinstance(value, int | float | str):
-                return self.of_many_types([_plain(part) for part in values])
-            if not isinstance(value, Mapping) and all(is_scalar(p) and expression_text(p) is None for p in value):
-                kinds[place], codes[place] = LIST, self._pool.lists.code(tuple(value))
+                return self.of_many_types([_plain(other) for other in values])
+            if not isinstance(value, Mapping) and all(
+                is_scalar(element) and expression_text(element) is None for element in value
+            ):
+                kinds[index], codes[index] = LIST, self._pool.lists.code(tuple(value))
             else:
-                kinds[place], codes[place] = RAW, len(self.raw)
+                kinds[index], codes[index] = RAW, len(self.raw)
                 self.raw.append(value)
         return Vector(MIXED, kinds=kinds, codes=codes)
 

@@ -40,16 +40,16 @@ class AdColumns:
         self.budget = budget
         self.costs: dict[Any, float] = {}
         self.pool = self._source.pool
-        self._given: dict[str, Column] = {}
+        self._added: dict[str, Column] = {}
         self._expression_names: frozenset[str] | None = None
         self._missing = build([ABSENT], self.pool)
 
     def at(self, now: int | None) -> AdColumns:
-        """Return the same ads, without later changes, at another time; both share the columns that are already read."""
+        """Return the same ads at another time, without attributes set later; both share the columns already read."""
         return AdColumns(self._source, now, self.budget)
 
     def edited(self, rows: NDArray[np.intp], changed: Mapping[int, Mapping[str, Any]]) -> AdColumns:
-        """Return the ads of *rows*, without later changes, and with the ads of *changed* at its positions.
+        """Return the ads of *rows*, without attributes set later, with the ads of *changed* at their positions.
 
         Unchanged ads are not read again.
         """
@@ -60,14 +60,14 @@ class AdColumns:
 
     def names(self) -> frozenset[str]:
         """Return the lower-case names of all attributes that any ad has."""
-        return self._source.names() | self._given.keys()
+        return self._source.names() | self._added.keys()
 
     def column(self, name: str) -> Column:
         """Return the column of the attribute of that lower-case name."""
-        return self._given.get(name) or self._source.column(name) or self._missing
+        return self._added.get(name) or self._source.column(name) or self._missing
 
     def with_column(self, name: str, values: Array | Sequence[Any]) -> Self:
-        """Give all ads the attribute *name*, one value per row, in place of any they had; returns itself.
+        """Set the attribute *name* of all ads, one value per row; return itself.
 
         In a list, None means that the row's ad lacks the attribute, and a string ``/Expr(…)/`` is an expression.
         Raises ValueError if the number of values differs from the number of rows.
@@ -80,24 +80,24 @@ class AdColumns:
             column = build([ABSENT if value is None else value for value in values], self.pool)
         return self.give(name, column)
 
-    def with_shared(self, name: str, values: Sequence[Any], places: NDArray[np.int64]) -> Self:
-        """Give all ads the attribute *name* as `with_column` does; *places* tells which of the *values* a row has."""
-        if len(places) != len(self):
-            raise ValueError(f"{len(places)} values of {name} for {len(self)} ads")
+    def with_shared(self, name: str, values: Sequence[Any], value_indexes: NDArray[np.int64]) -> Self:
+        """Set *name* in all ads as `with_column` does; *value_indexes* holds the index in *values* for each row."""
+        if len(value_indexes) != len(self):
+            raise ValueError(f"{len(value_indexes)} values of {name} for {len(self)} ads")
         column = build([ABSENT if value is None else value for value in values], self.pool)
-        return self.give(name, Column(column.vector.take(places), column.expressions, column.raw))
+        return self.give(name, Column(column.vector.take(value_indexes), column.expressions, column.raw))
 
     def with_numbers(self, name: str, values: NDArray[np.float64], present: NDArray[np.bool_]) -> Self:
-        """Give the ads where *present* the numeric attribute *name*, with whole numbers as integers; return itself."""
-        self._given[name.lower()] = build_numbers(values, present)
+        """Set the numeric attribute *name* where *present*, whole numbers as integers; return itself."""
+        self._added[name.lower()] = build_numbers(values, present)
         self._expression_names = None
         return self
 
     def of_rows(self, rows: NDArray[np.intp]) -> AdColumns:
         """Return the ads of *rows* as separate columns; a row may occur more than once."""
         ads = self.edited(rows, {})
-        for name, column in self._given.items():
-            ads._given[name] = Column(column.vector.take(rows), column.expressions, column.raw)
+        for name, column in self._added.items():
+            ads._added[name] = Column(column.vector.take(rows), column.expressions, column.raw)
         return ads
 
     def has(self, name: str) -> NDArray[np.bool_]:
@@ -124,8 +124,8 @@ class AdColumns:
 
     def json_ad(self, row: int, names: Iterable[str]) -> dict[str, Any]:
         """Return *row*'s ad, with only the attributes *names* (in lower case)."""
-        found = ((name, self.json_value(row, name)) for name in names)
-        return {name: value for name, value in found if value is not ABSENT}
+        pairs = ((name, self.json_value(row, name)) for name in names)
+        return {name: value for name, value in pairs if value is not ABSENT}
 
     def nodes(self, name: str) -> list[Node | None]:
         """Return the trees of all expressions and nested values the attribute has; None for an unreadable one."""
@@ -143,8 +143,8 @@ class AdColumns:
         return closure(start, UnknownAd((), self)).single_names()
 
     def give(self, name: str, column: Column) -> Self:
-        """Give all ads the attribute *name* as a *column* has it, in place of any they had; returns itself."""
-        self._given[name.lower()] = column if len(self) else self._missing
+        """Set the attribute *name* of all ads to the values of *column*; return itself."""
+        self._added[name.lower()] = column if len(self) else self._missing
         self._expression_names = None
         if column.expressions or column.raw:
             self.costs.clear()
@@ -153,6 +153,6 @@ class AdColumns:
     def expression_names(self) -> frozenset[str]:
         """Return the lower-case names of the attributes that are an expression in some ad."""
         if self._expression_names is None:
-            found = self._source.expression_candidates() | self._given.keys()
-            self._expression_names = frozenset(name for name in found if self.nodes(name))
+            candidates = self._source.expression_candidates() | self._added.keys()
+            self._expression_names = frozenset(name for name in candidates if self.nodes(name))
         return self._expression_names

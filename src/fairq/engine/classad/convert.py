@@ -38,7 +38,7 @@ def is_scalar(value: Any) -> bool:
 
 
 def is_constant_value(value: Any) -> bool:
-    """Tell whether *value* is a constant or a list of constants."""
+    """Return whether *value* is a constant or a list of constants."""
     return is_scalar(value) or (isinstance(value, list | tuple) and all(map(is_scalar, value)))
 
 

@@ -28,14 +28,14 @@ BATCH: Final = 5_000_000
 _STEP: Final = 0.1  # of the match of a regular expression
 _CALL: Final = 8  # the cost of a function call besides its arguments, and the size that it may add to theirs
 _DEEPEST: Final = 150  # attributes in a chain of references; the library gives up at 400
-_KEPT: Final = 50_000
+_MOST_PROFILES: Final = 50_000
 
 
 class Measured(Owner, Protocol):
-    """The questions that a bound asks about the two parties; names are in lower case."""
+    """What a bound needs to know about the two parties; names are in lower case."""
 
     def may_lack(self, side: Side, name: str) -> bool:
-        """Tell whether any ad of *side* lacks the attribute *name*."""
+        """Return whether any ad of *side* lacks the attribute *name*."""
         ...
 
     def unevaluated(self, side: Side, name: str) -> list[Node | None]:
@@ -87,7 +87,7 @@ class Costs:
         A *node* of None is a tree that only the library can read.
         """
         if node is None or len(self._path) > _DEEPEST:
-            return self._boundless()
+            return self._note_unbounded()
         profile = _profile(node)
         total = profile.nodes
         for reference, calls in profile.references:
@@ -98,10 +98,10 @@ class Costs:
             total += self._call_nodes(call, side)
             if calls:
                 total += calls * self._call_size(call, side)
-        return total if total < math.inf else self._boundless()
+        return total if total < math.inf else self._note_unbounded()
 
-    def _boundless(self) -> float:
-        """Record where the first part without a bound is."""
+    def _note_unbounded(self) -> float:
+        """Record the attribute of the first part without a bound; return infinity."""
         if not self._is_found:
             self._is_found = True
             self.culprit = self._path[-1] if self._path else None
@@ -128,15 +128,15 @@ class Costs:
         if node.scope is None:
             if not parties.may_lack(side, name):
                 return measure(side, name)
-            return sum(measure(of, name) for of in Side if parties.owns(of, name))
-        party = scope_side(node.scope, side, parties)
-        if party is not None:
-            return measure(party, name) if parties.owns(party, name) else 0.0
-        if self._may_be_made(node.scope, side, set()):
+            return sum(measure(party, name) for party in Side if parties.owns(party, name))
+        named_party = scope_side(node.scope, side, parties)
+        if named_party is not None:
+            return measure(named_party, name) if parties.owns(named_party, name) else 0.0
+        if self._may_be_computed_list(node.scope, side, set()):
             return math.inf
         # of a nested ad, or of the ads around it
-        inner = self.nodes if measure == self._attribute_nodes else self.size
-        return inner(node.scope, side) + sum(measure(of, name) for of in Side if parties.owns(of, name))
+        measure_node = self.nodes if measure == self._attribute_nodes else self.size
+        return measure_node(node.scope, side) + sum(measure(party, name) for party in Side if parties.owns(party, name))
 
     def _attribute_nodes(self, side: Side, name: str) -> float:
         return self._attribute(self._nodes, self.nodes, side, name)
@@ -146,19 +146,19 @@ class Costs:
 
     def _attribute(
         self,
-        known: dict[tuple[Side, str], float],
+        cache: dict[tuple[Side, str], float],
         measure: Callable[[Node | None, Side], float],
         side: Side,
         name: str,
     ) -> float:
         key = (side, name)
-        if key not in known:
+        if key not in cache:
             # A circular reference has no bound: the result depends on the attribute at which the circle began.
-            known[key] = math.inf
+            cache[key] = math.inf
             self._path.append(key)
-            known[key] = max((measure(node, side) for node in self._parties.unevaluated(side, name)), default=0.0)
+            cache[key] = max((measure(node, side) for node in self._parties.unevaluated(side, name)), default=0.0)
             self._path.pop()
-        return known[key]
+        return cache[key]
 
     def _call_nodes(self, node: Node, side: Side) -> float:  # noqa: PLR0911 - one per case
         if isinstance(node, Binary):
@@ -170,15 +170,15 @@ class Costs:
         if name in PATTERNS and len(arguments) > 1:
             return total + self._pattern_steps(node, side)
         if name in PER_ELEMENT and len(arguments) == 2:
-            if self._may_be_made(arguments[1], side, set()):
+            if self._may_be_computed_list(arguments[1], side, set()):
                 return math.inf
             return total + self.nodes(arguments[0], side) * self.size(arguments[1], side)
         if name in PRODUCTS:
             return total + self._call_size(node, side)
         return math.inf
 
-    def _may_be_made(self, node: Node | None, side: Side, seen: set[tuple[Side, str]]) -> bool:
-        """Return whether the value of *node* may be a list that a function made.
+    def _may_be_computed_list(self, node: Node | None, side: Side, visited: set[tuple[Side, str]]) -> bool:
+        """Return whether the value of *node* may be a list computed by a function.
 
         The library crashes when it evaluates something, or selects an attribute, for each element of such a list.
         """
@@ -186,15 +186,21 @@ class Costs:
             return False
         if not isinstance(node, Reference):
             return (
-                node is None or isinstance(node, Call) or any(self._may_be_made(a, side, seen) for a in children(node))
+                node is None
+                or isinstance(node, Call)
+                or any(self._may_be_computed_list(part, side, visited) for part in children(node))
             )
-        party = None if node.scope is None else scope_side(node.scope, side, self._parties)
-        if node.absolute or (node.scope is not None and party is None):
+        named_party = None if node.scope is None else scope_side(node.scope, side, self._parties)
+        if node.absolute or (node.scope is not None and named_party is None):
             return True
-        keys = {(of, node.name.lower()) for of in (Side if party is None else (party,))} - seen
-        seen |= keys
+        attributes = {
+            (party, node.name.lower()) for party in (Side if named_party is None else (named_party,))
+        } - visited
+        visited |= attributes
         return any(
-            self._may_be_made(tree, of, seen) for of, name in keys for tree in self._parties.unevaluated(of, name)
+            self._may_be_computed_list(tree, party, visited)
+            for party, name in attributes
+            for tree in self._parties.unevaluated(party, name)
         )
 
     def _call_size(self, node: Node, side: Side) -> float:
@@ -237,29 +243,29 @@ class Costs:
         if not isinstance(node, Reference) or node.absolute:
             return None
         name = node.name.lower()
-        party = None if node.scope is None else scope_side(node.scope, side, self._parties)
-        if node.scope is not None and party is None:
+        named_party = None if node.scope is None else scope_side(node.scope, side, self._parties)
+        if node.scope is not None and named_party is None:
             return None
-        found: list[str] = []
-        for of in Side if party is None else (party,):
-            texts = self._parties.texts(of, name) if self._parties.owns(of, name) else []
+        possible: list[str] = []
+        for party in Side if named_party is None else (named_party,):
+            texts = self._parties.texts(party, name) if self._parties.owns(party, name) else []
             if texts is None:
                 return None
-            found += texts
-        return found
+            possible += texts
+        return possible
 
 
 def _profile(node: Node) -> _Profile:
-    known = _profiles.get(id(node))
-    if known is None:
-        if len(_profiles) >= _KEPT:
+    profile = _profiles.get(id(node))
+    if profile is None:
+        if len(_profiles) >= _MOST_PROFILES:
             _profiles.clear()
         # The entry holds the node, so that no other node gets its id.
-        known = _profiles[id(node)] = _made(node)
-    return known
+        profile = _profiles[id(node)] = _build_profile(node)
+    return profile
 
 
-def _made(root: Node) -> _Profile:
+def _build_profile(root: Node) -> _Profile:
     profile = _Profile(root)
     waiting: list[tuple[Node, int]] = [(root, 0)]
     while waiting:
@@ -303,7 +309,7 @@ _LONGEST: Final = 1000
 
 @lru_cache(maxsize=5_000)
 def match_steps(pattern: str) -> tuple[float, int]:
-    """Return *f* and *p* if matching *pattern* against n characters takes at most about f times n to the *p* steps.
+    """Return (*f*, *p*): matching *pattern* against n characters takes at most about f * n**p steps.
 
     A repetition may try every length; without ``^`` a match may start at every character; each choice multiplies the
     steps. A repeated group with a repetition or a choice inside takes exponentially many steps: *f* is infinite.
@@ -320,7 +326,7 @@ def match_steps(pattern: str) -> tuple[float, int]:
 
 
 def _choices(plain: str) -> float:
-    """Return the number of ways through a pattern, without the lengths of its repetitions."""
+    """Return the number of combinations of choices in a pattern, without the lengths of its repetitions."""
     ways = 2.0 ** plain.count("?")
     alternatives = [1]
     for character in plain:
@@ -336,13 +342,13 @@ def _choices(plain: str) -> float:
 def _repeats_a_group(plain: str) -> bool:
     """Return whether a repeated group has a repetition or a choice inside."""
     opened: list[int] = []
-    for place, character in enumerate(plain):
+    for index, character in enumerate(plain):
         if character == "(":
-            opened.append(place)
+            opened.append(index)
         elif character == ")":
             if not opened:
                 return True
-            inside = plain[opened.pop() + 1 : place]
-            if re.match(r"[*+?{]", plain[place + 1 :]) and re.search(r"[*+?{|]", inside):
+            inside = plain[opened.pop() + 1 : index]
+            if re.match(r"[*+?{]", plain[index + 1 :]) and re.search(r"[*+?{|]", inside):
                 return True
     return bool(opened)

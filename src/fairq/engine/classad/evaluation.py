@@ -1,4 +1,4 @@
-"""The calls for the rest of the engine: evaluate expressions, and find the attributes that they read.
+"""The entry points of the package: evaluate expressions, and find the attributes that they read.
 
 Evaluation keeps to the budget of the columns: expressions with a bound on their cost run in batches, those without one
 under guard. An expression that uses up the budget counts as ERROR for the remaining rows.
@@ -84,9 +84,9 @@ def columns_read(
     attributes cannot be determined.
     """
     party = Side.AD if side == "my" else Side.COLUMNS
-    found = closure([(party, expression.node) for expression in expressions], UnknownAd((), columns))
-    every: frozenset[str] = frozenset({EVERY_ATTRIBUTE}) if found.everything else frozenset()
-    return found.names(Side.COLUMNS) | every
+    reads = closure([(party, expression.node) for expression in expressions], UnknownAd((), columns))
+    unknown: frozenset[str] = frozenset({EVERY_ATTRIBUTE}) if reads.everything else frozenset()
+    return reads.names(Side.COLUMNS) | unknown
 
 
 _SMALL_BATCH: Final = 200_000
@@ -95,8 +95,8 @@ _SMALL_BATCH: Final = 200_000
 _LARGEST_BATCH: Final = 1024
 """Most rows to evaluate at once under guard."""
 
-_APART: Final = 16
-"""Most classes of rows without a bound to separate; the remaining classes stay together."""
+_MOST_CLASSES: Final = 16
+"""Maximum number of classes without a bound to evaluate separately; the others are evaluated together."""
 
 _ATTRIBUTE: Final = re.compile(r"(?:MY\.)?(\w+)")
 
@@ -107,7 +107,7 @@ def evaluate(expression: Expression, side: Side, parties: Parties, rows: Rows | 
     if n == 0:
         return UNDEFINED_VECTOR
     budget = parties.columns.budget
-    if budget is None or _is_at_hand(expression, side, parties):
+    if budget is None or _is_constant_column(expression, side, parties):
         return evaluate_freely(expression, side, parties, rows, n)
     nodes = bound(expression, side, parties)
     metered = _Metered(expression, side, parties, budget)
@@ -116,8 +116,8 @@ def evaluate(expression: Expression, side: Side, parties: Parties, rows: Rows | 
     return metered.by_risk(rows, n)
 
 
-def _is_at_hand(expression: Expression, side: Side, parties: Parties) -> bool:
-    """Return whether *expression* is an attribute of the columns with constants alone: there is nothing to meter."""
+def _is_constant_column(expression: Expression, side: Side, parties: Parties) -> bool:
+    """Return whether *expression* is an attribute of the columns that has constants only, which need no meter."""
     node = expression.node
     if side is Side.AD or not isinstance(node, Reference) or node.scope is None or node.name.lower() in RESERVED:
         return False
@@ -127,13 +127,13 @@ def _is_at_hand(expression: Expression, side: Side, parties: Parties) -> bool:
 
 def bound(expression: Expression, side: Side, parties: Parties) -> float:
     """Return the bound for one evaluation for any row, computed once for all single ads of one shape."""
-    known = parties.columns.costs
+    cache = parties.columns.costs
     key = (expression.text, side, parties.shape())
-    nodes = known.get(key)
+    nodes = cache.get(key)
     if nodes is None:
         nodes = Costs(parties).nodes(expression.node, side)
         if not parties.looked_at_texts:
-            known[key] = nodes
+            cache[key] = nodes
     return nodes
 
 
@@ -153,21 +153,21 @@ class _Metered:
         parts: list[tuple[Rows | None, Vector]] = []
         done = 0
         while done < n:
-            left, limit = budget.left(key)
-            if left + free <= 0:
+            seconds_left, limit = budget.seconds_left(key)
+            if seconds_left + free <= 0:
                 parts.append((np.arange(done, n), ERROR_VECTOR))
                 row = int(done if rows is None else rows[done])
-                budget.record(self._blamed(None, row), limit, 0.0, n - done)
+                budget.record(self._find_culprit(None, row), limit, 0.0, n - done)
                 break
-            size = max(1, int((BATCH if left > 0 else _SMALL_BATCH) / nodes))
+            size = max(1, int((BATCH if seconds_left > 0 else _SMALL_BATCH) / nodes))
             start = budget.meter()
             if done == 0 and size >= n:
-                batch, some = rows, None
+                batch, positions = rows, None
             else:
-                some = np.arange(done, min(n, done + size))
-                batch = some if rows is None else rows[some]
-            count = n if some is None else len(some)
-            parts.append((some, evaluate_freely(self._expression, self._side, self._parties, batch, count)))
+                positions = np.arange(done, min(n, done + size))
+                batch = positions if rows is None else rows[positions]
+            count = n if positions is None else len(positions)
+            parts.append((positions, evaluate_freely(self._expression, self._side, self._parties, batch, count)))
             used = budget.meter() - start
             budget.charge(key, used - free)
             free = max(0.0, free - used)
@@ -175,51 +175,58 @@ class _Metered:
         return parts[0][1] if len(parts) == 1 and parts[0][0] is None else merge(n, parts)
 
     def by_risk(self, rows: Rows | None, n: int) -> Vector:
-        """Evaluate the rows without a bound separately, so that the expressions of one slot do not harm the others."""
+        """Evaluate rows without a bound separately, so that one slot's expression does not use up the others' time."""
         classes = list(self._classes(rows, n))
-        calm: list[Rows] = []
-        risky: list[tuple[Rows, tuple[str, ...], Culprit]] = []
-        most = 1.0
+        bounded: list[Rows] = []
+        unbounded: list[tuple[Rows, tuple[str, ...], Culprit]] = []
+        most_nodes = 1.0
         # Bisect the classes: if a half has a bound as a whole, its classes need no separate check.
-        waiting = [(0, len(classes))]
-        while waiting:
-            first, end = waiting.pop()
-            places = np.concatenate([places for places, _ in classes[first:end]])
-            some = places if rows is None else rows[places]
-            costs = Costs(PartiesOfRows(self._parties, some))
+        pending = [(0, len(classes))]
+        while pending:
+            first, end = pending.pop()
+            positions = np.concatenate([positions for positions, _ in classes[first:end]])
+            selected = positions if rows is None else rows[positions]
+            costs = Costs(PartiesOfRows(self._parties, selected))
             nodes = costs.nodes(self._expression.node, self._side)
             if nodes <= UNGUARDED:
-                calm.append(places)
-                most = max(most, nodes)
-            elif end - first == 1 or len(risky) >= _APART:
+                bounded.append(positions)
+                most_nodes = max(most_nodes, nodes)
+            elif end - first == 1 or len(unbounded) >= _MOST_CLASSES:
                 expressions = classes[first][1] if end - first == 1 else ()
-                risky.append((places, expressions, self._blamed(costs.culprit, int(some[0]))))
+                unbounded.append((positions, expressions, self._find_culprit(costs.culprit, int(selected[0]))))
             else:
                 middle = (first + end) // 2
-                waiting += [(middle, end), (first, middle)]
+                pending += [(middle, end), (first, middle)]
         parts: list[tuple[Rows | None, Vector]] = []
-        if calm:
-            places = np.sort(np.concatenate(calm))
-            parts.append((places, self.in_batches(places if rows is None else rows[places], len(places), most)))
-        for places, expressions, culprit in risky:
-            parts.append((places, self._under_guard(places if rows is None else rows[places], expressions, culprit)))
+        if bounded:
+            positions = np.sort(np.concatenate(bounded))
+            parts.append(
+                (positions, self.in_batches(positions if rows is None else rows[positions], len(positions), most_nodes))
+            )
+        for positions, expressions, culprit in unbounded:
+            parts.append(
+                (positions, self._under_guard(positions if rows is None else rows[positions], expressions, culprit))
+            )
         return merge(n, parts)
 
     def _classes(self, rows: Rows | None, n: int) -> Iterator[tuple[Rows, tuple[str, ...]]]:
         """Yield the positions of rows with the same expressions in every attribute read, and these expressions."""
         columns = self._parties.columns
-        found = closure([(self._side, self._expression.node)], self._parties)
+        reads = closure([(self._side, self._expression.node)], self._parties)
         names = columns.expression_names()
-        if not found.everything:
-            names &= found.names(Side.COLUMNS)
-        reached = [columns.column(name) for name in sorted(names)]
-        codes = [Vector(INTEGER, _codes(column)) for column in reached]
-        firsts, which = distinct_rows([code if rows is None else code.take(rows) for code in codes], n)
-        order = np.argsort(which, kind="stable")
-        for places in np.split(order, np.searchsorted(which[order], np.arange(1, len(firsts)))):
-            row = int(places[0] if rows is None else rows[places[0]])
-            held = [(column, item(code, row, columns.pool)) for column, code in zip(reached, codes, strict=True)]
-            yield places, tuple(column.expressions[code - 1].text for column, code in held if code > 0)
+        if not reads.everything:
+            names &= reads.names(Side.COLUMNS)
+        columns_with_expressions = [columns.column(name) for name in sorted(names)]
+        codes = [Vector(INTEGER, _expression_codes(column)) for column in columns_with_expressions]
+        firsts, class_numbers = distinct_rows([code if rows is None else code.take(rows) for code in codes], n)
+        order = np.argsort(class_numbers, kind="stable")
+        for positions in np.split(order, np.searchsorted(class_numbers[order], np.arange(1, len(firsts)))):
+            row = int(positions[0] if rows is None else rows[positions[0]])
+            code_pairs = [
+                (column, item(code, row, columns.pool))
+                for column, code in zip(columns_with_expressions, codes, strict=True)
+            ]
+            yield positions, tuple(column.expressions[code - 1].text for column, code in code_pairs if code > 0)
 
     def _under_guard(self, rows: Rows, expressions: tuple[str, ...], culprit: Culprit) -> Vector:
         count = len(rows)
@@ -227,28 +234,28 @@ class _Metered:
             lambda: self._growing_batches(rows), self._key(expressions), culprit, count, free_seconds(count)
         )
         values += [(ERROR, False)] * (count - len(values))
-        opaque = {place for place, (_, is_opaque) in enumerate(values) if is_opaque}
+        opaque = {index for index, (_, is_opaque) in enumerate(values) if is_opaque}
         return from_values([value for value, _ in values], self._parties.columns.pool, opaque)
 
     def _growing_batches(self, rows: Rows) -> Iterator[list[tuple[Any, bool]]]:
-        """Yield the values of one row, of the next two, of the next four: an evaluation that is ended loses few values.
+        """Yield the values of 1 row, the next 2, the next 4 and so on: an evaluation that is ended loses few values.
 
         Each item is a Python value and whether its kind is OTHER, as for a relative time.
         """
         pool = self._parties.columns.pool
         done, size = 0, 1
         while done < len(rows):
-            some = rows[done : done + size]
-            vector = evaluate_freely(self._expression, self._side, self._parties, some, len(some))
-            kinds = vector.kind_array(len(some)).tolist()
-            yield [(item(vector, place, pool), kind == OTHER) for place, kind in enumerate(kinds)]
+            batch = rows[done : done + size]
+            vector = evaluate_freely(self._expression, self._side, self._parties, batch, len(batch))
+            kinds = vector.kind_array(len(batch)).tolist()
+            yield [(item(vector, index, pool), kind == OTHER) for index, kind in enumerate(kinds)]
             done += size
             size = min(2 * size, _LARGEST_BATCH)
 
     def _key(self, expressions: tuple[str, ...]) -> Hashable:
         return self._side, self._expression.text, expressions
 
-    def _blamed(self, attribute: tuple[Side, str] | None, row: int) -> Culprit:
+    def _find_culprit(self, attribute: tuple[Side, str] | None, row: int) -> Culprit:
         """Return the expression to name: that of the *attribute* without a bound, else the whole expression."""
         parties = self._parties
         if attribute is None and self._side is Side.COLUMNS:
@@ -261,7 +268,7 @@ class _Metered:
         return Culprit(name or self._budget.names.get(text), text, of_slot=False)
 
 
-def _codes(column: Column) -> Array:
+def _expression_codes(column: Column) -> Array:
     """Return a number for each row's value: from 1 up for expressions, below 0 for nested values, 0 for constants."""
     vector = column.vector
     if vector.kind in (EXPRESSION, RAW):

@@ -11,7 +11,7 @@ from fairq.engine.classad.convert import constant
 from fairq.engine.classad.distinct import Arguments, by_arguments, by_elements
 from fairq.engine.classad.expression import Expression
 from fairq.engine.classad.function_names import RANDOM, TAKE_LISTS, TIMES, UNSCOPED
-from fairq.engine.classad.functions import KERNELS, KIND_TESTS, drawn, kind_test
+from fairq.engine.classad.functions import KERNELS, KIND_TESTS, kind_test, random_below
 from fairq.engine.classad.kinds import (
     ERROR_KIND,
     EXPRESSION,
@@ -56,7 +56,7 @@ from fairq.engine.classad.vectors import (
 )
 from fairq.engine.distinct import distinct
 
-_CHAIN: Final = 20  # longer chains of attributes are left to the library, which has its own bound
+_LONGEST_CHAIN: Final = 20  # longer chains of attributes are left to the library, which has its own bound
 
 
 def evaluate_freely(expression: Expression, side: Side, parties: Parties, rows: Rows | None, n: int) -> Vector:
@@ -149,14 +149,14 @@ class Evaluator:
             if not open_rows[0]:
                 return from_truths(left)
             return from_truths(combine(node.operator, left, right(rows, n)))
-        still = int(np.count_nonzero(open_rows))
-        if still == 0:
+        open_count = int(np.count_nonzero(open_rows))
+        if open_count == 0:
             return from_truths(left)
-        if still > n // 2:
+        if open_count > n // 2:
             return from_truths(combine(node.operator, left, right(rows, n)))
-        where = np.nonzero(open_rows)[0]
+        positions = np.nonzero(open_rows)[0]
         result = left.copy()
-        result[where] = combine(node.operator, left[where], right(_within(rows, where), still))
+        result[positions] = combine(node.operator, left[positions], right(_rows_at(rows, positions), open_count))
         return from_truths(result)
 
     def _default(self, node: Binary, side: Side, rows: Rows | None, n: int) -> Vector:
@@ -164,8 +164,8 @@ class Evaluator:
         undefined = left.kind_array(n) == UNDEFINED_KIND
         return self._choose(
             undefined,
-            lambda some, count: self.value(node.right, side, _within(rows, some), count),
-            lambda some, count: left if some is None else left.take(some),
+            lambda positions, count: self.value(node.right, side, _rows_at(rows, positions), count),
+            lambda positions, count: left if positions is None else left.take(positions),
             n,
         )
 
@@ -177,14 +177,14 @@ class Evaluator:
             truth = np.broadcast_to(truth, n)
 
         def branch(node: Node) -> Callable[[Rows | None, int], Vector]:
-            return lambda some, count: self.value(node, side, _within(rows, some), count)
+            return lambda positions, count: self.value(node, side, _rows_at(rows, positions), count)
 
-        def otherwise(some: Rows | None, count: int) -> Vector:
-            rest = truth if some is None else truth[some]
+        def otherwise(positions: Rows | None, count: int) -> Vector:
+            other_truth = truth if positions is None else truth[positions]
             return self._choose(
-                rest == FALSE,
-                lambda fewer, fewer_count: branch(negative)(_within(some, fewer), fewer_count),
-                lambda fewer, _: from_truths(rest if fewer is None else rest[fewer]),
+                other_truth == FALSE,
+                lambda selected, selected_count: branch(negative)(_rows_at(positions, selected), selected_count),
+                lambda selected, _: from_truths(other_truth if selected is None else other_truth[selected]),
                 count,
             )
 
@@ -213,7 +213,7 @@ class Evaluator:
         if name == "time" and not node.arguments:
             return self._now()
         if name == RANDOM and len(node.arguments) < 2:
-            return self._drawn(node.arguments, side, rows, n)
+            return self._random(node.arguments, side, rows, n)
         if name in TIMES or name in UNSCOPED:
             raise NotColumnar
         if name not in TAKE_LISTS and any(isinstance(argument, ListOf | NestedAd) for argument in node.arguments):
@@ -239,7 +239,7 @@ class Evaluator:
         now = self._parties.columns.now
         return constant(UNDEFINED if now is None else now, self._pool)
 
-    def _drawn(self, arguments: tuple[Node, ...], side: Side, rows: Rows | None, n: int) -> Vector:
+    def _random(self, arguments: tuple[Node, ...], side: Side, rows: Rows | None, n: int) -> Vector:
         """Return ``random()``: a different number in each row; the same time of the caller gives the same numbers."""
         self._draws += 1
         generator = np.random.default_rng([abs(self._parties.columns.now or 0), self._draws])
@@ -247,7 +247,8 @@ class Evaluator:
         fractions = fractions if rows is None else fractions[rows]
         limit = self.value(arguments[0], side, rows, n) if arguments else constant(1.0, self._pool)
         parts = [
-            (some, drawn(part, fractions if some is None else fractions[some])) for some, (part,) in pieces([limit], n)
+            (positions, random_below(limit_part, fractions if positions is None else fractions[positions]))
+            for positions, (limit_part,) in pieces([limit], n)
         ]
         return merge(n, parts)
 
@@ -258,13 +259,13 @@ class Evaluator:
             raise NotColumnar
         name = node.name.lower()
         if node.scope is None:
-            return self._bare(name, side, rows, n)
+            return self._unscoped_name(name, side, rows, n)
         scope = scope_side(node.scope, side, self._parties)
         if scope is not None:
             return self._attribute(name, scope, rows, n)
-        return by_kinds(_selected, [self.value(node.scope, side, rows, n)], n)
+        return by_kinds(_select_from_value, [self.value(node.scope, side, rows, n)], n)
 
-    def _bare(self, name: str, side: Side, rows: Rows | None, n: int) -> Vector:
+    def _unscoped_name(self, name: str, side: Side, rows: Rows | None, n: int) -> Vector:
         if name in RESERVED or not self._parties.may_lack(side, name):
             return self._attribute(name, side, rows, n)
         if not self._parties.owns(side, name):
@@ -273,8 +274,8 @@ class Evaluator:
         own = vector.kind_array(len(self._parties.columns)) != MISSING
         return self._choose(
             own if rows is None else own[rows],
-            lambda some, count: self._attribute(name, side, _within(rows, some), count),
-            lambda some, count: self._attribute(name, side.other, _within(rows, some), count),
+            lambda positions, count: self._attribute(name, side, _rows_at(rows, positions), count),
+            lambda positions, count: self._attribute(name, side.other, _rows_at(rows, positions), count),
             n,
         )
 
@@ -288,12 +289,12 @@ class Evaluator:
         if not owned:
             return UNDEFINED_VECTOR
         if side is Side.AD:
-            found = self._parties.attribute(name)
-            if isinstance(found, Vector):
-                return found if rows is None else found.take(rows)
-            if found is None:
+            value = self._parties.attribute(name)
+            if isinstance(value, Vector):
+                return value if rows is None else value.take(rows)
+            if value is None:
                 raise NotColumnar
-            return self._within_attribute(found, name, side, rows, n)
+            return self._evaluate_attribute(value, name, side, rows, n)
         return self._column(name, rows, n)
 
     def _column(self, name: str, rows: Rows | None, n: int) -> Vector:
@@ -302,29 +303,33 @@ class Evaluator:
         if column.kinds.isdisjoint((MISSING, EXPRESSION, RAW)):
             return vector
         parts: list[tuple[Rows | None, Vector]] = []
-        for some, (part,) in pieces([vector], n):
+        for positions, (part,) in pieces([vector], n):
             if part.kind == EXPRESSION:
                 assert part.data is not None
-                codes = np.broadcast_to(part.data, n if some is None else len(some))
+                codes = np.broadcast_to(part.data, n if positions is None else len(positions))
                 for code in distinct(part.data).tolist():
-                    where = _within(some, np.nonzero(codes == code)[0])
+                    selected = _rows_at(positions, np.nonzero(codes == code)[0])
                     expression = column.expressions[code]
-                    value = self._within_attribute(
-                        expression, name, Side.COLUMNS, _within(rows, where), len(where) if where is not None else n
+                    value = self._evaluate_attribute(
+                        expression,
+                        name,
+                        Side.COLUMNS,
+                        _rows_at(rows, selected),
+                        len(selected) if selected is not None else n,
                     )
-                    parts.append((where, value))
+                    parts.append((selected, value))
             elif part.kind == RAW:
                 raise NotColumnar
             else:
-                parts.append((some, UNDEFINED_VECTOR if part.kind == MISSING else part))
+                parts.append((positions, UNDEFINED_VECTOR if part.kind == MISSING else part))
         return merge(n, parts)
 
-    def _within_attribute(self, expression: Expression, name: str, side: Side, rows: Rows | None, n: int) -> Vector:
+    def _evaluate_attribute(self, expression: Expression, name: str, side: Side, rows: Rows | None, n: int) -> Vector:
         """Evaluate an attribute's expression; one that refers back to itself is undefined, as in HTCondor."""
         key = (side, name)
         if key in self._active:
             return UNDEFINED_VECTOR
-        if expression.node is None or len(self._active) >= _CHAIN:
+        if expression.node is None or len(self._active) >= _LONGEST_CHAIN:
             raise NotColumnar(whole=True)
         self._active.append(key)
         try:
@@ -333,14 +338,14 @@ class Evaluator:
             self._active.pop()
 
 
-def _within(rows: Rows | None, some: Rows | None) -> Rows | None:
-    """Return the rows of the columns at the positions *some* in *rows*."""
-    if rows is None or some is None:
-        return rows if some is None else some
-    return rows[some]
+def _rows_at(rows: Rows | None, positions: Rows | None) -> Rows | None:
+    """Return the rows of the columns at the positions *positions* in *rows*."""
+    if rows is None or positions is None:
+        return rows if positions is None else positions
+    return rows[positions]
 
 
-def _selected(scope: Vector) -> Vector:
+def _select_from_value(scope: Vector) -> Vector:
     """Return the value of ``scope.name`` when *scope* is a value."""
     if scope.kind == UNDEFINED_KIND:
         return UNDEFINED_VECTOR

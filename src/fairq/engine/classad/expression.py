@@ -18,7 +18,7 @@ from fairq.engine.classad.nodes import Call, ListOf, Literal, NestedAd, Node, ch
 from fairq.engine.classad.parser import Unreadable, read, wrapped_integer
 from fairq.errors.base import ExpressionDepthError, ExpressionError
 
-SHOWN = 100  # characters of a wrong expression that a message repeats
+SHOWN = 100  # characters of a wrong expression shown in a message
 DEPTH = 150  # deeper trees are left to the library, which gives up at 400 levels
 DEEPEST = 5000  # levels; the library crashes on trees of some ten thousand
 BRACKETS = 150  # levels that the library surely reads; it gives up a little later
@@ -50,16 +50,16 @@ def parse(text: str) -> Expression:
     It also refuses text that makes the library crash: bytes that are not UTF-8, and more than DEEPEST levels.
     """
     if not text.isascii() and not is_unicode(text):
-        place = next(at for at, letter in enumerate(text) if not is_unicode(letter))
-        raise _refusal(text, text[max(0, place - 5) : place + 15])
+        index = next(i for i, character in enumerate(text) if not is_unicode(character))
+        raise _error_near(text, text[max(0, index - 5) : index + 15])
     if "\0" in text:
-        raise _refusal(text, text[max(0, text.index("\0") - 5) :][:20])
+        raise _error_near(text, text[max(0, text.index("\0") - 5) :][:20])
     try:
         node = read(text)
     except Unreadable as problem:
         near = text[max(0, problem.position - 5) : problem.position + 15].strip() or text[-20:]
         if not problem.uncertain:
-            raise _refusal(text, near) from None
+            raise _error_near(text, near) from None
         return Expression(text, _read_by_library(text, near))
     levels = depth(node)
     if levels > DEEPEST:
@@ -71,7 +71,7 @@ def parse(text: str) -> Expression:
     return Expression(text, node)
 
 
-def _refusal(text: str, near: str) -> ExpressionError:
+def _error_near(text: str, near: str) -> ExpressionError:
     return ExpressionError(text=text if len(text) <= SHOWN else f"{text[:SHOWN]}...", near=near)
 
 
@@ -82,8 +82,8 @@ def _too_deep(text: str) -> ExpressionDepthError:
 def _brackets(text: str) -> int:
     """Return the nesting depth of the brackets in *text*, which has no strings."""
     deepest = level = 0
-    for letter in re.findall(r"[][(){}]", text):
-        level += 1 if letter in "([{" else -1
+    for bracket in re.findall(r"[][(){}]", text):
+        level += 1 if bracket in "([{" else -1
         deepest = max(deepest, level)
     return deepest
 
@@ -104,7 +104,7 @@ def _read_by_library(text: str, near: str) -> Node | None:
     try:
         canonical = str(tree(f"({text}\n)"))
     except (exception, UnicodeError, ValueError):
-        raise (_too_deep(text) if _brackets(bare) > BRACKETS else _refusal(text, near)) from None
+        raise (_too_deep(text) if _brackets(bare) > BRACKETS else _error_near(text, near)) from None
     try:
         node = read(canonical)
     except Unreadable:

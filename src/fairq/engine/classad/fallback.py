@@ -34,12 +34,12 @@ def part_by_library(
     Raises NotColumnar if the part yields a value that is not constant. Raises it also if the part refers back to an
     attribute in *active*, whose evaluation is under way: the library must then see more of the expression.
     """
-    found = closure([(side, node)], parties)
-    if found.times:
+    reads = closure([(side, node)], parties)
+    if reads.times:
         raise NotColumnar
-    if found.everything or not found.read.isdisjoint(active):
+    if reads.everything or not reads.read.isdisjoint(active):
         raise NotColumnar(whole=True)
-    groups = _Groups(node, found, side, parties, rows, n)
+    groups = _Groups(node, reads, side, parties, rows, n)
     values = groups.values(unparse(at_time(node, parties.columns.now)))
     if _GAVE_UP in values:
         raise NotColumnar(whole=True)
@@ -50,13 +50,13 @@ def part_by_library(
 
 def whole_by_library(expression: Expression, side: Side, parties: Parties, rows: Rows | None, n: int) -> Vector:
     """Return the values of an entire expression; where the library gives up, the value is the error value."""
-    found = closure([(side, expression.node)], parties)
+    reads = closure([(side, expression.node)], parties)
     text = timed_text(expression.text, parties.columns.now)
-    groups = _Groups(expression.node, found, side, parties, rows, n)
+    groups = _Groups(expression.node, reads, side, parties, rows, n)
     values = [ERROR if value is _GAVE_UP else value for value in groups.values(text)]
     # the library returns a relative time as a float; matching does not treat it as a number
-    lengths = groups.values(f"isRelTime({text})") if found.times else []
-    opaque = {place for place, is_length in enumerate(lengths) if is_length is True}
+    durations = groups.values(f"isRelTime({text})") if reads.times else []
+    opaque = {index for index, is_duration in enumerate(durations) if is_duration is True}
     return from_values(values, parties.columns.pool, opaque).take(groups.combination)
 
 
@@ -64,22 +64,22 @@ class _Groups:
     """The distinct combinations of the values that an expression reads, each as a pair of the library's ads."""
 
     def __init__(
-        self, node: Node | None, found: Closure, side: Side, parties: Parties, rows: Rows | None, n: int
+        self, node: Node | None, reads: Closure, side: Side, parties: Parties, rows: Rows | None, n: int
     ) -> None:
         columns = parties.columns
-        names = {party: parties.names(party) if found.everything else found.names(party) for party in Side}
-        if found.everything or found.draws:
+        names = {party: parties.names(party) if reads.everything else reads.names(party) for party in Side}
+        if reads.everything or reads.draws:
             firsts, self.combination = np.arange(n), np.arange(n)
         else:
             vectors = [columns.column(name).vector for name in sorted(names[Side.COLUMNS])]
-            taken = vectors if rows is None else [vector.take(rows) for vector in vectors]
-            firsts, self.combination = distinct_rows(taken, n)
-        reads_time = found.everything or any(name == CURRENT_TIME for _, name in found.read)
+            selected = vectors if rows is None else [vector.take(rows) for vector in vectors]
+            firsts, self.combination = distinct_rows(selected, n)
+        reads_time = reads.everything or any(name == CURRENT_TIME for _, name in reads.read)
         single = parties.json_ad(names[Side.AD])
         single_ad = library_ad(single, columns.now, reads_time)
-        if found.everything:
-            found = closure([(side, node)], parties, [(party, name) for party in Side for name in names[party]])
-        risky = found.may_recurse_endlessly()
+        if reads.everything:
+            reads = closure([(side, node)], parties, [(party, name) for party in Side for name in names[party]])
+        risky = reads.may_recurse_endlessly()
         self._pairs: list[tuple[Any, Any] | None] = []
         for first in firsts.tolist():
             row = first if rows is None else int(rows[first])
@@ -92,7 +92,7 @@ class _Groups:
             self._pairs.append((single_ad, ad) if side is Side.AD else (ad, single_ad))
 
     def values(self, text: str) -> list[Any]:
-        """Return the value of *text* for each combination, _GAVE_UP where the library refuses to go on."""
+        """Return the value of *text* for each combination, _GAVE_UP where the library gives up."""
         parsed = tree(text)
         return [_GAVE_UP if pair is None else _value(parsed, *pair) for pair in self._pairs]
 

@@ -111,7 +111,7 @@ KERNELS: Final[dict[str, Callable[[Vector], Vector]]] = {
 """Functions of one argument as kernels over uniform vectors; strings are evaluated once per distinct value."""
 
 
-def drawn(limit: Vector, fractions: Array) -> Vector:
+def random_below(limit: Vector, fractions: Array) -> Vector:
     """Return random numbers below a uniform *limit*, of its kind, from *fractions* in [0, 1)."""
     data: Any = limit.data
     if limit.kind not in (INTEGER, REAL):

@@ -86,7 +86,7 @@ def writable(text: str) -> str:
 
 
 def has_name(name: str) -> bool:
-    """Tell whether the library can hold an attribute called *name*; no expression can refer to any other."""
+    """Return whether the library can hold an attribute called *name*; no expression can refer to any other."""
     return bool(name) and "\0" not in name and (name.isascii() or is_unicode(name))
 
 
@@ -97,7 +97,7 @@ def is_unicode(text: str) -> bool:
 
 def from_library(value: Any) -> Any:
     """Return a value that the library computed, with fairq's UNDEFINED and ERROR for the library's."""
-    if type(value) in (str, int, float, bool):  # what is no mark of the library's does not need it
+    if type(value) in (str, int, float, bool):  # loading the library takes time, and these need it not
         return value
     value_class = library().Value
     if value is value_class.Undefined:

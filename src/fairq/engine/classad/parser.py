@@ -74,28 +74,30 @@ def tokens(text: str) -> list[Token]:
         start = position
         if text[position] == "-" and not _can_be_subtracted_from(result):
             position += 1
-        found = _PATTERN.match(text, position)
-        if position > start and (found is None or found.lastgroup != "number"):
+        matched = _PATTERN.match(text, position)
+        if position > start and (matched is None or matched.lastgroup != "number"):
             position = start
-            found = _PATTERN.match(text, position)
-        if found is None or (text.startswith(("//", "/*", "=?", "=!"), found.start()) and len(found.group()) == 1):
+            matched = _PATTERN.match(text, position)
+        if matched is None or (
+            text.startswith(("//", "/*", "=?", "=!"), matched.start()) and len(matched.group()) == 1
+        ):
             raise LexicalError(position)
-        position = found.end()
-        if found.lastgroup != "space":
-            result.append(_token(text, start, found))
+        position = matched.end()
+        if matched.lastgroup != "space":
+            result.append(_token(text, start, matched))
     result.append(Token(END, len(text)))
     return result
 
 
-def _can_be_subtracted_from(before: list[Token]) -> bool:
-    return bool(before) and before[-1].type in (LITERAL, NAME, ".", "]", ")", "}")
+def _can_be_subtracted_from(previous: list[Token]) -> bool:
+    return bool(previous) and previous[-1].type in (LITERAL, NAME, ".", "]", ")", "}")
 
 
-def _token(text: str, start: int, found: re.Match[str]) -> Token:
-    written = text[start : found.end()]
-    match found.lastgroup:
+def _token(text: str, start: int, matched: re.Match[str]) -> Token:
+    written = text[start : matched.end()]
+    match matched.lastgroup:
         case "number":
-            return Token(LITERAL, start, written, _number(text, start, found))
+            return Token(LITERAL, start, written, _number(text, start, matched))
         case "name":
             lower = written.lower()
             if lower in _RESERVED:
@@ -107,14 +109,18 @@ def _token(text: str, start: int, found: re.Match[str]) -> Token:
             return Token(_SAME.get(written, written), start, written)
 
 
-def _number(text: str, start: int, found: re.Match[str]) -> int | float:
-    digits = found.group()
-    follows = text[found.end() : found.end() + 1]
+def _number(text: str, start: int, matched: re.Match[str]) -> int | float:
+    digits = matched.group()
+    next_character = text[matched.end() : matched.end() + 1]
     if not digits.isdigit():
-        return float(text[start : found.end()])
-    if follows == "." or follows in ("e", "E") or (digits[0] == "0" and (len(digits) > 1 or follows in ("x", "X"))):
+        return float(text[start : matched.end()])
+    if (
+        next_character == "."
+        or next_character in ("e", "E")
+        or (digits[0] == "0" and (len(digits) > 1 or next_character in ("x", "X")))
+    ):
         raise LexicalError(start)
-    return wrapped_integer(int(text[start : found.end()])) if len(digits) < _MANY_DIGITS else 0
+    return wrapped_integer(int(text[start : matched.end()])) if len(digits) < _MANY_DIGITS else 0
 
 
 def wrapped_integer(value: int) -> int:
@@ -127,9 +133,9 @@ def _string(text: str, start: int) -> tuple[Token, int]:
     segment = re.compile(rf"{quote}((?:[^{quote}\\]|\\.)*){quote}", re.DOTALL)
     raw: list[str] = []
     position = start
-    while found := segment.match(text, position):
-        raw.append(found.group(1))
-        position = found.end()
+    while matched := segment.match(text, position):
+        raw.append(matched.group(1))
+        position = matched.end()
         following = position
         while following < len(text) and text[following] in SPACE:
             following += 1
@@ -150,8 +156,8 @@ def _unescape(raw: str, start: int) -> str:
     if "\\" not in raw:
         return raw
 
-    def octal_or_named(found: re.Match[bytes]) -> bytes:
-        escaped = found.group(1)
+    def octal_or_named(matched: re.Match[bytes]) -> bytes:
+        escaped = matched.group(1)
         if escaped.isdigit():
             if int(escaped, 8) == 0:
                 raise LexicalError(start)
@@ -204,8 +210,8 @@ def read(text: str) -> Node:
 
 
 class _Stream:
-    def __init__(self, found: list[Token]) -> None:
-        self._tokens = found
+    def __init__(self, stream_tokens: list[Token]) -> None:
+        self._tokens = stream_tokens
         self._next = 0
         self._nesting = 0
 
@@ -241,9 +247,9 @@ class _Stream:
         self._nesting -= 1
         return node
 
-    def _binary(self, least: int) -> Node:
+    def _binary(self, lowest_level: int) -> Node:
         node = self._unary()
-        while (level := _PRECEDENCE.get(self._peek(), -1)) >= least:
+        while (level := _PRECEDENCE.get(self._peek(), -1)) >= lowest_level:
             operator = self._take().type
             node = Binary(operator, node, self._binary(level + 1))
         return node

@@ -1,8 +1,8 @@
-"""Expressions of which only some numbers of the columns change: all else is evaluated once.
+"""Reduce expressions over columns of which only some numbers change; everything else is evaluated once.
 
-To walk a tree takes longer than to compare a few hundred rows. Here the parts that stay the same become values, and
-what remains are a few comparisons and sums over arrays. Numbers are reals: whole ones are exact up to 2**53, and no
-expression is reduced whose numbers may be larger.
+Walking a tree takes longer than comparing a few hundred rows. Parts that do not change become values, so only a few
+comparisons and sums over arrays remain. Numbers are reals: whole numbers are exact up to 2**53, and expressions whose
+numbers may be larger are not reduced.
 """
 
 from __future__ import annotations
@@ -30,34 +30,34 @@ from fairq.engine.classad.values import EXACT, Values
 from fairq.engine.classad.vectors import MIXED, UNDEFINED_VECTOR, Array, NotColumnar, Rows, Vector
 
 Numbers = NDArray[np.float64]
-"""The numbers that change: an array per attribute, with one element for each of some rows."""
+"""The changing numbers of some rows: one array per attribute, one element per row."""
 
-Of = Callable[[Numbers, Rows], Any]
-"""A value for each of these rows, or one for all of them."""
+RowFunction = Callable[[Numbers, Rows], Any]
+"""Computes from the changing numbers and the row numbers one value per row, or one for all rows."""
 
 _MOST_FIXED: Final = 10_000
-_MOST_TEXTS: Final = 8
+_MOST_EXPRESSIONS: Final = 8
 _NUMBERS: Final = (BOOLEAN, INTEGER, REAL)
 _MOST_SHAPES: Final = 500
 _ARITHMETIC: Final[dict[str, Any]] = {"+": np.add, "-": np.subtract, "*": np.multiply}
 
 
 class NotReducedError(Exception):
-    """More than comparisons and sums would remain of the expression."""
+    """The expression does not reduce to comparisons and sums."""
 
 
 class _Truth(Struct):
-    """Where an expression is true; `exact`: elsewhere it is false; `always`: the same for all rows."""
+    """Where an expression is true; `exact`: it is false elsewhere; `always`: its value if all rows agree."""
 
-    of: Of
+    compute: RowFunction
     exact: bool
     always: bool | None = None
 
 
 class _Number(Struct):
-    """The numbers of an expression, at most `most`; it has none where not `valid` (None: it has them everywhere)."""
+    """The numbers of an expression, at most `most`; rows that are not `valid` have none (None: all rows are valid)."""
 
-    of: Of
+    compute: RowFunction
     most: float
     valid: NDArray[np.bool_] | None = None
 
@@ -66,7 +66,7 @@ _Term = TypeVar("_Term", _Truth, _Number)
 
 
 class _Part(Struct):
-    """A node, all that it reads, what of it is the single ad's, and whether it reads a number that changes."""
+    """A node, the attributes that it reads, those of the single ad, and whether it reads a changing number."""
 
     node: Node
     reads: frozenset[Attribute]
@@ -75,27 +75,27 @@ class _Part(Struct):
 
 
 class Reducer:
-    """Reduces expressions for one single ad after the other.
+    """Reduces expressions for many single ads, one after the other.
 
     Args:
         columns: the ads in columns.
-        changing: the lower-case names of their attributes that change, all of them numbers.
-        numbers: their values at the beginning, by attribute and row; they get smaller, but not less than 0.
-        present: for each of them, the rows that have it.
+        changing: the lower-case names of the attributes that change; all are numbers.
+        numbers: their first values, by attribute and row; they decrease, but never below 0.
+        present: for each attribute, the rows that have it.
     """
 
     def __init__(
         self, columns: AdColumns, changing: Sequence[str], numbers: Numbers, present: NDArray[np.bool_]
     ) -> None:
         self.columns = columns
-        self.changing = {name: place for place, name in enumerate(changing)}
+        self.changing = {name: index for index, name in enumerate(changing)}
         self.most: list[float] = np.abs(numbers).max(axis=1, initial=0.0).tolist()
         self.present = present
         self._parts: dict[Hashable, dict[tuple[Side, int], _Part]] = {}
         self._fixed: dict[Hashable, Vector] = {}
 
     def reduced(self, ad: Mapping[str, Any]) -> Reduced:
-        """Return what reduces expressions for the single *ad* (names in lower case).
+        """Return the `Reduced` of the single *ad* (names in lower case).
 
         Raises NotReducedError if there are too many shapes of ads.
         """
@@ -108,17 +108,17 @@ class Reducer:
         return Reduced(self, ad, parties, self._parts[shape])
 
     def fixed(self, key: Hashable, make: Callable[[], Vector]) -> Vector:
-        """Return the values for all rows that *key* stands for, made at most once."""
-        found = self._fixed.get(key)
-        if found is None:
+        """Return the values for all rows stored under *key*; call *make* if there are none."""
+        vector = self._fixed.get(key)
+        if vector is None:
             if len(self._fixed) >= _MOST_FIXED:
                 self._fixed.clear()
-            found = self._fixed[key] = make()
-        return found
+            vector = self._fixed[key] = make()
+        return vector
 
 
 class Reduced:
-    """Expressions for one single *ad*; *parts* are known from ads of its shape."""
+    """Reduces expressions for one single *ad*; *parts* are shared by all ads of its shape."""
 
     def __init__(
         self, reducer: Reducer, ad: Mapping[str, Any], parties: Parties, parts: dict[tuple[Side, int], _Part]
@@ -130,24 +130,24 @@ class Reduced:
         self._active: list[Attribute] = []
 
     def true(self, expression: Expression, side: Side) -> Callable[[Numbers, Rows], NDArray[np.bool_]]:
-        """Return a function of the changing numbers of some rows, and these rows: where *expression* is true.
+        """Return a function from changing numbers and row numbers to whether *expression* is true in each row.
 
         Raises NotReducedError.
         """
-        of = self._truth(self._root(expression, side), side).of
-        return lambda numbers, rows: _for_each(of(numbers, rows), len(rows))
+        compute = self._truth(self._root(expression, side), side).compute
+        return lambda numbers, rows: _spread(compute(numbers, rows), len(rows))
 
-    def number(self, expression: Expression, side: Side, default: float) -> Of:
-        """Return such a function of its numbers, *default* where it has none, as `Values.as_rank`.
+    def number(self, expression: Expression, side: Side, default: float) -> RowFunction:
+        """Return a function as `true` does, to the number in each row, or *default* as in `Values.as_rank`.
 
         Raises NotReducedError.
         """
-        found = self._number(self._root(expression, side), side)
-        of, valid = found.of, found.valid
+        reduced = self._number(self._root(expression, side), side)
+        compute, valid = reduced.compute, reduced.valid
         if valid is None:
-            return lambda numbers, rows: _for_each(of(numbers, rows), len(rows))
+            return lambda numbers, rows: _spread(compute(numbers, rows), len(rows))
         otherwise = np.nan_to_num(default, nan=default)
-        return lambda numbers, rows: np.where(valid[rows], of(numbers, rows), otherwise)
+        return lambda numbers, rows: np.where(valid[rows], compute(numbers, rows), otherwise)
 
     def _root(self, expression: Expression, side: Side) -> Node:
         if expression.node is None or bound(expression, side, self._parties) > UNGUARDED:
@@ -157,27 +157,27 @@ class Reduced:
     def _part(self, node: Node, side: Side) -> _Part:
         part = self._parts.get((side, id(node)))
         if part is None:
-            found = closure([(side, node)], self._parties)
-            if found.everything or found.draws:
+            names_read = closure([(side, node)], self._parties)
+            if names_read.everything or names_read.draws:
                 raise NotReducedError
-            changes = not found.names(Side.COLUMNS).isdisjoint(self._reducer.changing)
-            reads = frozenset(found.read)
-            # The node is kept with it, so that its id stays its own.
-            part = self._parts[side, id(node)] = _Part(node, reads, tuple(sorted(found.names(Side.AD))), changes)
+            changes = not names_read.names(Side.COLUMNS).isdisjoint(self._reducer.changing)
+            reads = frozenset(names_read.read)
+            # The part holds the node, so that no other node gets its id.
+            part = self._parts[side, id(node)] = _Part(node, reads, tuple(sorted(names_read.names(Side.AD))), changes)
         return part
 
-    def _steady(self, node: Node, side: Side) -> Vector | None:
-        """The values of *node* for all rows if nothing in it changes."""
+    def _fixed_values(self, node: Node, side: Side) -> Vector | None:
+        """Return the values of *node* for all rows, None if it reads a changing number."""
         if isinstance(node, Literal):
             return constant(node.value, self._reducer.columns.pool)
         part = self._part(node, side)
-        return None if part.changes else self._evaluated(part, side)
+        return None if part.changes else self._evaluate(part, side)
 
-    def _evaluated(self, part: _Part, side: Side) -> Vector:
+    def _evaluate(self, part: _Part, side: Side) -> Vector:
         if not part.reads.isdisjoint(self._active):
             raise NotReducedError
         columns, ad = self._reducer.columns, self._ad
-        own = tuple([repr(ad[name]) if name in ad else None for name in part.of_ad])
+        job_values = tuple([repr(ad[name]) if name in ad else None for name in part.of_ad])
 
         def make() -> Vector:
             try:
@@ -185,145 +185,143 @@ class Reduced:
             except NotColumnar as problem:
                 raise NotReducedError from problem
 
-        return self._reducer.fixed((side, id(part.node), part.of_ad, own), make)
-
-    # where an expression is true
+        return self._reducer.fixed((side, id(part.node), part.of_ad, job_values), make)
 
     def _truth(self, node: Node, side: Side) -> _Truth:  # noqa: PLR0911 - one per case
-        if (steady := self._steady(node, side)) is not None:
+        if (steady := self._fixed_values(node, side)) is not None:
             return self._fixed_truth(steady)
         match node:
             case Binary("&&", left, right):
-                return self._both(self._truth(left, side), right, side)
+                return self._and(self._truth(left, side), right, side)
             case Binary("||", left, right):
-                return self._either(self._truth(left, side), right, side)
+                return self._or(self._truth(left, side), right, side)
             case Binary(operator, left, right) if operator in COMPARE:
-                return self._compared(COMPARE[operator], self._number(left, side), self._number(right, side))
+                return self._compare(COMPARE[operator], self._number(left, side), self._number(right, side))
             case Conditional(condition, positive, negative):
-                return self._chosen(condition, positive, negative, side)
+                return self._choose_branch(condition, positive, negative, side)
             case Call(name, (condition, positive, negative)) if name.lower() == "ifthenelse":
-                return self._chosen(condition, positive, negative, side)
+                return self._choose_branch(condition, positive, negative, side)
             case Reference():
-                party, name = self._meant(node, side)
+                party, name = self._resolve_name(node, side)
                 if not (party is Side.COLUMNS and name in self._reducer.changing):
-                    return self._one_truth(self._own(party, name, self._truth, self._fixed_truth))
+                    return self._union_of_truths(self._find_terms(party, name, self._truth, self._fixed_truth))
         raise NotReducedError
 
     def _fixed_truth(self, vector: Vector) -> _Truth:
-        found = truths(vector, len(self._reducer.columns))
-        true = found == TRUE
-        exact = bool((found <= TRUE).all())
+        truth_codes = truths(vector, len(self._reducer.columns))
+        true = truth_codes == TRUE
+        exact = bool((truth_codes <= TRUE).all())
         if len(true) == 1 or true.all() or not true.any():
             always = bool(true[0])
             return _Truth(lambda numbers, rows: always, exact, always)
         return _Truth(lambda numbers, rows: true[rows], exact)
 
-    def _both(self, first: _Truth, right: Node, side: Side) -> _Truth:
+    def _and(self, first: _Truth, right: Node, side: Side) -> _Truth:
         if first.always is False:
             return first
         second = self._truth(right, side)
         if first.always:
-            return _Truth(second.of, first.exact and second.exact, second.always)
-        return _Truth(_joined(np.logical_and, first.of, second.of), first.exact and second.exact)
+            return _Truth(second.compute, first.exact and second.exact, second.always)
+        return _Truth(_combine(np.logical_and, first.compute, second.compute), first.exact and second.exact)
 
-    def _either(self, first: _Truth, right: Node, side: Side) -> _Truth:
+    def _or(self, first: _Truth, right: Node, side: Side) -> _Truth:
         if first.always:
             return first
         if not first.exact:
-            # An error there would make it one, whatever follows.
+            # An error on the left decides, whatever is on the right.
             raise NotReducedError
         second = self._truth(right, side)
         if first.always is False:
             return second
-        return _Truth(_joined(np.logical_or, first.of, second.of), second.exact)
+        return _Truth(_combine(np.logical_or, first.compute, second.compute), second.exact)
 
-    def _compared(self, function: Any, first: _Number, second: _Number) -> _Truth:
+    def _compare(self, function: Any, first: _Number, second: _Number) -> _Truth:
         valid = _valid(first, second)
-        of = _joined(function, first.of, second.of)
+        compute = _combine(function, first.compute, second.compute)
         if valid is None:
-            return _Truth(of, True)
-        return _Truth(lambda numbers, rows: of(numbers, rows) & valid[rows], False)
+            return _Truth(compute, True)
+        return _Truth(lambda numbers, rows: compute(numbers, rows) & valid[rows], False)
 
-    def _chosen(self, condition: Node, positive: Node, negative: Node, side: Side) -> _Truth:
-        found = self._truth(condition, side)
-        if found.always is None or not found.exact:
+    def _choose_branch(self, condition: Node, positive: Node, negative: Node, side: Side) -> _Truth:
+        condition_truth = self._truth(condition, side)
+        if condition_truth.always is None or not condition_truth.exact:
             raise NotReducedError
-        return self._truth(positive if found.always else negative, side)
+        return self._truth(positive if condition_truth.always else negative, side)
 
-    def _one_truth(self, own: list[tuple[NDArray[np.bool_], _Truth]]) -> _Truth:
-        """The truth of the one of several terms that each row has."""
-        if len(own) == 1:
-            return own[0][1]
-        parts = [_joined(np.logical_and, _taken(rows), truth.of) for rows, truth in own]
-        exact = all(truth.exact for _, truth in own)
-        return _Truth(reduce(partial(_joined, np.logical_or), parts), exact)
-
-    # its numbers
+    def _union_of_truths(self, terms: list[tuple[NDArray[np.bool_], _Truth]]) -> _Truth:
+        """Return the truth of terms with disjoint rows as one."""
+        if len(terms) == 1:
+            return terms[0][1]
+        parts = [_combine(np.logical_and, _select_rows(rows), truth.compute) for rows, truth in terms]
+        exact = all(truth.exact for _, truth in terms)
+        return _Truth(reduce(partial(_combine, np.logical_or), parts), exact)
 
     def _number(self, node: Node, side: Side) -> _Number:
-        if (steady := self._steady(node, side)) is not None:
+        if (steady := self._fixed_values(node, side)) is not None:
             return self._fixed_number(steady)
         match node:
             case Binary(operator, left, right) if operator in _ARITHMETIC:
                 first, second = self._number(left, side), self._number(right, side)
                 most = first.most * second.most if operator == "*" else first.most + second.most
-                return self._computed(_ARITHMETIC[operator], first, second, most)
-            case Binary("/", left, right) if (by := self._steady(right, side)) is not None:
-                return self._divided(self._number(left, side), by)
+                return self._compute(_ARITHMETIC[operator], first, second, most)
+            case Binary("/", left, right) if (divisor := self._fixed_values(right, side)) is not None:
+                return self._divide(self._number(left, side), divisor)
             case Unary("-", operand):
                 number = self._number(operand, side)
-                return _Number(lambda numbers, rows: -number.of(numbers, rows), number.most, number.valid)
+                return _Number(lambda numbers, rows: -number.compute(numbers, rows), number.most, number.valid)
             case Reference():
-                party, name = self._meant(node, side)
+                party, name = self._resolve_name(node, side)
                 if party is Side.COLUMNS and name in self._reducer.changing:
-                    return self._changing(self._reducer.changing[name])
-                return self._one_number(self._own(party, name, self._number, self._fixed_number))
+                    return self._changing_number(self._reducer.changing[name])
+                return self._union_of_numbers(self._find_terms(party, name, self._number, self._fixed_number))
         raise NotReducedError
 
-    def _changing(self, place: int) -> _Number:
-        present, most = self._reducer.present[place], self._reducer.most[place]
+    def _changing_number(self, index: int) -> _Number:
+        present, most = self._reducer.present[index], self._reducer.most[index]
         if most > EXACT:
             raise NotReducedError
-        return _Number(lambda numbers, rows: numbers[place], most, None if present.all() else present)
+        return _Number(lambda numbers, rows: numbers[index], most, None if present.all() else present)
 
     def _fixed_number(self, vector: Vector) -> _Number:
         if vector.kind in _NUMBERS and vector.is_constant():
             assert vector.data is not None
-            one = float(vector.data[0])
-            if not abs(one) <= EXACT:
+            number = float(vector.data[0])
+            if not abs(number) <= EXACT:
                 raise NotReducedError
-            return _Number(lambda numbers, rows: one, abs(one))
+            return _Number(lambda numbers, rows: number, abs(number))
         values = Values(vector, len(self._reducer.columns), self._reducer.columns.pool)
         valid = np.isin(values.kind, _NUMBERS)
         reals = np.where(valid, values.numbers, 0.0)
         most = float(np.abs(reals).max(initial=0.0))
         if not most <= EXACT:
             raise NotReducedError
-        return _Number(_taken(reals), most, None if valid.all() else valid)
+        return _Number(_select_rows(reals), most, None if valid.all() else valid)
 
-    def _computed(self, function: Any, first: _Number, second: _Number, most: float) -> _Number:
+    def _compute(self, function: Any, first: _Number, second: _Number, most: float) -> _Number:
         if most > EXACT:
             raise NotReducedError
-        return _Number(_joined(function, first.of, second.of), most, _valid(first, second))
+        return _Number(_combine(function, first.compute, second.compute), most, _valid(first, second))
 
-    def _divided(self, first: _Number, by: Vector) -> _Number:
-        """A quotient by a real: integers would be divided without a rest."""
-        if by.kind != REAL or by.data is None or not by.data.all():
+    def _divide(self, dividend: _Number, divisor: Vector) -> _Number:
+        """Return the quotient by a real; integer division would drop the remainder."""
+        if divisor.kind != REAL or divisor.data is None or not divisor.data.all():
             raise NotReducedError
-        return self._computed(np.divide, first, self._fixed_number(by), first.most / float(np.abs(by.data).min()))
+        return self._compute(
+            np.divide, dividend, self._fixed_number(divisor), dividend.most / float(np.abs(divisor.data).min())
+        )
 
-    def _one_number(self, own: list[tuple[NDArray[np.bool_], _Number]]) -> _Number:
-        """The number of the one of several terms that each row has."""
-        if len(own) == 1:
-            return own[0][1]
-        parts = [_joined(np.multiply, _taken(rows), number.of) for rows, number in own]
-        valid = [rows if number.valid is None else rows & number.valid for rows, number in own]
-        return _Number(reduce(partial(_joined, np.add), parts), max(one.most for _, one in own), np.any(valid, axis=0))
+    def _union_of_numbers(self, terms: list[tuple[NDArray[np.bool_], _Number]]) -> _Number:
+        """Return the numbers of terms with disjoint rows as one."""
+        if len(terms) == 1:
+            return terms[0][1]
+        parts = [_combine(np.multiply, _select_rows(rows), number.compute) for rows, number in terms]
+        valid = [rows if number.valid is None else rows & number.valid for rows, number in terms]
+        return _Number(
+            reduce(partial(_combine, np.add), parts), max(number.most for _, number in terms), np.any(valid, axis=0)
+        )
 
-    # names
-
-    def _meant(self, node: Reference, side: Side) -> Attribute:
-        """The attribute that a name stands for in every row; rows that lack it have nothing of that name."""
+    def _resolve_name(self, node: Reference, side: Side) -> Attribute:
+        """Return the attribute to which a name refers in every row; raises NotReducedError if rows differ."""
         name = node.name.lower()
         if node.absolute or name in RESERVED:
             raise NotReducedError
@@ -338,60 +336,63 @@ class Reduced:
             raise NotReducedError
         return party, name
 
-    def _own(
+    def _find_terms(
         self, party: Side, name: str, reduced: Callable[[Node, Side], _Term], fixed: Callable[[Vector], _Term]
     ) -> list[tuple[NDArray[np.bool_], _Term]]:
-        """Each of the expressions of an attribute, and its constants, with the rows that have it."""
+        """Return the terms of an attribute (each expression, and its constants), with the rows of each."""
         size = len(self._reducer.columns)
         nodes: list[tuple[NDArray[np.bool_], Node | None]]
-        own: list[tuple[NDArray[np.bool_], _Term]] = []
+        terms: list[tuple[NDArray[np.bool_], _Term]] = []
         if party is Side.AD:
             nodes = [(np.ones(size, np.bool_), node) for node in self._parties.nodes(party, name)]
         else:
             column = self._reducer.columns.column(name)
-            if column.raw or len(column.expressions) > _MOST_TEXTS:
+            if column.raw or len(column.expressions) > _MOST_EXPRESSIONS:
                 raise NotReducedError
             vector = column.vector
             kinds, codes = vector.kind_array(size), vector.data if vector.codes is None else vector.codes
-            nodes = [((kinds == EXPRESSION) & (codes == code), one.node) for code, one in enumerate(column.expressions)]
+            nodes = [
+                ((kinds == EXPRESSION) & (codes == code), expression.node)
+                for code, expression in enumerate(column.expressions)
+            ]
             constants = kinds != EXPRESSION
             if constants.any():
-                own.append((constants, fixed(_constants(vector))))
+                terms.append((constants, fixed(_constants(vector))))
         self._active.append((party, name))
         try:
             for rows, node in nodes:
                 if node is None:
                     raise NotReducedError
                 if rows.any():
-                    own.append((rows, reduced(node, party)))
+                    terms.append((rows, reduced(node, party)))
         finally:
             self._active.pop()
-        return own
+        return terms
 
 
 def _constants(vector: Vector) -> Vector:
-    """The constants of a column; undefined where it has none."""
+    """Return the constants of a column; undefined in rows without one."""
     if vector.kinds is None:
         return UNDEFINED_VECTOR if vector.kind == MISSING else vector
     kinds = np.where(np.isin(vector.kinds, (EXPRESSION, MISSING)), UNDEFINED_KIND, vector.kinds).astype(np.uint8)
     return Vector(MIXED, None, kinds, vector.codes, vector.reals)
 
 
-def _for_each(result: Any, count: int) -> Any:
-    """The results for *count* rows; *result* may be one for all."""
+def _spread(result: Any, count: int) -> Any:
+    """Return *result* as one value for each of *count* rows."""
     return result if np.ndim(result) else np.full(count, result)
 
 
-def _taken(values: Array) -> Of:
+def _select_rows(values: Array) -> RowFunction:
     return lambda numbers, rows: values[rows]
 
 
-def _joined(function: Any, first: Of, second: Of) -> Of:
+def _combine(function: Any, first: RowFunction, second: RowFunction) -> RowFunction:
     return lambda numbers, rows: function(first(numbers, rows), second(numbers, rows))
 
 
 def _valid(first: _Number, second: _Number) -> NDArray[np.bool_] | None:
-    """Where both are numbers; None: everywhere."""
+    """Return the rows where both are numbers, None for all rows."""
     if first.valid is None or second.valid is None:
         return second.valid if first.valid is None else first.valid
     return first.valid & second.valid

@@ -32,13 +32,13 @@ class Parties:
         self.looked_at_texts = False
 
     def owns(self, side: Side, name: str) -> bool:
-        """Tell whether any ad of *side* has the attribute *name* (lower case)."""
+        """Return whether any ad of *side* has the attribute *name* (lower case)."""
         if side is Side.AD:
             return name in self._attributes
         return not self.columns.column(name).is_missing
 
     def may_lack(self, side: Side, name: str) -> bool:
-        """Tell whether any ad of *side* lacks the attribute *name* (lower case)."""
+        """Return whether any ad of *side* lacks the attribute *name* (lower case)."""
         if side is Side.AD:
             return name not in self._attributes
         return self.columns.column(name).may_be_missing
@@ -74,8 +74,8 @@ class Parties:
         """Return the possible string values of *name* on *side*; None if it may be an expression or has many values."""
         if side is Side.COLUMNS:
             column = self.columns.column(name)
-            found = [] if column.expressions or column.raw else column.strings(self.columns.pool)
-            return None if column.expressions or column.raw or len(found) > FEW else found
+            strings = [] if column.expressions or column.raw else column.strings(self.columns.pool)
+            return None if column.expressions or column.raw or len(strings) > FEW else strings
         self.looked_at_texts = True
         value = self._attributes.get(name)
         if isinstance(value, str):
@@ -85,13 +85,13 @@ class Parties:
     def shape(self) -> Hashable:
         """Return the key of the single ad for the costs of expressions; it does not hold if its texts were examined."""
         if self._shape is None:
-            long = [
+            long_values = [
                 (name, value if value.__class__ is str else repr(value))
                 for name, value in self._attributes.items()
                 if (value.__class__ is str and (len(value) > SHORT or value.startswith(OPEN)))
                 or isinstance(value, list | tuple | Mapping)
             ]
-            self._shape = tuple(self._attributes), *long
+            self._shape = tuple(self._attributes), *long_values
         return self._shape
 
     def json_ad(self, names: frozenset[str]) -> dict[str, Any]:
@@ -118,7 +118,9 @@ class Parties:
             return parse(text)
         if isinstance(value, Mapping):
             return None
-        if isinstance(value, list | tuple) and not all(is_scalar(p) and expression_text(p) is None for p in value):
+        if isinstance(value, list | tuple) and not all(
+            is_scalar(element) and expression_text(element) is None for element in value
+        ):
             return None
         return constant(value, self.columns.pool)
 

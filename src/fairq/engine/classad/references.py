@@ -47,10 +47,10 @@ RESERVED: Final = (
 
 
 class Owner(Protocol):
-    """Answers whether an ad of a side has an attribute of its own."""
+    """Knows which attributes the ads of each side have."""
 
     def owns(self, side: Side, name: str) -> bool:
-        """Tell whether any ad of *side* has the attribute *name* (lower case)."""
+        """Return whether any ad of *side* has the attribute *name* (lower case)."""
         ...
 
 
@@ -68,10 +68,10 @@ def scope_side(scope: Node, side: Side, owner: Owner) -> Side | None:
 
 
 class Matching(Owner, Protocol):
-    """The questions that the closure asks about the two parties."""
+    """What the closure needs to know about the two parties."""
 
     def may_lack(self, side: Side, name: str) -> bool:
-        """Tell whether any ad of *side* lacks the attribute *name* (lower case)."""
+        """Return whether any ad of *side* lacks the attribute *name* (lower case)."""
         ...
 
     def nodes(self, side: Side, name: str) -> list[Node | None]:
@@ -108,11 +108,11 @@ class Closure(Struct):
         return frozenset(name for party, name in self.read if party is side)
 
     def single_names(self) -> frozenset[str]:
-        """Return the lower-case names read of the single ad, including EVERY_ATTRIBUTE if there may be more."""
+        """Return the lower-case names read from the single ad, with EVERY_ATTRIBUTE if others may be read."""
         return self.names(Side.AD) | ({EVERY_ATTRIBUTE} if self.everything else frozenset())
 
     def may_recurse_endlessly(self) -> bool:
-        """Return whether the library may never return: it does not notice a circle that leads through a list."""
+        """Return whether the library may recurse endlessly: it does not notice a circle through a list."""
         return any(hidden and start in self._reached(end) for start, ends in self.edges.items() for end, hidden in ends)
 
     def _reached(self, start: Attribute) -> set[Attribute | None]:
@@ -132,16 +132,16 @@ def closure(
     """Return the closure of the attributes read by the expressions *start*, each on its side, and by *attributes*."""
     start, attributes = list(start), list(attributes)
     search = _Search(parties)
-    found = search.run(start, attributes)
-    return _Search(parties, in_elements=True).run(start, attributes) if search.misses_elements else found
+    reads = search.run(start, attributes)
+    return _Search(parties, in_elements=True).run(start, attributes) if search.misses_elements else reads
 
 
 class _Search:
     def __init__(self, parties: Matching, *, in_elements: bool = False) -> None:
         self._parties = parties
-        self._found = Closure()
+        self._reads = Closure()
         self._in_elements = in_elements
-        """Whether expressions may be evaluated in nested ads, where a name may be that of either party."""
+        """Whether expressions may be evaluated in nested ads, where a name may refer to either party."""
         self._meets_elements = False
         self._waiting: list[tuple[Attribute | None, Side, Node | None]] = []
 
@@ -152,14 +152,14 @@ class _Search:
         while self._waiting:
             origin, side, node = self._waiting.pop()
             if node is None:
-                self._found.everything = True
+                self._reads.everything = True
             else:
                 self._expression(origin, side, node)
-        return self._found
+        return self._reads
 
     @property
     def misses_elements(self) -> bool:
-        """Whether some expression is evaluated in nested ads, and was not read so."""
+        """Whether some expression is evaluated in nested ads, but the search did not consider that."""
         return self._meets_elements and not self._in_elements
 
     def _expression(self, origin: Attribute | None, side: Side, root: Node) -> None:
@@ -177,49 +177,49 @@ class _Search:
                         self._add(origin, party, index.value.lower(), True)
                         continue
                     if origin is not None:
-                        self._found.edges.setdefault(origin, set()).add((origin, True))
+                        self._reads.edges.setdefault(origin, set()).add((origin, True))
                 case Call(name):
                     if name.lower() in PER_ELEMENT:
                         self._meets_elements = True
                     else:
-                        self._found.everything |= name.lower() in UNSCOPED
-                    self._found.times |= name.lower() in TIMES
-                    self._found.draws |= name.lower() == RANDOM
-                    self._found.clock |= name.lower() in READINGS
+                        self._reads.everything |= name.lower() in UNSCOPED
+                    self._reads.times |= name.lower() in TIMES
+                    self._reads.draws |= name.lower() == RANDOM
+                    self._reads.clock |= name.lower() in READINGS
             hidden = hidden or _hides(node)
             waiting.extend((part, hidden) for part in children(node))
 
     def _add(self, origin: Attribute | None, side: Side, name: str, hidden: bool) -> None:
         attribute = (side, name)
-        self._found.edges.setdefault(origin, set()).add((attribute, hidden))
-        if attribute not in self._found.read:
-            self._found.read.add(attribute)
+        self._reads.edges.setdefault(origin, set()).add((attribute, hidden))
+        if attribute not in self._reads.read:
+            self._reads.read.add(attribute)
             self._waiting.extend((attribute, side, node) for node in self._parties.nodes(side, name))
 
-    def _reference(self, origin: Attribute | None, side: Side, found: Reference, hidden: bool) -> None:
-        name = found.name.lower()
+    def _reference(self, origin: Attribute | None, side: Side, reference: Reference, hidden: bool) -> None:
+        name = reference.name.lower()
         reserved = name in RESERVED and name != CURRENT_TIME
-        self._found.clock |= name == CURRENT_TIME
+        self._reads.clock |= name == CURRENT_TIME
         if self._in_elements and name != CURRENT_TIME:
             self._add(origin, side, name, hidden)
             self._add(origin, side.other, name, hidden)
-        if found.absolute or (found.scope is None and reserved):
-            self._found.everything = True
-        elif found.scope is None:
+        if reference.absolute or (reference.scope is None and reserved):
+            self._reads.everything = True
+        elif reference.scope is None:
             if self._parties.owns(side, name) or side is Side.AD:
                 self._add(origin, side, name, hidden)
             if self._parties.may_lack(side, name) and name != CURRENT_TIME:
                 self._add(origin, side.other, name, hidden)
-        elif (scope := scope_side(found.scope, side, self._parties)) is not None:
+        elif (scope := scope_side(reference.scope, side, self._parties)) is not None:
             # the library also looks up a reserved name around the ad
-            self._found.everything |= reserved
+            self._reads.everything |= reserved
             self._add(origin, scope, name, hidden)
         else:
             # if a nested ad lacks the name, the enclosing ad decides, which may be either party
             self._add(origin, side, name, hidden)
             self._add(origin, side.other, name, hidden)
-            if isinstance(found.scope, Reference):
-                self._reference(origin, side, found.scope, hidden)
+            if isinstance(reference.scope, Reference):
+                self._reference(origin, side, reference.scope, hidden)
 
 
 def _hides(node: Node) -> bool:
@@ -248,13 +248,13 @@ class UnknownAd:
                     self._nodes.setdefault(name.lower(), {})[expression.text] = expression.node
 
     def owns(self, side: Side, name: str) -> bool:
-        """Tell whether some ad of *side* is known to have the attribute *name* (lower case)."""
+        """Return whether some ad of *side* is known to have the attribute *name* (lower case)."""
         if side is Side.AD:
             return name in self._nodes
         return not self._columns.column(name).is_missing
 
     def may_lack(self, side: Side, name: str) -> bool:
-        """Tell whether any ad of *side* may lack the attribute *name* (lower case)."""
+        """Return whether any ad of *side* may lack the attribute *name* (lower case)."""
         return side is Side.AD or self._columns.column(name).may_be_missing
 
     def nodes(self, side: Side, name: str) -> list[Node | None]:
@@ -274,11 +274,11 @@ class Pair:
         }
 
     def owns(self, side: Side, name: str) -> bool:
-        """Tell whether the ad of *side* has the attribute *name* (lower case)."""
+        """Return whether the ad of *side* has the attribute *name* (lower case)."""
         return name in self._ads[side]
 
     def may_lack(self, side: Side, name: str) -> bool:
-        """Tell whether the ad of *side* lacks the attribute *name* (lower case)."""
+        """Return whether the ad of *side* lacks the attribute *name* (lower case)."""
         return name not in self._ads[side]
 
     def nodes(self, side: Side, name: str) -> list[Node | None]:

@@ -25,7 +25,7 @@ from fairq.engine.classad.nodes import Node, Reference, children, unparse
 from fairq.engine.classad.references import CURRENT_TIME, RESERVED, Pair, Side, closure
 from fairq.errors.base import ExpressionError
 
-_TOGETHER: Final = 1000
+_BATCH_SIZE: Final = 1000
 
 FREE_PER_AD: Final = 5e-4
 """Free CPU seconds for each evaluation: passing an ad to the library takes longer than most expressions."""
@@ -44,13 +44,13 @@ def evaluate_scalar(
     or that uses up *budget*.
     """
     if budget is None:
-        return _evaluated(expression, my, target, now)
+        return _evaluate_once(expression, my, target, now)
     return next(evaluate_each(expression, [my], budget, target, now))
 
 
 def evaluate_alone(expression: Expression) -> Any:
     """Return the value of an expression evaluated without ads; ERROR if its cost has no bound."""
-    return _evaluated(expression, {}, None, None) if nodes_of(expression, {}) <= UNGUARDED else ERROR
+    return _evaluate_once(expression, {}, None, None) if nodes_of(expression, {}) <= UNGUARDED else ERROR
 
 
 def nodes_of(expression: Expression, ad: Mapping[str, Any], target: Mapping[str, Any] | None = None) -> float:
@@ -67,19 +67,19 @@ def names_read(expression: Expression) -> frozenset[str]:
 
 
 def names_deciding(expression: Expression) -> frozenset[str] | None:
-    """Return the lower-case names of the attributes whose values decide that of *expression*, if they are plain.
+    """Return the lower-case names of the attributes that decide the value of *expression* if they are plain.
 
     A plain value is no expression, list or ad. None if the value depends on the clock, on random numbers, or on
     attributes that cannot be determined.
     """
-    found = closure([(Side.AD, expression.node)], Pair({}, {}))
-    names = found.single_names()
-    is_open = found.everything or found.draws or CURRENT_TIME.lower() in names
-    return None if is_open or expression.node is None or reads_clock(expression.node) else names
+    reads = closure([(Side.AD, expression.node)], Pair({}, {}))
+    names = reads.single_names()
+    is_undetermined = reads.everything or reads.draws or CURRENT_TIME.lower() in names
+    return None if is_undetermined or expression.node is None or reads_clock(expression.node) else names
 
 
 def decides_alone(expression: Expression) -> bool:
-    """Return whether plain values of one ad decide *expression* (see `names_deciding`), and it names no other scope."""
+    """Return whether plain values of one ad decide *expression* (see `names_deciding`) and it names no other scope."""
     return names_deciding(expression) is not None and not _names_scope(expression.node)
 
 
@@ -103,11 +103,11 @@ def evaluate_each(
     Ads are evaluated in batches; those for which the evaluation has no bound share one guard.
     """
     waiting = iter(ads)
-    while batch := list(islice(waiting, _TOGETHER)):
-        yield from _of_batch(expression, batch, budget, target, now)
+    while batch := list(islice(waiting, _BATCH_SIZE)):
+        yield from _evaluate_batch(expression, batch, budget, target, now)
 
 
-def _of_batch(
+def _evaluate_batch(
     expression: Expression,
     batch: list[Mapping[str, Any]],
     budget: EvaluationBudget,
@@ -120,39 +120,41 @@ def _of_batch(
     culprit: Culprit | None = None
     free = FREE_PER_AD * len(batch)
     start = budget.meter()
-    for place, ad in enumerate(batch):
+    for index, ad in enumerate(batch):
         costs = Costs(Pair(ad, target or {}))
         if costs.nodes(expression.node, Side.AD) > UNGUARDED:
-            risky.append(place)
-            culprit = culprit or _blamed(expression, costs.culprit, ad, target or {}, budget)
+            risky.append(index)
+            culprit = culprit or _find_culprit(expression, costs.culprit, ad, target or {}, budget)
             continue
-        left, limit = budget.left(key)
-        if left + free <= 0:
-            budget.record(_blamed(expression, None, ad, {}, budget), limit, 0.0, len(batch) - place)
+        seconds_left, limit = budget.seconds_left(key)
+        if seconds_left + free <= 0:
+            budget.record(_find_culprit(expression, None, ad, {}, budget), limit, 0.0, len(batch) - index)
             break
-        values[place] = _evaluated(expression, ad, target, now)
+        values[index] = _evaluate_once(expression, ad, target, now)
         used, start = budget.meter() - start, budget.meter()
         budget.charge(key, used - free)
         free = max(0.0, free - used)
     if culprit is not None:
 
         def work() -> Iterator[list[Any]]:
-            return ([_evaluated(expression, batch[place], target, now)] for place in risky)
+            return ([_evaluate_once(expression, batch[index], target, now)] for index in risky)
 
-        found = budget.under_guard(work, key, culprit, len(risky), free)
-        for place, value in zip(risky, found, strict=False):
-            values[place] = value
+        results = budget.under_guard(work, key, culprit, len(risky), free)
+        for index, value in zip(risky, results, strict=False):
+            values[index] = value
     return values
 
 
-def _evaluated(expression: Expression, my: Mapping[str, Any], target: Mapping[str, Any] | None, now: int | None) -> Any:
+def _evaluate_once(
+    expression: Expression, my: Mapping[str, Any], target: Mapping[str, Any] | None, now: int | None
+) -> Any:
     if recurses_endlessly(expression.node, my, target or {}):
         return ERROR
-    other = None if target is None else library_ad(target, now, True)
-    return evaluate_tree(tree(timed_text(expression.text, now)), library_ad(my, now, True), other)
+    target_ad = None if target is None else library_ad(target, now, True)
+    return evaluate_tree(tree(timed_text(expression.text, now)), library_ad(my, now, True), target_ad)
 
 
-def _blamed(
+def _find_culprit(
     expression: Expression,
     attribute: tuple[Side, str] | None,
     my: Mapping[str, Any],
@@ -171,10 +173,10 @@ def _blamed(
 def recurses_endlessly(node: Node | None, my: Mapping[str, Any], target: Mapping[str, Any]) -> bool:
     """Return whether evaluating *node* may run into a circle that the library does not notice and that crashes it."""
     pair = Pair(my, target)
-    found = closure([(Side.AD, node)], pair)
-    if found.everything:
-        found = closure([(Side.AD, node)], pair, pair.attributes())
-    return found.may_recurse_endlessly()
+    reads = closure([(Side.AD, node)], pair)
+    if reads.everything:
+        reads = closure([(Side.AD, node)], pair, pair.attributes())
+    return reads.may_recurse_endlessly()
 
 
 def library_ad(ad: Mapping[str, Any], now: int | None, reads_time: bool) -> Any:

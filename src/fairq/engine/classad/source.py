@@ -17,7 +17,7 @@ from fairq.engine.classad.kinds import EXPRESSION, RAW
 from fairq.engine.classad.vectors import MIXED, Rows, ValuePool, Vector, merge
 
 _LARGEST = 10**18
-"""NumPy reads larger numbers as the largest one that it has."""
+"""NumPy reads larger numbers as its largest one."""
 
 
 def source_of(ads: Sequence[Mapping[str, Any]]) -> Source:
@@ -52,15 +52,15 @@ class Source:
 
     @cached_property
     def _spellings(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+        spellings: dict[str, list[str]] = {}
         every: set[str] = set()
         if isinstance(self._ads, AdTable):
             every = self._ads.names()
         else:
             every.update(*self._ads)
         for spelling in sorted(every):
-            found.setdefault(spelling.lower(), []).append(spelling)
-        return found
+            spellings.setdefault(spelling.lower(), []).append(spelling)
+        return spellings
 
     @cached_property
     def _candidates(self) -> frozenset[str]:
@@ -71,12 +71,12 @@ class Source:
                 for name, value in ad.items()
                 if value.__class__ in (list, dict) or (value.__class__ is str and value.startswith(OPEN))
             )
-        found: set[str] = set()
+        candidates: set[str] = set()
         for part in self._ads.parts:
             for name, values in zip(part.names, part.columns, strict=True):
-                if name.lower() not in found and _may_be_expression(values):
-                    found.add(name.lower())
-        return frozenset(found)
+                if name.lower() not in candidates and _may_be_expression(values):
+                    candidates.add(name.lower())
+        return frozenset(candidates)
 
     def _build(self, name: str) -> Column | None:
         spellings = self._spellings.get(name)
@@ -84,22 +84,25 @@ class Source:
             return None
         if not isinstance(self._ads, AdTable):
             return build(self._values(spellings), self.pool)
-        one = self._ads.one_value(spellings)
-        if one is not None:
-            return build([one], self.pool)
+        shared_value = self._ads.one_value(spellings)
+        if shared_value is not None:
+            return build([shared_value], self.pool)
         column = build(self._ads.values(spellings, ABSENT), self.pool)
-        if self._places is None:
+        if self._row_order is None:
             return column
-        return Column(column.vector.take(self._places), column.expressions, column.raw)
+        return Column(column.vector.take(self._row_order), column.expressions, column.raw)
 
     @cached_property
-    def _places(self) -> NDArray[np.intp] | None:
-        """The position of each row's values in the table; None if they are in order."""
+    def _row_order(self) -> NDArray[np.intp] | None:
+        """The position of each row's values in the table; None if positions and rows agree."""
         assert isinstance(self._ads, AdTable)
         rows = (part.rows for part in self._ads.parts)
-        # A range as an array is made at once, and most parts are one.
-        pieces = [np.arange(of.start, of.stop) if isinstance(of, range) else np.array(of, np.intp) for of in rows]
-        order = np.concatenate(pieces) if pieces else np.empty(0, np.intp)
+        # Most parts are ranges, and arange is faster than an array of each row.
+        row_arrays = [
+            np.arange(part_rows.start, part_rows.stop) if isinstance(part_rows, range) else np.array(part_rows, np.intp)
+            for part_rows in rows
+        ]
+        order = np.concatenate(row_arrays) if row_arrays else np.empty(0, np.intp)
         return None if (order[1:] > order[:-1]).all() else np.argsort(order)
 
     def _values(self, spellings: list[str]) -> list[Any]:
@@ -107,39 +110,41 @@ class Source:
             spelling = spellings[0]
             return [ad.get(spelling, ABSENT) for ad in self._ads]
         return [
-            # of two spellings in one ad the last one counts
+            # the last of several spellings in one ad counts
             next((value for name, value in reversed(list(ad.items())) if name in spellings), ABSENT)
             for ad in self._ads
         ]
 
 
 class OverlaidSource(Source):
-    """Columns of ads with attributes on top: what is on top is one value for all rows that have the same."""
+    """Columns of ads with overlaid attributes; equal overlaid values are read once."""
 
     def __init__(self, ads: OverlaidAds) -> None:
         super().__init__(ads.base)
-        self._over = {name.lower(): name for name in ads.overlaid}
+        self._overlaid_names = {name.lower(): name for name in ads.overlaid}
         self._overlaid = ads
 
     def names(self) -> frozenset[str]:
-        """Return the lower-case names of all attributes that any ad has, its own or on top."""
-        return super().names() | self._over.keys()
+        """Return the lower-case names of all attributes that any ad has, own or overlaid."""
+        return super().names() | self._overlaid_names.keys()
 
     def expression_candidates(self) -> frozenset[str]:
         """Return the lower-case names of the attributes that may be an expression, or hold one, in any ad."""
         ads = self._overlaid
-        open_ones = ((lower, name) for lower, name in self._over.items() if name not in ads.plain)
+        not_plain = ((lower, name) for lower, name in self._overlaid_names.items() if name not in ads.plain)
         return super().expression_candidates() | {
-            lower for lower, name in open_ones if _may_be_expression(ads.over(name).values)
+            lower for lower, name in not_plain if _may_be_expression(ads.over(name).values)
         }
 
     def _build(self, name: str) -> Column | None:
-        below, on_top = super()._build(name), self._over.get(name)
-        if on_top is None:
+        below, overlaid_name = super()._build(name), self._overlaid_names.get(name)
+        if overlaid_name is None:
             return below
-        rows, values, places = self._overlaid.over(on_top)
+        rows, values, value_indexes = self._overlaid.over(overlaid_name)
         column = build(list(values), self.pool)
-        return _laid(below or build([ABSENT], self.pool), column, column.vector.take(places), rows, len(self))
+        return _overlay_column(
+            below or build([ABSENT], self.pool), column, column.vector.take(value_indexes), rows, len(self)
+        )
 
 
 class EditedSource(Source):
@@ -168,40 +173,40 @@ class EditedSource(Source):
         old, new = self._base.column(name) or missing, self._new.column(name) or missing
         if old is missing and new is missing:
             return None
-        if not len(self._edited) or _same(old, new, self.pool):
+        if not len(self._edited) or _is_same_value(old, new, self.pool):
             return Column(old.vector.take(self._rows), old.expressions, old.raw)
         below = Column(old.vector.take(self._rows), old.expressions, old.raw)
-        return _laid(below, new, new.vector, self._edited, len(self._rows))
+        return _overlay_column(below, new, new.vector, self._edited, len(self._rows))
 
 
-def _same(old: Column, new: Column, pool: ValuePool) -> bool:
-    """Tell whether one value is stored for all ads of both."""
+def _is_same_value(old: Column, new: Column, pool: ValuePool) -> bool:
+    """Return whether both columns store one value for all ads, and the same one."""
     if not (old.is_constant and new.is_constant and old.kinds == new.kinds):
         return False
     return repr(old.json_value(0, pool)) == repr(new.json_value(0, pool))
 
 
-def _laid(below: Column, new: Column, vector: Vector, rows: NDArray[np.intp], size: int) -> Column:
-    """Return the column *below* of *size* rows with the values *vector*, of the column *new*, in *rows*."""
-    kept = np.ones(size, np.bool_)
-    kept[rows] = False
-    places = np.flatnonzero(kept)
-    parts: list[tuple[Rows | None, Vector]] = [(rows, _shifted(vector, len(below.expressions), len(below.raw)))]
-    if len(places):
-        parts.append((places, below.vector.take(places)))
+def _overlay_column(below: Column, new: Column, vector: Vector, rows: NDArray[np.intp], size: int) -> Column:
+    """Return the column *below* of *size* rows with *vector*, whose codes refer to the column *new*, in *rows*."""
+    is_unchanged = np.ones(size, np.bool_)
+    is_unchanged[rows] = False
+    unchanged = np.flatnonzero(is_unchanged)
+    parts: list[tuple[Rows | None, Vector]] = [(rows, _shift_codes(vector, len(below.expressions), len(below.raw)))]
+    if len(unchanged):
+        parts.append((unchanged, below.vector.take(unchanged)))
     return Column(merge(size, parts), [*below.expressions, *new.expressions], [*below.raw, *new.raw])
 
 
-def _shifted(vector: Vector, expressions: int, raw: int) -> Vector:
-    """Return a column's vector, with *expressions* added to its codes of expressions and *raw* to its raw codes."""
+def _shift_codes(vector: Vector, expressions: int, raw: int) -> Vector:
+    """Add *expressions* to the codes of expressions in *vector*, and *raw* to the codes of raw values."""
     if vector.kind in (EXPRESSION, RAW):
         assert vector.data is not None
         return Vector(vector.kind, vector.data + (expressions if vector.kind == EXPRESSION else raw))
     if vector.kind != MIXED:
         return vector
     assert vector.kinds is not None and vector.codes is not None
-    more = (vector.kinds == EXPRESSION) * expressions + (vector.kinds == RAW) * raw
-    return Vector(MIXED, kinds=vector.kinds, codes=vector.codes + more, reals=vector.reals)
+    offsets = (vector.kinds == EXPRESSION) * expressions + (vector.kinds == RAW) * raw
+    return Vector(MIXED, kinds=vector.kinds, codes=vector.codes + offsets, reals=vector.reals)
 
 
 def _may_be_expression(values: Sequence[Any]) -> bool:

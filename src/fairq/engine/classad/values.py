@@ -64,8 +64,8 @@ class Values:
         result = np.full(self._n if vector.kind == MIXED else 1, default, np.float64)
         if vector.kind == MIXED:
             assert vector.kinds is not None and vector.codes is not None
-            whole = (vector.kinds == BOOLEAN) | (vector.kinds == INTEGER)
-            result[whole] = vector.codes[whole]
+            integral = (vector.kinds == BOOLEAN) | (vector.kinds == INTEGER)
+            result[integral] = vector.codes[integral]
             if vector.reals is not None:
                 real = vector.kinds == REAL
                 result[real] = vector.reals[real]
@@ -79,13 +79,13 @@ class Values:
             if len(vector.data) == 1:
                 return [texts[int(vector.data[0])]] * self._n
             return [texts[code] for code in vector.data.tolist()]
-        found: list[str | None] = [None] * self._n
+        result: list[str | None] = [None] * self._n
         if vector.kind == MIXED:
             assert vector.kinds is not None and vector.codes is not None
             rows = np.flatnonzero(vector.kinds == STRING)
             for row, code in zip(rows.tolist(), vector.codes[rows].tolist(), strict=True):
-                found[row] = texts[code]
-        return found
+                result[row] = texts[code]
+        return result
 
     def text_codes(self) -> NDArray[np.int64]:
         """Return for each row the code of the string in the columns' pool, or -1 for a result that is not a string."""

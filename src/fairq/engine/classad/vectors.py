@@ -43,7 +43,7 @@ class Vector:
         self.reals = reals
 
     def is_constant(self) -> bool:
-        """Tell whether one value stands for all rows."""
+        """Return whether one value stands for all rows."""
         return self.kind != MIXED and (self.data is None or len(self.data) == 1)
 
     def take(self, rows: Rows) -> Vector:
@@ -84,7 +84,7 @@ def _of_kind(kind: int, codes: Array, reals: Array | None) -> Vector:
 
 
 def kinds_in(kinds: Array) -> list[int]:
-    """Return the different ones of the rows' *kinds*, ascending: found by a search for each, which sorts nothing."""
+    """Return the distinct *kinds*, ascending. A search for each possible kind is faster than sorting."""
     text = kinds.astype(np.uint8, copy=False).tobytes()
     return [kind for kind in KINDS if text.find(kind) >= 0]
 
@@ -119,17 +119,17 @@ def merge(n: int, parts: Iterable[tuple[Rows | None, Vector]]) -> Vector:
     result = Vector(MIXED, kinds=np.zeros(n, np.uint8), codes=np.zeros(n, np.int64))
     assert result.kinds is not None and result.codes is not None
     for rows, vector in parts:
-        where: Any = slice(None) if rows is None else rows
-        result.kinds[where] = vector.kinds if vector.kind == MIXED else vector.kind
+        target: Any = slice(None) if rows is None else rows
+        result.kinds[target] = vector.kinds if vector.kind == MIXED else vector.kind
         if vector.kind == MIXED:
-            result.codes[where] = vector.codes
+            result.codes[target] = vector.codes
         elif vector.data is not None and vector.kind != REAL:
-            result.codes[where] = vector.data
+            result.codes[target] = vector.data
         reals = vector.reals if vector.kind == MIXED else vector.data if vector.kind == REAL else None
         if reals is not None:
             if result.reals is None:
                 result.reals = np.zeros(n, np.float64)
-            result.reals[where] = reals
+            result.reals[target] = reals
     return result
 
 
@@ -172,21 +172,24 @@ class Strings(dict[str, int]):
         return code
 
     def folded(self) -> Codes:
-        """Return, by code, numbers that are equal where the strings differ in case of ASCII letters only."""
-        known = len(self._folded)
-        if known < len(self.texts):
-            new = [self._folded_codes.setdefault(_fold(text), len(self._folded_codes)) for text in self.texts[known:]]
-            self._folded = np.concatenate([self._folded, np.array(new, np.int64)])
+        """Return a number for each code; strings that differ only in the case of ASCII letters share it."""
+        folded_count = len(self._folded)
+        if folded_count < len(self.texts):
+            new_codes = [
+                self._folded_codes.setdefault(_fold(text), len(self._folded_codes))
+                for text in self.texts[folded_count:]
+            ]
+            self._folded = np.concatenate([self._folded, np.array(new_codes, np.int64)])
         return self._folded
 
     def ranks(self) -> Codes:
-        """Return, by code, numbers that order the strings as C's strcasecmp does."""
+        """Return each code's rank in the order of C's strcasecmp."""
         if len(self._ranks) < len(self.texts):
             folded = self.folded()
             order = sorted(self._folded_codes)
             rank = np.empty(len(order), np.int64)
-            for place, key in enumerate(order):
-                rank[self._folded_codes[key]] = place
+            for position, key in enumerate(order):
+                rank[self._folded_codes[key]] = position
             self._ranks = rank[folded]
         return self._ranks
 

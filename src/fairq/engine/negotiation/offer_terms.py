@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fairq.common.records import Ad
 from fairq.engine.classad import EVERY_ATTRIBUTE, columns_read, expression_of, parse
-from fairq.engine.classad.partial_evaluation import NotReducedError, Numbers, Of, Reduced, Reducer
+from fairq.engine.classad.partial_evaluation import NotReducedError, Numbers, Reduced, Reducer, RowFunction
 from fairq.engine.classad.references import Side
 from fairq.engine.negotiation.evaluation import LOWEST, RequestContext, as_stored
 from fairq.engine.negotiation.partitionable import Partitions
@@ -67,10 +67,10 @@ class ReducedTerms:
         self,
         partitions: Partitions,
         amounts: FixedAmounts,
-        tests: Sequence[Of],
-        tests_raised: Sequence[Of],
-        ranks: Sequence[Of],
-        weight: Of | None,
+        tests: Sequence[RowFunction],
+        tests_raised: Sequence[RowFunction],
+        ranks: Sequence[RowFunction],
+        weight: RowFunction | None,
     ) -> None:
         self._partitions, self._tests, self._tests_raised = partitions, tests, tests_raised
         self._ranks, self._weight = ranks, weight
@@ -107,7 +107,7 @@ class TermsFinder:
         partitions.show()
         resources = [name.lower() for name in partitions.resources]
         self._reducer = Reducer(partitions.ads, resources, partitions.remaining, partitions.has)
-        self._weight: Of | None = None
+        self._weight: RowFunction | None = None
         self._is_weight_reduced = True
         on_slots = [_REQUIREMENTS, _SLOT_WEIGHT, policy.slot_weight, policy.pre_job_rank, policy.post_job_rank]
         self._gpus_read_by_slots = _names_gpus(columns_read(on_slots, "target", partitions.ads))
@@ -143,13 +143,13 @@ class TermsFinder:
             or _names_gpus(columns_read(own, "my", self._partitions.ads))
         )
 
-    def _tests(self, reduced: Reduced, job: Ad) -> list[Of]:
+    def _tests(self, reduced: Reduced, job: Ad) -> list[RowFunction]:
         return [
             reduced.true(expression_of(job["requirements"]), Side.AD),
             reduced.true(_REQUIREMENTS, Side.COLUMNS),
         ]
 
-    def _ranks(self, reduced: Reduced, job: Ad) -> list[Of]:
+    def _ranks(self, reduced: Reduced, job: Ad) -> list[RowFunction]:
         policy = self._policy
         ranks = [_rounded(reduced.number(policy.pre_job_rank, Side.COLUMNS, LOWEST))]
         if not policy.ignore_job_ranks and "rank" in job:
@@ -157,7 +157,7 @@ class TermsFinder:
         ranks.append(_rounded(reduced.number(policy.post_job_rank, Side.COLUMNS, LOWEST)))
         return ranks
 
-    def _reduce_weight(self, reduced: Reduced) -> Of:
+    def _reduce_weight(self, reduced: Reduced) -> RowFunction:
         policy = self._policy
         pool_weight = reduced.number(policy.slot_weight, Side.COLUMNS, np.nan)
         if policy.force_slot_weight:
@@ -170,5 +170,5 @@ def _names_gpus(read: frozenset[str]) -> bool:
     return not read.isdisjoint(("availablegpus", EVERY_ATTRIBUTE))
 
 
-def _rounded(rank: Of) -> Of:
+def _rounded(rank: RowFunction) -> RowFunction:
     return lambda remaining, parts: as_stored(rank(remaining, parts))
