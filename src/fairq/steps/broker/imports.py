@@ -195,7 +195,7 @@ def _complete(found: Found, kind: Kind, known: Collection[Row]) -> None:
         found.rows[given] = [row for row in rows if kind.key_of(row) in known]
         unknown = [row for row in rows if kind.key_of(row) not in known]
         found.left_out += len(unknown)
-        found.remarks += [f"record {row[0]!r}: left out, the {kind.one} is not known" for row in unknown]
+        found.remarks += [f"record {row[0]!r}: left out, the {kind.singular} is not known" for row in unknown]
 
 
 def _store(state: State, kind: Kind, found: Found) -> None:
