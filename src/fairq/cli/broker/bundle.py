@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from fairq.cli.broker.imports import Lenient, print_remarks
+from fairq.cli.broker.imports import Lenient, tell
 from fairq.cli.command import App, Context
 from fairq.cli.figures import counted
 from fairq.cli.options import Now
@@ -59,8 +59,8 @@ def import_(
     invocation, output = context.obj, context.obj.output
     actor = invocation.actor(invocation.now(now))
     bundle = import_bundle(invocation.state_path, source, actor, replace=replace, dry_run=check, lenient=lenient)
-    refused = bundle.told("refused")
-    print_remarks(invocation, refused[1:], bundle.told("remarks"))
+    refused = bundle.texts("refused")
+    tell(invocation, refused[1:], bundle.texts("remarks"))
     for name in bundle.unknown:
         invocation.note(f"{name}: left out, it cannot be identified")
     emit(_view(bundle, check), output)
@@ -70,7 +70,7 @@ def import_(
         fate = f"{counted(bundle.number, 'other record')} {'would be taken' if check else 'taken'}"
         raise RecordsRefusedError(source=source, refused=refused[0], others=more(refused), fate=fate)
     if not lenient:
-        soften(bundle.told("softened"), source, dry_run=check)
+        soften(bundle.texts("softened"), source, dry_run=check)
 
 
 def _view(bundle: Bundle, check: bool) -> View:
@@ -92,15 +92,15 @@ def _view(bundle: Bundle, check: bool) -> View:
 
 
 def _record(part: Part) -> dict[str, Any]:
-    records = part.found
+    found = part.found
     return {
-        "file": records.source,
+        "file": found.source,
         "kind": part.kind.name,
-        "form": records.form.name if records.form else "",
-        "records": records.number,
+        "form": found.form.name if found.form else "",
+        "records": found.number,
         "added": part.added,
         "removed": part.removed,
-        "refused": len(records.refused),
-        "softened": len(records.softened),
-        "left_out": records.left_out,
+        "refused": len(found.refused),
+        "softened": len(found.softened),
+        "left_out": found.left_out,
     }

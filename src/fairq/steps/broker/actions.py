@@ -1,7 +1,7 @@
 """Actions needed in PanDA after a brokerage run or a check of timeouts: calls and updates, as data.
 
-Paths are those of PanDA's server API. Where the API has no call, an update changes a row in PanDA's schema. All actions
-may be repeated: an update names the former state, and a second call changes nothing."""
+Paths are those of PanDA's server API. Where the API has no call, an update changes a row in PanDA's schema. Every
+action can be repeated: an update names the former state, and a second call changes nothing."""
 
 from __future__ import annotations
 
@@ -58,21 +58,26 @@ def actions_of_run(run: BrokerCycle, verdicts: Iterable[TaskVerdict], *, applied
 
     Raises FormerVerdictError.
     """
-    legend, former = legend_of(run.document), _former(run)
+    legend, former = legend_of(run.document), _former_states(run)
     lists: dict[str, list[Record]] = {name: [] for name in LISTS}
-    for one in verdicts:
-        before, had_queues = former.get(one.task, ("", False))
-        if one.status == "assigned":
-            kept = unpack(one.data, legend)
+    for verdict in verdicts:
+        before, had_queues = former.get(verdict.task, ("", False))
+        if verdict.status == "assigned":
+            outcome = unpack(verdict.data, legend)
             # PanDA splits unified queues itself and knows only the whole queue.
-            queues = list(dict.fromkeys(name.partition("/")[0] for name, _ in kept.candidates))
-            call = _call(_TASK + "reassign", task_id=one.task, site=",".join(queues), mode="nokill")
-            action = Action("assign", one.task, None, queues, before, one.status, "", None, call)
+            queues = list(dict.fromkeys(name.partition("/")[0] for name, _ in outcome.candidates))
+            call = _call(_TASK + "reassign", task_id=verdict.task, site=",".join(queues), mode="nokill")
+            action = Action("assign", verdict.task, None, queues, before, verdict.status, "", None, call)
             lists[REBROKERAGES if had_queues else ASSIGNMENTS].append(asdict(action))
-        elif one.status in _ENDS:
-            kept, (word, options) = unpack(one.data, legend), _ENDS[one.status]
-            call, reason = _call(_TASK + word, task_id=one.task, **options), nothing_left(kept, kept.reasons)
-            lists[CLOSURES].append(asdict(Action("end", one.task, None, [], before, one.status, reason, None, call)))
+        elif verdict.status in _ENDS:
+            outcome, (ending, options) = unpack(verdict.data, legend), _ENDS[verdict.status]
+            call, reason = (
+                _call(_TASK + ending, task_id=verdict.task, **options),
+                nothing_left(outcome, outcome.reasons),
+            )
+            lists[CLOSURES].append(
+                asdict(Action("end", verdict.task, None, [], before, verdict.status, reason, None, call))
+            )
     head = {"source": "broker run", "cycle": run.number, "time": run.time, "rules": run.rules}
     return {**head, "applied": applied, **lists}
 
@@ -80,27 +85,27 @@ def actions_of_run(run: BrokerCycle, verdicts: Iterable[TaskVerdict], *, applied
 def actions_of_timeouts(cleaned: Cleaned) -> Record:
     """Return the actions of a check of timeouts: jobs to close and send back to brokerage, and jobs to end."""
     lists: dict[str, list[Record]] = {name: [] for name in LISTS}
-    for found in cleaned.found:
-        name = REBROKERAGES if found["action"] == "rebroker" else CLOSURES
-        lists[name].append(asdict(_end_of_job(found, cleaned.time)))
+    for timeout in cleaned.found:
+        name = REBROKERAGES if timeout["action"] == "rebroker" else CLOSURES
+        lists[name].append(asdict(_job_action(timeout, cleaned.time)))
     head = {"source": "broker timeouts", "cycle": None, "time": cleaned.time, "rules": cleaned.rules}
     return {**head, "applied": cleaned.applied, **lists}
 
 
-def _end_of_job(found: Record, now: int) -> Action:
-    job, code, action = found["panda_id"], found["code"], found["action"]
+def _job_action(timeout: Record, time: int) -> Action:
+    job, code, action = timeout["panda_id"], timeout["code"], timeout["action"]
     call = update = None
     if action == "fail":
-        update = _failed(job, found["job_status"], code, now)
+        update = _failed_update(job, timeout["job_status"], code, time)
     else:
         options = ["keepUnmerged"] if action == "rebroker" else []
         call = _call(_JOB + "kill", job_ids=[job], code=code, kill_options=options)
-    queues = [found["computing_site"]] if found["computing_site"] else []
-    task, before, after = found["jedi_task_id"], found["job_status"], found["becomes"]
-    return Action(action, task, job, queues, before, after, found["row"], code, call, update)
+    queues = [timeout["computing_site"]] if timeout["computing_site"] else []
+    task, before, after = timeout["jedi_task_id"], timeout["job_status"], timeout["becomes"]
+    return Action(action, task, job, queues, before, after, timeout["row"], code, call, update)
 
 
-def _failed(job: int, before: str, code: int | None, now: int) -> Record:
+def _failed_update(job: int, before: str, code: int | None, now: int) -> Record:
     """Return the update that PanDA's watcher makes (Watcher.run): the API has no call that fails a job."""
     at = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S")
     values: Record = {"jobStatus": "failed", "endTime": at, "stateChangeTime": at}
@@ -121,19 +126,19 @@ def actions_in(document: Record) -> Iterable[Record]:
 
 
 def actions_again(path: Path, number: int) -> dict[str, Any]:
-    """Return the document of actions of the run *number*, for the tasks whose decisions are kept.
+    """Return the document of actions of the run *number*, for the tasks whose decisions are stored.
 
     Raises NoSuchRunError.
     """
     with reading(path) as state:
         runs = {run.number: run for run in broker_cycles.load_all(state)}
-        verdicts = [one for one in broker_cycles.load_verdicts(state) if one.cycle == number]
+        verdicts = [verdict for verdict in broker_cycles.load_verdicts(state) if verdict.cycle == number]
     if number not in runs:
         raise NoSuchRunError(number=number, hint=hint_of(runs))
     return actions_of_run(runs[number], verdicts, applied=True)
 
 
-def _former(run: BrokerCycle) -> dict[int, tuple[str, bool]]:
+def _former_states(run: BrokerCycle) -> dict[int, tuple[str, bool]]:
     """Return the state of each task before a run, and whether it was assigned to queues."""
     return {
         task: (status, bool(had_queues))

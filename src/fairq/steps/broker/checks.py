@@ -44,12 +44,12 @@ def check_queue(kind: Kind, record: dict[str, Any]) -> Checked:
     """
     if any(name.lower() == _CRIC for name in record):
         return check_record(kind, record)
-    record = whole(record)
+    record = unwrapped(record)
     fields = {key.lower(): value for key, value in record.items() if key != NAME}
-    for other in _OTHER_NAMES & fields.keys():
-        fields.setdefault(QUEUES.spellings[other].name, fields[other])
+    for spelling in _OTHER_NAMES & fields.keys():
+        fields.setdefault(QUEUES.spellings[spelling].name, fields[spelling])
     if all(value is None or isinstance(value, str) for value in fields.values()):
-        fields = dict(_of_texts(fields))
+        fields = dict(_read_cells(fields))
     names = {**fields, NAME: record.get(NAME)}
     name = next((names[key] for key in _NAMES if names.get(key) not in (None, "")), None)
     if not isinstance(name, str):
@@ -59,15 +59,15 @@ def check_queue(kind: Kind, record: dict[str, Any]) -> Checked:
     row = tuple(
         named_value(column, cric if column.name == _CRIC else getattr(queue, column.name)) for column in kind.columns
     )
-    return row, frozenset(kind.positions), [_remark(one) for one in complaints]
+    return row, frozenset(kind.positions), [_remark(complaint) for complaint in complaints]
 
 
 def check_software(kind: Kind, record: dict[str, Any]) -> Checked:
     """Return the software of a queue as a row, as `check_record` does; raises UnfitError."""
-    return check_record(kind, whole(record))
+    return check_record(kind, unwrapped(record))
 
 
-def whole(record: dict[str, Any]) -> dict[str, Any]:
+def unwrapped(record: dict[str, Any]) -> dict[str, Any]:
     """Return the object in a row of PanDA's SCHEDCONFIG_JSON or SW_TAGS; any other record unchanged.
 
     Raises UnfitError for a row without an object.
@@ -84,18 +84,18 @@ def store_relations(state: State, found: Found) -> None:
     name_at, cric_at = QUEUES.positions["name"], QUEUES.positions[_CRIC]
     for rows in found.rows.values():
         for row in rows:
-            told = relations_of(row[cric_at] or {})
-            if told:
+            queue_relations = relations_of(row[cric_at] or {})
+            if queue_relations:
                 relations[row[name_at]] = [
-                    (row[name_at], one.rse, one.scope, sorted(one.roles), one.default_read, one.default_write,
-                     one.order_read, one.order_write)
-                    for one in told
+                    (row[name_at], relation.rse, relation.scope, sorted(relation.roles),
+                     relation.default_read, relation.default_write, relation.order_read, relation.order_write)
+                    for relation in queue_relations
                 ]  # fmt: skip
     broker_data.remove(state, RELATIONS, "queue", relations)
     broker_data.store(state, RELATIONS, (row for rows in relations.values() for row in rows))
 
 
-def _of_texts(fields: dict[str, Any]) -> Iterable[tuple[str, Any]]:
+def _read_cells(fields: dict[str, Any]) -> Iterable[tuple[str, Any]]:
     """Convert the cells of a CSV file to the values of CRIC's JSON."""
     for name, value in fields.items():
         column = QUEUES.spellings.get(name)
@@ -109,11 +109,11 @@ def _of_texts(fields: dict[str, Any]) -> Iterable[tuple[str, Any]]:
 
 
 def _remark(complaint: Complaint) -> Remark:
-    field, value, taken = complaint
-    if value == taken:
+    field, value, value_used = complaint
+    if value == value_used:
         return Remark(f"{field} is {shown(value)}, which PanDA does not know")
-    absent = taken is None or taken in ("", (), {})
-    return Remark(f"{field} is {shown(value)}; read as {'not set' if absent else shown(taken)}", value is not None)
+    absent = value_used is None or value_used in ("", (), {})
+    return Remark(f"{field} is {shown(value)}; read as {'not set' if absent else shown(value_used)}", value is not None)
 
 
 def _text(value: object) -> str:
@@ -159,57 +159,59 @@ def check_task(kind: Kind, record: dict[str, Any]) -> Checked:
     and from the task's parameters. includedSite and excludedSite become parameters. Raises UnfitError.
     """
     own = {_SPELLINGS[name.lower()]: value for name, value in record.items() if name.lower() in _SPELLINGS}
-    rest = {name: value for name, value in record.items() if name.lower() not in _SPELLINGS}
-    row, named, remarks = check_record(kind, rest)
-    values, given = list(row), set(named)
+    columns = {name: value for name, value in record.items() if name.lower() not in _SPELLINGS}
+    row, given_columns, remarks = check_record(kind, columns)
+    values, given_names = list(row), set(given_columns)
     remarks += _unknown_words(kind, row)
 
     def put(column: str, value: Any) -> None:
         values[kind.positions[column]] = value
-        given.add(column)
+        given_names.add(column)
 
     parameters = dict(values[kind.positions["parameters"]])
-    rules, complaints = _rules({**{name: parameters.get(name) for name in (_CONNECTIVITY, *_RULES)}, **_set(own)})
+    rules, complaints = _rules(
+        {**{name: parameters.get(name) for name in (_CONNECTIVITY, *_RULES)}, **_without_empty(own)}
+    )
     remarks += complaints
     if rules:
-        former = str(values[kind.positions["splitRule"]]).split(",")
-        kept = [rule for rule in former if rule and rule.partition("=")[0].strip() not in rules]
-        put("splitRule", ",".join([*kept, *(f"{name}={value}" for name, value in rules.items())]))
+        former_rules = str(values[kind.positions["splitRule"]]).split(",")
+        kept_rules = [rule for rule in former_rules if rule and rule.partition("=")[0].strip() not in rules]
+        put("splitRule", ",".join([*kept_rules, *(f"{name}={value}" for name, value in rules.items())]))
     if sites := {name: own[name] for name in _PARAMETERS if own.get(name) not in (None, "")}:
         put("parameters", parameters | sites)
     if own.get("sw_platform") and not values[kind.positions["architecture"]]:
         put("architecture", str(own["sw_platform"]))
     if own.get("sw_project") and own.get("sw_version") and not values[kind.positions["transHome"]]:
         put("transHome", f"{own['sw_project']}-{own['sw_version']}")
-    return tuple(values), frozenset(given), remarks
+    return tuple(values), frozenset(given_names), remarks
 
 
-def _set(own: dict[str, Any]) -> dict[str, Any]:
+def _without_empty(own: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in own.items() if value not in (None, "")}
 
 
-def _rules(told: dict[str, Any]) -> tuple[dict[str, Any], list[Remark]]:
+def _rules(attributes: dict[str, Any]) -> tuple[dict[str, Any], list[Remark]]:
     """Return the two-letter rules for attributes of a task; raises UnfitError, naming the attribute."""
     rules: dict[str, Any] = {}
     remarks = []
-    if asked := told.get(_CONNECTIVITY):
-        rules |= connectivity_rules(read_task_connectivity(str(asked)))
-        if names_no_network(str(asked)):
+    if connectivity := attributes.get(_CONNECTIVITY):
+        rules |= connectivity_rules(read_task_connectivity(str(connectivity)))
+        if names_no_network(str(connectivity)):
             rules["IP"] = NO_NETWORK
         if not rules:
-            remarks.append(Remark(f"{_CONNECTIVITY} is {shown(asked)}, which asks for nothing", softens=True))
+            remarks.append(Remark(f"{_CONNECTIVITY} is {shown(connectivity)}, which asks for nothing", softens=True))
     for name, (rule, column) in _RULES.items():
-        value = named_value(column, told.get(name))
+        value = named_value(column, attributes.get(name))
         if value is not None and value is not False:
             rules[rule] = int(value)
     return rules, remarks
 
 
 def _unknown_words(kind: Kind, row: tuple[Any, ...]) -> Iterator[Remark]:
-    for name, (pattern, known) in _UNITS.items():
+    for name, (pattern, known_units) in _UNITS.items():
         unit = row[kind.positions[name]]
         if unit and re.fullmatch(pattern, unit) is None:
-            yield Remark(f"{name} is {unit!r}, which PanDA does not know; it knows {known}")
+            yield Remark(f"{name} is {unit!r}, which PanDA does not know; it knows {known_units}")
     for rule in str(row[kind.positions["splitRule"]]).split(","):
         if rule.strip() and not _RULE.fullmatch(rule):
             yield Remark(f"splitRule has {rule!r}, which is not a rule such as NF=1", softens=True)
@@ -236,10 +238,10 @@ def join_files(entries: Entries) -> Entries:
             others.append((where, entry))
             continue
         file = {name: entry.get(names.get(name.lower(), "")) for name in (column.name for column in _FILE)}
-        rest = {name: value for name, value in entry.items() if name.lower() not in _FILE_NAMES}
-        keys = [next((rest[name] for name in rest if INPUTS.spellings.get(name.lower()) is key), None)
-                for key in INPUTS.keys]  # fmt: skip
-        datasets.setdefault((keys[0], keys[1]), (where, {**rest, "files": []}))[1]["files"].append(file)
+        common = {name: value for name, value in entry.items() if name.lower() not in _FILE_NAMES}
+        keys = [next((common[name] for name in common if INPUTS.spellings.get(name.lower()) is key), None)
+                       for key in INPUTS.keys]  # fmt: skip
+        datasets.setdefault((keys[0], keys[1]), (where, {**common, "files": []}))[1]["files"].append(file)
     yield from others
     yield from datasets.values()
 
@@ -250,21 +252,21 @@ def check_input(kind: Kind, record: dict[str, Any]) -> Checked:
     Raises UnfitError, naming the file.
     """
     row, given, remarks = check_record(kind, record)
-    files = [_file(number, one) for number, one in enumerate(row[_AT], 1)]
+    files = [_file(number, file) for number, file in enumerate(row[_AT], 1)]
     return (*row[:_AT], files, *row[_AT + 1 :]), given, remarks
 
 
-def _file(number: int, given: dict[str, Any]) -> dict[str, Any]:
-    told = {name.lower(): value for name, value in given.items()}
-    found = {}
+def _file(number: int, record: dict[str, Any]) -> dict[str, Any]:
+    values = {name.lower(): value for name, value in record.items()}
+    file = {}
     for column in _FILE:
         try:
-            value = named_value(column, told.get(column.name.lower()))
+            value = named_value(column, values.get(column.name.lower()))
         except UnfitError as error:
             raise UnfitError(f"files, number {number}: {error}") from None
         if value is not None:
-            found[column.name] = value
-    return found
+            file[column.name] = value
+    return file
 
 
 _CHECKS: dict[str, Check] = {

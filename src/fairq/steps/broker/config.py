@@ -46,17 +46,17 @@ _LISTED = "'fairq broker config' lists all"
 
 
 def look(path: Path, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return every setting, or the named ones, with value and default.
+    """Return a record for every setting, or for the named ones, with value and default.
 
     Raises UnknownBrokerSettingError.
     """
     with reading(path) as state:
         stored = {f"{component}.{key}": read_value(value) for component, key, value in broker_data.load(state, CONFIG)}
     if names:
-        found = list(dict.fromkeys(_known(name) for name in names))
+        listed = list(dict.fromkeys(_full_name(name) for name in names))
     else:
-        found = sorted({*KEYS, *stored}, key=lambda name: (_place(name), name))
-    return [_shown(name, stored) for name in found]
+        listed = sorted({*KEYS, *stored}, key=lambda name: (_position(name), name))
+    return [_setting_record(name, stored) for name in listed]
 
 
 def setting_names() -> list[str]:
@@ -73,8 +73,8 @@ def put(path: Path, name: str, text: str, actor: Actor, *, dry_run: bool = False
 
 def checked(name: str, text: str) -> tuple[str, Value]:
     """Return the full name and the value of a setting; raises UnknownBrokerSettingError, BrokerSettingValueError."""
-    name = _known(name)
-    ending = _ending(name)
+    name = _full_name(name)
+    ending = _missing_ending(name)
     if ending:
         raise UnknownBrokerSettingError(name=name, hint=f"append {ending}")
     value = read_value(text.strip())
@@ -85,9 +85,9 @@ def checked(name: str, text: str) -> tuple[str, Value]:
 
 def unset(path: Path, names: Sequence[str], actor: Actor, *, dry_run: bool = False) -> list[str]:
     """Remove the values of settings and return their names; raises UnknownBrokerSettingError."""
-    found = [_known(name) for name in names]
-    _change(path, actor, dict.fromkeys(found), dry_run)
-    return found
+    full_names = [_full_name(name) for name in names]
+    _change(path, actor, dict.fromkeys(full_names), dry_run)
+    return full_names
 
 
 def check_setting(kind: Kind, record: dict[str, Any]) -> Checked:
@@ -95,14 +95,14 @@ def check_setting(kind: Kind, record: dict[str, Any]) -> Checked:
 
     Raises UnfitError for a value that must be a number and is not.
     """
-    rest = {"app", "vo", "type", "descr", "description"}
-    row, given, remarks = check_record(kind, {k: v for k, v in record.items() if k.lower() not in rest})
+    ignored = {"app", "vo", "type", "descr", "description"}
+    row, given, remarks = check_record(kind, {k: v for k, v in record.items() if k.lower() not in ignored})
     component, key, value = row
     name = f"{component}.{key}"
     if key_of(name) is None:
         return row, given, [*remarks, Remark("is a setting that the brokerage does not read")]
-    if _ending(name):
-        remarks = [*remarks, Remark(f"is read only with what it goes on with: {_ending(name)}")]
+    if _missing_ending(name):
+        remarks = [*remarks, Remark(f"is read only with what it goes on with: {_missing_ending(name)}")]
     if not _is_fit(read_value(value)):
         raise UnfitError(f"{name} must be {_EXPECTED}, not {value!r}")
     return row, given, remarks
@@ -110,64 +110,64 @@ def check_setting(kind: Kind, record: dict[str, Any]) -> Checked:
 
 def _change(path: Path, actor: Actor, values: dict[str, str | None], dry_run: bool) -> None:
     with reading(path) if dry_run else writing(path) as state:
-        former = {(component, key): value for component, key, value in broker_data.load(state, CONFIG)}
+        values_now = {(component, key): value for component, key, value in broker_data.load(state, CONFIG)}
         changes = []
         for name, text in values.items():
             component, _, key = name.partition(".")
-            before = former.pop((component, key), None)
+            before = values_now.pop((component, key), None)
             if text is not None:
-                former[component, key] = text
+                values_now[component, key] = text
             changes.append(Change(f"broker config {name}", before, text))
         if not dry_run:
             broker_data.clear(state, CONFIG)
-            broker_data.store(state, CONFIG, ((*place, text) for place, text in former.items()))
+            broker_data.store(state, CONFIG, ((*key_pair, text) for key_pair, text in values_now.items()))
             history.record(state, actor, changes)
 
 
-def _known(name: str) -> str:
+def _full_name(name: str) -> str:
     """Return the full name; the component may be omitted if only one setting has that name."""
     if key_of(name) is not None:
         return name
-    plain = name.partition(".")[2] or name
-    full = [base for base, key in KEYS.items() if _is_called(base.partition(".")[2], key, plain)]
-    if len(full) == 1 and "." not in name:
-        ending = plain[len(full[0].partition(".")[2]) :]
-        return full[0] + ending
+    bare_name = name.partition(".")[2] or name
+    full_names = [base for base, key in KEYS.items() if _matches(base.partition(".")[2], key, bare_name)]
+    if len(full_names) == 1 and "." not in name:
+        ending = bare_name[len(full_names[0].partition(".")[2]) :]
+        return full_names[0] + ending
     by_plain = {base.partition(".")[2]: base for base in KEYS}
-    meant = full[0] if full else by_plain.get(nearest(plain, by_plain) or "")
-    hint = " or ".join(full) if len(full) > 1 else meant
+    suggestion = full_names[0] if full_names else by_plain.get(nearest(bare_name, by_plain) or "")
+    hint = " or ".join(full_names) if len(full_names) > 1 else suggestion
     raise UnknownBrokerSettingError(name=name, hint=f"did you mean {hint}?" if hint else _LISTED)
 
 
-def _ending(name: str) -> str:
+def _missing_ending(name: str) -> str:
     """Return the required ending of a name from a family of settings; empty if the name is complete."""
     key = KEYS.get(name)
     if key is None or not key.family or name in ALSO_ALONE:
         return ""
-    return " or ".join(f"_<{one}>" for one in key.family.replace(" and ", ">_<").split(", "))
+    return " or ".join(f"_<{part}>" for part in key.family.replace(" and ", ">_<").split(", "))
 
 
-def _is_called(base: str, key: ConfigKey, plain: str) -> bool:
+def _matches(base: str, key: ConfigKey, plain: str) -> bool:
     return plain == base or bool(key.family and plain.startswith(f"{base}_"))
 
 
-def _place(name: str) -> int:
+def _position(name: str) -> int:
     bases = list(KEYS)
-    base = next((place for place, one in enumerate(bases) if name == one), None)
+    base = next((index for index, other in enumerate(bases) if name == other), None)
     if base is None:
-        base = next((place for place, one in enumerate(bases) if name.startswith(f"{one}_")), len(bases))
+        base = next((index for index, other in enumerate(bases) if name.startswith(f"{other}_")), len(bases))
     return base
 
 
-def _shown(name: str, stored: dict[str, Value]) -> dict[str, Any]:
+def _setting_record(name: str, stored: dict[str, Value]) -> dict[str, Any]:
     key = key_of(name)
     default = key.default if key else None
     is_set = name in stored
     value = stored[name] if is_set else default
-    holds = value if not (is_set and key and key.zero_is_default and not value) else default
+    effective = value if not (is_set and key and key.zero_is_default and not value) else default
     return {
         "name": name,
-        "value": holds,
+        "value": effective,
         "set": stored.get(name),
         "default": default,
         "unit": key.unit if key else "",

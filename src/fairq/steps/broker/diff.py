@@ -48,22 +48,22 @@ class _Decision:
     def record(self) -> Record:
         return {"cycle": self._cycle, "status": self.status, "queues": self.queues}
 
-    def at(self, queue: str) -> Record:
+    def decision_about(self, queue: str) -> Record:
         """Return the decision about a queue: its rank among the best, or the reason for its refusal."""
         if queue in self._weights:
-            return _at(place=self.queues.index(queue) + 1, weight=self._weights[queue])
+            return _queue_decision(place=self.queues.index(queue) + 1, weight=self._weights[queue])
         if queue not in self._legend.names:
-            return _at(reason=ABSENT)
+            return _queue_decision(reason=ABSENT)
         if self._kept.stopped_by:
-            return _at(reason=self._kept.stopped_by)
+            return _queue_decision(reason=self._kept.stopped_by)
         row = self._legend.names.index(queue)
         reason, weight = self._kept.reason_at(row), self._kept.weight_at(row)
         if reason is None:
-            return _at(reason=OUTRANKED, weight=weight)
-        return _at(stage=reason.stage, reason=reason.tag, meaning=reason.meaning, weight=weight)
+            return _queue_decision(reason=OUTRANKED, weight=weight)
+        return _queue_decision(stage=reason.stage, reason=reason.tag, meaning=reason.meaning, weight=weight)
 
 
-def _at(
+def _queue_decision(
     *, place: int | None = None, stage: str = "", reason: str = "", meaning: str = "", weight: float | None = None
 ) -> Record:
     return {"place": place, "stage": stage, "reason": reason, "meaning": meaning, "weight": weight}
@@ -82,52 +82,63 @@ def diff(path: Path, before: int, after: int) -> Difference:
     for number in (before, after):
         if number not in runs:
             raise NoSuchRunError(number=number, hint=hint_of(runs))
-    then, now = ({one.task: one for one in verdicts if one.cycle <= number} for number in (before, after))
-    every = [(then.get(task), now.get(task)) for task in sorted(then.keys() | now.keys())]
+    then, now = (
+        {verdict.task: verdict for verdict in verdicts if verdict.cycle <= number} for number in (before, after)
+    )
+    pairs = [(then.get(task), now.get(task)) for task in sorted(then.keys() | now.keys())]
 
     @cache
     def legend(cycle: int) -> Legend:
         return legend_of(runs[cycle].document)
 
-    def decision(one: TaskVerdict | None) -> _Decision | None:
-        return None if one is None else _Decision(legend(one.cycle), one)
+    def decision(verdict: TaskVerdict | None) -> _Decision | None:
+        return None if verdict is None else _Decision(legend(verdict.cycle), verdict)
 
-    decided = ((decision(old), decision(new)) for old, new in every if old is not new)
-    return _difference(runs[before], runs[after], decided, len(every))
+    decided = ((decision(old), decision(new)) for old, new in pairs if old is not new)
+    return _difference(runs[before], runs[after], decided, len(pairs))
 
 
 def difference_of(
     before: tuple[BrokerCycle, list[TaskVerdict]], after: tuple[BrokerCycle, list[TaskVerdict]]
 ) -> Difference:
-    """Return the changes for each task between two runs over the same tasks, of which neither need be stored."""
-    (was, then), (is_, now) = before, after
-    legends = legend_of(was.document), legend_of(is_.document)
-    decided = ((_Decision(legends[0], old), _Decision(legends[1], new)) for old, new in zip(then, now, strict=True))
-    return _difference(was, is_, decided, len(now))
+    """Return the changes for each task between two runs over the same tasks; the runs need not be stored."""
+    (run_before, verdicts_before), (run_after, verdicts_after) = before, after
+    legends = legend_of(run_before.document), legend_of(run_after.document)
+    decided = (
+        (_Decision(legends[0], old), _Decision(legends[1], new))
+        for old, new in zip(verdicts_before, verdicts_after, strict=True)
+    )
+    return _difference(run_before, run_after, decided, len(verdicts_after))
 
 
 def _difference(
     before: BrokerCycle, after: BrokerCycle, decided: Iterable[tuple[_Decision | None, _Decision | None]], count: int
 ) -> Difference:
-    """Return the changes between two runs over *count* tasks, of which others than those *decided* are unchanged."""
+    """Return the changes between two runs over *count* tasks; tasks that are not in *decided* are unchanged."""
     tasks = [change for old, new in decided if (change := _change(old, new)) is not None]
     return Difference(_head(before), _head(after), tasks, count - len(tasks))
 
 
 def _change(old: _Decision | None, new: _Decision | None) -> Record | None:
     """Return the changes for a task, None if neither its state nor its queues changed."""
-    were, are = (one.queues if one else [] for one in (old, new))
-    if old and new and (old.status, were) == (new.status, are):
+    old_queues, new_queues = (decision.queues if decision else [] for decision in (old, new))
+    if old and new and (old.status, old_queues) == (new.status, new_queues):
         return None
-    changed = [queue for queue in dict.fromkeys([*were, *are]) if (queue in were) != (queue in are)]
+    changed = [
+        queue for queue in dict.fromkeys([*old_queues, *new_queues]) if (queue in old_queues) != (queue in new_queues)
+    ]
     return {
-        "task": next(one.task for one in (old, new) if one),
+        "task": next(decision.task for decision in (old, new) if decision),
         "before": old.record() if old else None,
         "after": new.record() if new else None,
-        "gained": [queue for queue in are if queue not in were],
-        "lost": [queue for queue in were if queue not in are],
+        "gained": [queue for queue in new_queues if queue not in old_queues],
+        "lost": [queue for queue in old_queues if queue not in new_queues],
         "queues": [
-            {"queue": queue, "before": old.at(queue) if old else None, "after": new.at(queue) if new else None}
+            {
+                "queue": queue,
+                "before": old.decision_about(queue) if old else None,
+                "after": new.decision_about(queue) if new else None,
+            }
             for queue in changed
         ],
     }

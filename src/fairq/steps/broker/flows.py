@@ -83,28 +83,36 @@ Record = dict[str, Any]
 def list_filters() -> list[Record]:
     """Return a record for each filter and weight of each activity; raises BrokerPluginError."""
     plugins = load_plugins()
-    return [record for activity, one in brokerages(plugins).items() for record in _of(activity, one.plan, plugins)]
+    return [
+        record
+        for activity, brokerage in brokerages(plugins).items()
+        for record in _plan_records(activity, brokerage.plan, plugins)
+    ]
 
 
-def _of(activity: str, plan: Plan, plugins: Plugins) -> list[Record]:
-    def record(kind: str, one: Any, stage: str, reasons: list[Record]) -> Record:
+def _plan_records(activity: str, plan: Plan, plugins: Plugins) -> list[Record]:
+    def record(kind: str, plugin: Any, stage: str, reasons: list[Record]) -> Record:
         return {
             "activity": activity,
             "kind": kind,
-            "place": plan.places[one.name],
+            "place": plan.places[plugin.name],
             "stage": stage,
-            "name": one.name,
+            "name": plugin.name,
             "reasons": [reason["reason"] for reason in reasons],
-            "origin": plugins.origin(one),
+            "origin": plugins.origin(plugin),
             "meanings": reasons,
         }
 
-    def told(one: Any) -> list[Record]:
+    def reason_records(check: Any) -> list[Record]:
         return [
             {"reason": reason.tag, "meaning": reason.meaning, "temporary": not reason.permanent}
-            for reason in one.reasons
+            for reason in check.reasons
         ]
 
-    before = [record("filter", one, one.stage, told(one)) for one in plan.before]
-    weights = [record("weight", one, "", []) for one in plan.weights]
-    return [*before, *weights, *(record("filter", one, one.stage, told(one)) for one in plan.after)]
+    before = [record("filter", check, check.stage, reason_records(check)) for check in plan.before]
+    weights = [record("weight", weight, "", []) for weight in plan.weights]
+    return [
+        *before,
+        *weights,
+        *(record("filter", check, check.stage, reason_records(check)) for check in plan.after),
+    ]

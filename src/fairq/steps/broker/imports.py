@@ -53,9 +53,9 @@ class Bundle(Struct):
         """Number of usable records."""
         return sum(part.found.number for part in self.parts)
 
-    def told(self, what: str) -> list[str]:
-        """Return the texts of the attribute *what* (refused, softened or remarks), each after the name of its file."""
-        return [f"{part.found.source}, {text}" for part in self.parts for text in getattr(part.found, what)]
+    def texts(self, attribute: str) -> list[str]:
+        """Return the texts of *attribute* (refused, softened or remarks), each after the name of its file."""
+        return [f"{part.found.source}, {text}" for part in self.parts for text in getattr(part.found, attribute)]
 
 
 def import_records(
@@ -89,7 +89,7 @@ def import_bundle(
     Raises UnknownFilesError, RecordsRefusedError if no record can be used, and the dumps' errors.
     """
     bundle = read_bundle(name, lenient=lenient)
-    if not bundle.number and (refused := bundle.told("refused")):
+    if not bundle.number and (refused := bundle.texts("refused")):
         source, _, problem = refused[0].partition(", ")
         raise RecordsRefusedError(source=source, refused=problem, others=more(refused), fate="nothing was changed")
     _import(path, bundle.parts, actor, replace, dry_run, names_files=True)
@@ -108,7 +108,7 @@ def read_bundle(name: str, *, lenient: bool = False) -> Bundle:
             continue
         kind, form = recognised
         if form is CRIC_STATES:
-            table = _joined(states, table)
+            table = _merged_states(states, table)
         bundle.parts.append(Part(kind, read(kind, table, form)))
     if bundle.unknown and (not lenient or not bundle.parts):
         raise UnknownFilesError(source=name, what=bundle.unknown[0], others=more(bundle.unknown))
@@ -127,10 +127,10 @@ def _table(held: Held) -> Table | None:
         return None
 
 
-def _joined(states: dict[str, Any], table: Table) -> Table:
+def _merged_states(states: dict[str, Any], table: Table) -> Table:
     """Merge CRIC's states of endpoints with those of earlier files: CRIC also publishes them by activity."""
-    for name, told in (table.document or {}).items():
-        states[name] = {**states.get(name, {}), **told}
+    for name, state in (table.document or {}).items():
+        states[name] = {**states.get(name, {}), **state}
     return Table(table.source, dict(states))
 
 
@@ -142,11 +142,11 @@ def _import(
     replaced = {part.kind.name for part in parts if not part.completes} if replace else set()
     with reading(path) if dry_run else writing(path) as state:
         before = {name: broker_data.keys(state, kind) for name, kind in kinds.items()}
-        wanted = _count(parts, before, replaced)
+        keys_to_keep = _count(parts, before, replaced)
         if dry_run:
             return
         for name in replaced:
-            broker_data.keep(state, kinds[name], wanted[name])
+            broker_data.keep(state, kinds[name], keys_to_keep[name])
         changes = []
         for part in parts:
             _store(state, part.kind, part.found)
@@ -162,50 +162,50 @@ def _import(
 
 
 def _count(parts: Sequence[Part], before: dict[str, set[Row]], replaced: set[str]) -> dict[str, set[Row]]:
-    """Count the records that each file adds and removes; leave out columns for unknown records.
+    """Count the records that each file adds and removes, and drop columns for unknown records.
 
-    Return the keys of all records of each kind, but those that only add columns.
+    Return by kind the keys of all records, except those in files that only add columns.
     """
-    there = {name: set() if name in replaced else set(known) for name, known in before.items()}
-    named: dict[str, set[Row]] = defaultdict(set)
-    last: dict[str, Part] = {}
+    known_keys = {name: set() if name in replaced else set(keys_before) for name, keys_before in before.items()}
+    named_keys: dict[str, set[Row]] = defaultdict(set)
+    last_parts: dict[str, Part] = {}
     for part in parts:
         name = part.kind.name
         if part.completes:
-            _complete(part.found, part.kind, there[name])
+            _complete(part.found, part.kind, known_keys[name])
         keys = _keys_of(part.kind, part.found)
-        part.added = len(keys - there[name] - before[name])
-        there[name] |= keys
+        part.added = len(keys - known_keys[name] - before[name])
+        known_keys[name] |= keys
         if not part.completes:
-            last[name] = part
-            named[name] |= keys
+            last_parts[name] = part
+            named_keys[name] |= keys
     for name in replaced:
-        last[name].removed = len(before[name] - named[name])
-    return named
+        last_parts[name].removed = len(before[name] - named_keys[name])
+    return named_keys
 
 
-def _keys_of(kind: Kind, found: Found) -> set[Row]:
-    """Return the keys of the records that *found* holds."""
-    return {kind.key_of(row) for row in found.all_rows()}
+def _keys_of(kind: Kind, records: Found) -> set[Row]:
+    """Return the keys of *records*."""
+    return {kind.key_of(row) for row in records.all_rows()}
 
 
-def _complete(found: Found, kind: Kind, known: Collection[Row]) -> None:
-    """Drop the records of *found* whose keys are not *known*: the file only adds columns to existing records."""
-    for given, rows in found.rows.items():
-        found.rows[given] = [row for row in rows if kind.key_of(row) in known]
+def _complete(records: Found, kind: Kind, known: Collection[Row]) -> None:
+    """Drop the *records* whose keys are not *known*: the file only adds columns to existing records."""
+    for columns, rows in records.rows.items():
+        records.rows[columns] = [row for row in rows if kind.key_of(row) in known]
         unknown = [row for row in rows if kind.key_of(row) not in known]
-        found.left_out += len(unknown)
-        found.remarks += [f"record {row[0]!r}: left out, the {kind.singular} is not known" for row in unknown]
+        records.left_out += len(unknown)
+        records.remarks += [f"record {row[0]!r}: left out, the {kind.one} is not known" for row in unknown]
 
 
-def _store(state: State, kind: Kind, found: Found) -> None:
+def _store(state: State, kind: Kind, records: Found) -> None:
     """Store a file's records and the relations of queues; a published form sets the columns of absent records."""
-    if found.form is not None and found.form.absent:
-        columns, values = list(found.form.absent), tuple(found.form.absent.values())
+    if records.form is not None and records.form.absent:
+        columns, values = list(records.form.absent), tuple(records.form.absent.values())
         broker_data.change(state, kind, columns, ((*values, *key) for key in broker_data.keys(state, kind)))
-    for given, rows in found.rows.items():
-        broker_data.store(state, kind, rows, sorted(given))
-    relate(state, kind, found)
+    for given_columns, rows in records.rows.items():
+        broker_data.store(state, kind, rows, sorted(given_columns))
+    relate(state, kind, records)
 
 
 def soften(softened: list[str], name: str, *, dry_run: bool = False) -> None:
@@ -215,7 +215,7 @@ def soften(softened: list[str], name: str, *, dry_run: bool = False) -> None:
         raise RecordsSoftenedError(source=name, problem=softened[0], others=more(softened), fate=fate)
 
 
-def more(told: Iterable[str]) -> str:
+def more(texts: Iterable[str]) -> str:
     """Return the number of records beyond the one shown."""
-    number = len(list(told))
-    return f" and {number - 1} more" if number > 1 else ""
+    count = len(list(texts))
+    return f" and {count - 1} more" if count > 1 else ""

@@ -1,7 +1,7 @@
 """The stored form of a task's outcome: the deciding reason of every queue, the weights and the stage table.
 
-What many tasks have in common stands once, in the `Legend` of their run: the sets of queues that are refused to all
-tasks with the same needs, what became of the queues before the weights, and weights. Numbers refer to its lists.
+Data that many tasks share is stored once, in the `Legend` of their run: the sets of queues refused to all tasks with
+the same needs, the result of the filters before the weights, and weights. Numbers refer to its lists.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ COUNT, WEIGHT = np.dtype("<u4"), np.dtype("<f4")
 _LEGEND = "legend"
 
 _LEVEL = 1
-"""Of compression: the quickest."""
+"""The compression level: the fastest."""
 
 
 class StoredReason(NamedTuple):
-    """A reason of a flow; *meaning* has the words of a plugin's. *permanent*, *temporary*: see `Reason`."""
+    """A reason of a flow; *meaning* is the text of a plugin's reason. *permanent*, *temporary*: see `Reason`."""
 
     stage: str
     tag: str
@@ -40,24 +40,24 @@ class StoredReason(NamedTuple):
 
 
 Refused = tuple[int, bytes]
-"""The number of a reason, and the set of the queues refused for it."""
+"""The number of a reason, and the queues refused for it as a bit set."""
 
 
 class PackedCourse(Struct, array_like=True, frozen=True):
-    """What became of the queues before the weights: lines of the stage table, and refusals, deciding ones first."""
+    """The result of the filters before the weights: lines of the stage table, and refusals, deciding ones first."""
 
     lines: bytes
     refusals: list[int]
 
 
 class Legend(Struct, array_like=True, frozen=True):
-    """What the packed outcomes of a run refer to.
+    """The data that the packed outcomes of a run refer to by number.
 
     Args:
         names: the queues, in order of their rows.
         stages, reasons: by activity, those of the flow.
         refusals, courses: see `PackedCourse`.
-        weights: the queues that are weighed for tasks with weights in common, as a set, and these weights.
+        weights: for tasks that share weights, the weighed queues as a bit set, and the weights.
     """
 
     names: list[str]
@@ -77,12 +77,12 @@ class Packed(Struct, array_like=True, frozen=True):
 
     Args:
         activity: production or analysis.
-        course: its number; None: the task was stopped.
-        lines: those of the stage table that follow those of the course.
-        refused: the queues whose reasons are others than in the course.
-        common: the number of the weights in common; None: there are none.
-        rows, weights: the rows that weigh otherwise, and their weights; the weights of all rows that passed the course
-            if nothing is in common.
+        course: the number of its course; None: the task was stopped.
+        lines: the lines of the stage table that follow those of the course.
+        refused: the queues with another reason than in the course.
+        common: the number of the shared weights; None: no weights are shared.
+        rows, weights: the rows with other weights than the shared ones, and these weights. Without shared weights:
+            the weights of all rows that passed the course.
         chosen, exact: the rows of the candidates in order, and their weights.
         stopped_by: the reason that stopped the task before any queue.
     """
@@ -162,14 +162,14 @@ def unpack(data: bytes, legend: Legend) -> Kept:
         passed = decided == UNDECIDED
     for number, queues in packed.refused:
         decided[_members(queues, size)] = number
-    weights, own = np.full(size, np.nan), np.frombuffer(packed.weights, WEIGHT)
+    weights, own_weights = np.full(size, np.nan), np.frombuffer(packed.weights, WEIGHT)
     if packed.common is not None:
-        queues, common = legend.weights[packed.common]
-        weights[_members(queues, size)] = np.frombuffer(common, WEIGHT)
-        weights[np.frombuffer(packed.rows, COUNT)] = own
+        queues, common_weights = legend.weights[packed.common]
+        weights[_members(queues, size)] = np.frombuffer(common_weights, WEIGHT)
+        weights[np.frombuffer(packed.rows, COUNT)] = own_weights
         weights[~passed] = np.nan
-    elif len(own):
-        weights[passed] = own
+    elif len(own_weights):
+        weights[passed] = own_weights
     stages = legend.stages[packed.activity]
     table = np.frombuffer(lines, COUNT).reshape(-1, len(StageCount._fields)).tolist()
     return Kept(

@@ -1,4 +1,4 @@
-"""What the state holds: records of a kind, pseudo queues, nuclei, and likely misconfigurations."""
+"""Lists from the state: records of a kind, pseudo queues, nuclei, and likely misconfigurations."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def list_records(path: Path, kind: Kind, keys: Sequence[str]) -> list[dict[str, 
     Raises NoSuchRecordError for a key without a record.
     """
     with reading(path) as state:
-        found = _rows(state, kind, keys) if keys else broker_data.load(state, kind)
-    return [dict(zip(kind.positions, row, strict=True)) for row in found]
+        rows = _rows(state, kind, keys) if keys else broker_data.load(state, kind)
+    return [dict(zip(kind.positions, row, strict=True)) for row in rows]
 
 
 def _rows(state: State, kind: Kind, keys: Sequence[str]) -> list[broker_data.Row]:
@@ -35,12 +35,12 @@ def _rows(state: State, kind: Kind, keys: Sequence[str]) -> list[broker_data.Row
     rows = []
     for key in dict.fromkeys(keys):
         try:
-            found = broker_data.select(state, kind, first.name, [value_of(first, key)])
+            matching = broker_data.select(state, kind, first.name, [value_of(first, key)])
         except UnfitError:
-            found = []
-        if not found:
+            matching = []
+        if not matching:
             raise NoSuchRecordError(kind=kind.name, column=first.name, key=key)
-        rows += found
+        rows += matching
     return rows
 
 
@@ -48,7 +48,7 @@ Record = dict[str, Any]
 
 
 def pseudo_queues(path: Path) -> list[Record]:
-    """Return the pseudo queues of every unified queue, as the brokerage makes them."""
+    """Return the pseudo queues that the brokerage derives from every unified queue."""
     with reading(path) as state:
         columns = columns_of(_world(state))
     return [
@@ -76,23 +76,25 @@ def nuclei(path: Path, *, every: bool) -> list[Record]:
     with reading(path) as state:
         columns = columns_of(_world(state))
     sites = sorted({queue.site for queue in columns.queues if queue.role == ROLE})
-    found = []
+    records = []
     for site in sites:
-        one = nucleus(columns, site, every=every)
-        members = [queue.unit for queue, is_member in zip(columns.queues, one.members, strict=True) if is_member]
-        sharing = [queue.unit for queue, shares in zip(columns.queues, one.sharing, strict=True) if shares]
-        output = one.output
-        found.append(
+        site_nucleus = nucleus(columns, site, every=every)
+        members = [
+            queue.unit for queue, is_member in zip(columns.queues, site_nucleus.members, strict=True) if is_member
+        ]
+        sharing = [queue.unit for queue, shares in zip(columns.queues, site_nucleus.sharing, strict=True) if shares]
+        output = site_nucleus.output
+        records.append(
             {
                 "nucleus": site,
                 "queues": list(dict.fromkeys(members)),
                 "output": None if output is None else output.rse,
                 "write_wan": None if output is None else output.activities.get("write_wan"),
-                "bareNucleus": one.bare,
+                "bareNucleus": site_nucleus.bare,
                 "sharing": list(dict.fromkeys(name for name in sharing if name not in members)),
             }
         )
-    return found
+    return records
 
 
 def _world(state: State) -> World:
@@ -118,8 +120,8 @@ def find_misconfigurations(path: Path, rules: Rules, names: Sequence[str], now: 
         if name not in world.queues:
             raise NoSuchRecordError(kind=QUEUES.name, column="name", key=name)
     chosen = set(names)
-    found = [one for one in lint(world, rules, published) if not chosen or one.queue in chosen]
-    return found, len(chosen) or len(world.queues)
+    findings = [finding for finding in lint(world, rules, published) if not chosen or finding.queue in chosen]
+    return findings, len(chosen) or len(world.queues)
 
 
 def _fields(cric: Any) -> dict[str, Any]:

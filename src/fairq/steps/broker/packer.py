@@ -29,7 +29,7 @@ from fairq.steps.broker.kept_verdict import (
 
 
 class _Weights(NamedTuple):
-    """The weights that tasks have in common: their number, one for each row, and the rows weighed by them."""
+    """Weights shared by tasks: their number, the weight of each row, and the rows that some task weighed."""
 
     number: int
     weights: NDArray[np.float32]
@@ -52,32 +52,34 @@ class Packer:
         self.reasons = {activity: reasons_of(plan) for activity, plan in plans.items()}
         self._refusals: dict[Refused, int] = {}
         self._courses: list[PackedCourse] = []
-        # The numbers of what is there as long as these are.
-        self._of_answers: WeakKeyDictionary[Answer, tuple[list[int], list[int]]] = WeakKeyDictionary()
-        self._of_courses: WeakKeyDictionary[Course, int] = WeakKeyDictionary()
-        # By what their weights have in common: tasks of which one has been seen, and the weights of the others.
-        self._seen: set[Hashable] = set()
-        self._common: dict[Hashable, _Weights] = {}
+        # Numbers are kept only while their answer or course is in use.
+        self._answer_numbers: WeakKeyDictionary[Answer, tuple[list[int], list[int]]] = WeakKeyDictionary()
+        self._course_numbers: WeakKeyDictionary[Course, int] = WeakKeyDictionary()
+        # The sharing keys seen once so far, and the weights of those seen more often.
+        self._seen_keys: set[Hashable] = set()
+        self._common_weights: dict[Hashable, _Weights] = {}
 
     @property
     def legend(self) -> Legend:
-        """What the outcomes that have been packed refer to."""
-        weights = [(packed_set(one.rows), one.weights[one.rows].tobytes()) for one in self._common.values()]
+        """The legend of the outcomes packed so far."""
+        weights = [
+            (packed_set(common.rows), common.weights[common.rows].tobytes()) for common in self._common_weights.values()
+        ]
         return Legend(self._names, self._stages, self.reasons, list(self._refusals), self._courses, weights)
 
     def pack(self, outcome: Outcome) -> bytes:
         """Return *outcome* as bytes."""
         activity, course, weighing = outcome.plan.activity, outcome.course, outcome.weighing
-        # An analysis task has the lines of all its stages itself.
-        in_common = len(course.lines) if course is not None and activity == PRODUCTION else 0
-        before = UNDECIDED if course is None else course.decided
+        # The lines of an analysis task are never shared.
+        shared_lines = len(course.lines) if course is not None and activity == PRODUCTION else 0
+        decided_before = UNDECIDED if course is None else course.decided
         common, rows, weights = (None, b"", b"") if weighing is None else self._weights(weighing)
         return encode(
             Packed(
                 activity,
                 None if course is None else self._course(activity, course),
-                outcome.lines[in_common:].astype(COUNT).tobytes(),
-                _refused(outcome.decided, outcome.decided != before),
+                outcome.lines[shared_lines:].astype(COUNT).tobytes(),
+                _refused(outcome.decided, outcome.decided != decided_before),
                 common,
                 rows,
                 weights,
@@ -89,53 +91,58 @@ class Packer:
 
     def _course(self, activity: Activity, course: Course) -> int:
         """Return the number of a course."""
-        number = self._of_courses.get(course)
+        number = self._course_numbers.get(course)
         if number is None:
             lines = course.lines.astype(COUNT).tobytes() if activity == PRODUCTION else b""
-            answers = [self._answer(one) for one in course.answers]
+            answers = [self._answer(answer) for answer in course.answers]
             # The last of the temporary problems counts.
             refusals = [n for hard, _ in answers for n in hard] + [n for _, soft in reversed(answers) for n in soft]
-            number = self._of_courses[course] = len(self._courses)
+            number = self._course_numbers[course] = len(self._courses)
             self._courses.append(PackedCourse(lines, refusals))
         return number
 
     def _answer(self, answer: Answer) -> tuple[list[int], list[int]]:
-        """Return the numbers of the refusals of an answer: those at once, and those for temporary problems."""
-        found = self._of_answers.get(answer)
-        if found is None:
+        """Return the numbers of the refusals of an answer: the immediate ones, and those for temporary problems."""
+        numbers = self._answer_numbers.get(answer)
+        if numbers is None:
             hard = [] if answer.hard is None else _refused(answer.hard, answer.hard != UNDECIDED)
             soft = [] if answer.soft is None else _refused(answer.soft, answer.soft >= 0)
-            found = self._of_answers[answer] = [*map(self._number, hard)], [*map(self._number, soft)]
-        return found
+            numbers = self._answer_numbers[answer] = (
+                [*map(self._refusal_number, hard)],
+                [*map(self._refusal_number, soft)],
+            )
+        return numbers
 
-    def _number(self, refused: Refused) -> int:
+    def _refusal_number(self, refused: Refused) -> int:
         return self._refusals.setdefault(refused, len(self._refusals))
 
     def _weights(self, weighing: Weighing) -> tuple[int | None, bytes, bytes]:
-        """Return the number of the weights in common, the rows that weigh otherwise, and their weights.
+        """Return the number of the shared weights, the rows with other weights, and these weights.
 
-        Without weights in common, the weights of all rows that are weighed.
+        Without shared weights, return None, no rows, and the weights of all weighed rows.
         """
-        rows, weights, alike = weighing.rows, weighing.weights.astype(WEIGHT), weighing.alike
-        if alike is None or alike not in self._seen:
-            # What a single task has, so far, is as short without a number.
-            self._seen.add(alike)
+        rows, weights, sharing_key = weighing.rows, weighing.weights.astype(WEIGHT), weighing.alike
+        if sharing_key is None or sharing_key not in self._seen_keys:
+            # For the first task with these weights, a shared entry would save nothing.
+            self._seen_keys.add(sharing_key)
             return None, b"", weights[rows].tobytes()
-        common = self._common.get(alike)
+        common = self._common_weights.get(sharing_key)
         if common is None:
-            common = self._common[alike] = _Weights(len(self._common), weights, np.zeros(len(rows), np.bool_))
+            common = self._common_weights[sharing_key] = _Weights(
+                len(self._common_weights), weights, np.zeros(len(rows), np.bool_)
+            )
         common.rows[rows] = True
-        own = np.flatnonzero(rows & (weights != common.weights))
-        return common.number, own.astype(COUNT).tobytes(), weights[own].tobytes()
+        own_rows = np.flatnonzero(rows & (weights != common.weights))
+        return common.number, own_rows.astype(COUNT).tobytes(), weights[own_rows].tobytes()
 
 
 def _refused(numbers: Numbers, rows: Booleans) -> list[Refused]:
-    """Return for each of the *numbers* of reasons at some *rows* the queues that have it, as a set."""
+    """Return for each reason among the *numbers* at *rows* the queues refused for it, as a bit set."""
     return [(number, packed_set(rows & (numbers == number))) for number in sorted(set(numbers[rows].tolist()))]
 
 
 def reasons_of(plan: Plan) -> list[StoredReason]:
-    """Return the reasons of a flow by their numbers."""
+    """Return the reasons of a flow, in order of their numbers."""
     return [
         StoredReason(stage, reason.tag, reason.meaning, reason.permanent, reason.is_temporary)
         for reason, stage, _ in plan.reasons

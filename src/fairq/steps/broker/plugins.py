@@ -47,9 +47,9 @@ class Plugins(NamedTuple):
         """The entry points that are not fairq's own."""
         return tuple(sorted(set(self.origins.values())))
 
-    def origin(self, one: Filter | Weight) -> str:
+    def origin(self, plugin: Filter | Weight) -> str:
         """Return the entry point that a filter or weight came from; ``fairq`` for fairq's own."""
-        return self.origins.get(one.name, "fairq")
+        return self.origins.get(plugin.name, "fairq")
 
 
 def load_plugins(activity: Activity | None = None) -> Plugins:
@@ -60,98 +60,110 @@ def load_plugins(activity: Activity | None = None) -> Plugins:
     filters: list[Filter] = []
     weights: list[Weight] = []
     origins = {}
-    for point in _points():
+    for point in _find_entry_points():
         own = point in BUILT_IN
         if own and activity not in (None, point.name):
             continue
-        for one in _objects(point):
+        for plugin in _load_objects(point):
             if own:
-                found = one._replace(activities=frozenset({point.name}))
+                checked = plugin._replace(activities=frozenset({point.name}))
             else:
-                found = _filter(point, one) if point.group == FILTERS else _weight(point, one)
-                origins[found.name] = point.name
-            (filters if point.group == FILTERS else weights).append(found)
-    _once(filters)
-    _once(weights)
+                checked = _checked_filter(point, plugin) if point.group == FILTERS else _checked_weight(point, plugin)
+                origins[checked.name] = point.name
+            (filters if point.group == FILTERS else weights).append(checked)
+    _check_unique_names(filters)
+    _check_unique_names(weights)
     return Plugins(tuple(filters), tuple(weights), origins)
 
 
-def _points() -> list[EntryPoint]:
+def _find_entry_points() -> list[EntryPoint]:
     own = {(point.group, point.value) for point in BUILT_IN}
     installed = {*entry_points(group=FILTERS), *entry_points(group=WEIGHTS)}
     foreign = (point for point in installed if (point.group, point.value) not in own)
     return [*BUILT_IN, *sorted(foreign, key=lambda point: (point.group, point.name, point.value))]
 
 
-def _objects(point: EntryPoint) -> Sequence[Any]:
+def _load_objects(point: EntryPoint) -> Sequence[Any]:
     try:
-        found = point.load()
+        loaded = point.load()
     except Exception as error:  # the import of a plugin may raise anything
-        raise BrokerPluginError(name=point.name, value=point.value, reason=_words(error)) from error
+        raise BrokerPluginError(name=point.name, value=point.value, reason=_error_text(error)) from error
     # A filter is a tuple itself.
-    is_one = isinstance(found, (Filter, Weight)) or not isinstance(found, (list, tuple))
-    return [found] if is_one else list(found)
+    is_single = isinstance(loaded, (Filter, Weight)) or not isinstance(loaded, (list, tuple))
+    return [loaded] if is_single else list(loaded)
 
 
-def _filter(point: EntryPoint, one: Any) -> Filter:
-    """Return the filter *one* of a plugin, whose errors are those of the plugin."""
-    if not isinstance(one, Filter):
-        raise _unusable(point, f"{one!r} is no filter: see fairq.engine.brokerage.flow.plugin")
-    if not all(isinstance(reason, Reason) and reason.tag for reason in one.reasons):
-        raise _unusable(point, f"the filter {one.name} has a reason that is not of the class Reason, or without a tag")
-    if one.phase not in ("before", "after"):
-        raise _unusable(point, f"the filter {one.name} has the phase {one.phase!r}, not 'before' or 'after'")
+def _checked_filter(point: EntryPoint, plugin: Any) -> Filter:
+    """Return the filter *plugin*, with its errors reported as errors of the plugin."""
+    if not isinstance(plugin, Filter):
+        raise _unusable(point, f"{plugin!r} is no filter: see fairq.engine.brokerage.flow.plugin")
+    if not all(isinstance(reason, Reason) and reason.tag for reason in plugin.reasons):
+        raise _unusable(
+            point, f"the filter {plugin.name} has a reason that is not of the class Reason, or without a tag"
+        )
+    if plugin.phase not in ("before", "after"):
+        raise _unusable(point, f"the filter {plugin.name} has the phase {plugin.phase!r}, not 'before' or 'after'")
 
     def judged(pool: Pool, *values: Any) -> list[Refusal] | None:
-        answer = one.judge(pool, *values)
-        return None if answer is None else [_refusal(point, one, pool, refusal) for refusal in answer]
+        answer = plugin.judge(pool, *values)
+        return None if answer is None else [_checked_refusal(point, plugin, pool, refusal) for refusal in answer]
 
-    is_kept = one.kept and not one.looks_back and one.phase == "before" and one.alike is None
-    alike = None if one.alike is None else _guarded(point, one.alike)
-    return one._replace(reads=_reading(point, one.reads, is_kept), judge=_guarded(point, judged), alike=alike)
+    is_kept = plugin.kept and not plugin.looks_back and plugin.phase == "before" and plugin.alike is None
+    alike = None if plugin.alike is None else _guarded(point, plugin.alike)
+    return plugin._replace(
+        reads=_checked_reads(point, plugin.reads, is_kept), judge=_guarded(point, judged), alike=alike
+    )
 
 
-def _refusal(point: EntryPoint, one: Filter, pool: Pool, refusal: Refusal) -> Refusal:
+def _checked_refusal(point: EntryPoint, plugin: Filter, pool: Pool, refusal: Refusal) -> Refusal:
     reason, rows, figures = refusal
-    if reason not in one.reasons:
-        raise _unusable(point, f"the filter {one.name} gave a reason that it does not have")
+    if reason not in plugin.reasons:
+        raise _unusable(point, f"the filter {plugin.name} gave a reason that it does not have")
     rows = np.asarray(rows)
     if rows.shape != (len(pool),) or rows.dtype != np.bool_:
-        raise _unusable(point, f"the filter {one.name} did not say of each of the {len(pool)} queues if it is refused")
+        raise _unusable(
+            point, f"the filter {plugin.name} did not say of each of the {len(pool)} queues if it is refused"
+        )
     return Refusal(reason, rows, lambda row: dict(_guarded(point, figures)(row)))
 
 
-def _weight(point: EntryPoint, one: Any) -> Weight:
-    """Return the weight *one* of a plugin, whose errors are those of the plugin."""
-    if not isinstance(one, Weight):
-        raise _unusable(point, f"{one!r} is no weight: see fairq.engine.brokerage.flow.plugin")
+def _checked_weight(point: EntryPoint, plugin: Any) -> Weight:
+    """Return the weight *plugin*, with its errors reported as errors of the plugin."""
+    if not isinstance(plugin, Weight):
+        raise _unusable(point, f"{plugin!r} is no weight: see fairq.engine.brokerage.flow.plugin")
 
     def weighed(pool: Pool, *values: Any) -> tuple[Floats | None, Figures]:
-        factors, figures = one.weigh(pool, *values)
+        factors, figures = plugin.weigh(pool, *values)
         if factors is None:
             return None, _guarded(point, figures)
         factors = np.asarray(factors, dtype=np.float64)
-        left = values[0].rows if values and isinstance(values[0], Left) else np.ones(len(pool), np.bool_)
-        if factors.shape != (len(pool),) or not np.isfinite(factors[left]).all() or factors[left].min(initial=0) < 0:
-            raise _unusable(point, f"the weight {one.name} gave something else than finite factors, 0 or more")
+        remaining = values[0].rows if values and isinstance(values[0], Left) else np.ones(len(pool), np.bool_)
+        if (
+            factors.shape != (len(pool),)
+            or not np.isfinite(factors[remaining]).all()
+            or factors[remaining].min(initial=0) < 0
+        ):
+            raise _unusable(point, f"the weight {plugin.name} gave something else than finite factors, 0 or more")
         return factors, lambda row: dict(_guarded(point, figures)(row))
 
-    is_kept = one.kept and not one.looks_back
-    return one._replace(reads=_reading(point, one.reads, is_kept), weigh=_guarded(point, weighed))
+    is_kept = plugin.kept and not plugin.looks_back
+    return plugin._replace(reads=_checked_reads(point, plugin.reads, is_kept), weigh=_guarded(point, weighed))
 
 
-def _reading(point: EntryPoint, reads: Callable[[Any], Values | None], is_kept: bool) -> Callable[[Any], Values | None]:
-    def read(ask: Any) -> Values | None:
-        values = reads(ask)
+def _checked_reads(
+    point: EntryPoint, reads: Callable[[Any], Values | None], is_kept: bool
+) -> Callable[[Any], Values | None]:
+    def read(request: Any) -> Values | None:
+        values = reads(request)
         if values is not None and is_kept:
-            hash(values)  # answers are kept by them
+            hash(values)  # answers are cached by these values
         return values
 
     return _guarded(point, read)
 
 
 def _guarded(point: EntryPoint, function: Callable[..., T]) -> Callable[..., T]:
-    """Return *function* of a plugin, with an error of fairq's for anything that it raises."""
+    """Return *function* of a plugin wrapped so that any exception becomes a BrokerPluginError."""
 
     def call(*arguments: Any) -> T:
         try:
@@ -159,25 +171,25 @@ def _guarded(point: EntryPoint, function: Callable[..., T]) -> Callable[..., T]:
         except BrokerPluginError:
             raise
         except Exception as error:
-            raise _unusable(point, _words(error)) from error
+            raise _unusable(point, _error_text(error)) from error
 
     return call
 
 
-def _once(found: Iterable[Filter | Weight]) -> None:
+def _check_unique_names(plugins: Iterable[Filter | Weight]) -> None:
     seen: set[tuple[str, str]] = set()
-    for one in found:
-        for activity in one.activities:
-            if (one.name, activity) in seen:
+    for plugin in plugins:
+        for activity in plugin.activities:
+            if (plugin.name, activity) in seen:
                 raise BrokerPluginError(
-                    name=one.name, value=type(one).__name__, reason="another plugin has the same name"
+                    name=plugin.name, value=type(plugin).__name__, reason="another plugin has the same name"
                 )
-            seen.add((one.name, activity))
+            seen.add((plugin.name, activity))
 
 
 def _unusable(point: EntryPoint, reason: str) -> BrokerPluginError:
     return BrokerPluginError(name=point.name, value=point.value, reason=reason)
 
 
-def _words(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

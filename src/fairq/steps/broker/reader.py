@@ -30,11 +30,11 @@ Check = Callable[[Kind, dict[str, Any]], Checked]
 """Checks one record; raises UnfitError."""
 
 Join = Callable[[Entries], Entries]
-"""Joins several entries of a file to one record."""
+"""Joins several entries of a file into one record."""
 
 
 class Found(Struct):
-    """What a file holds: rows by the columns that they name, remarks, and what was refused and why.
+    """The records of a file: rows by the columns that they name, remarks, and refused records with the reasons.
 
     Args:
         source: the name of the file.
@@ -67,13 +67,13 @@ def read_records(kind: Kind, table: Table, check: Check, join: Join | None = Non
     *join* joins several entries to one record; *form* is the published form if already known. Raises InvalidDumpError.
     """
     form = form or (None if table.csv is not None else form_of(table.document, kind))
-    found = Found(table.source, form)
-    seen: dict[Row, str] = {}
+    records = Found(table.source, form)
+    first_places: dict[Row, str] = {}
     entries = form.entries(table.document) if form else records_of(table, kind.spellings)
-    for where, record in join(entries) if join else entries:
+    for position, record in join(entries) if join else entries:
         if isinstance(record, LeftOut):
-            found.left_out += 1
-            found.remarks.append(f"{where}: left out, {record.reason}")
+            records.left_out += 1
+            records.remarks.append(f"{position}: left out, {record.reason}")
             continue
         try:
             if not isinstance(record, dict):
@@ -82,21 +82,21 @@ def read_records(kind: Kind, table: Table, check: Check, join: Join | None = Non
                 raise UnfitError(f"nested too deeply; {DEEPEST} levels are the most")
             if isinstance(record, Repeated):
                 raise UnfitError(f"{record.repeated[0][0]} occurs twice")
-            row, given, remarks = check(kind, record)
+            row, given_columns, remarks = check(kind, record)
             key = kind.key_of(row)
-            if key in seen:
-                raise UnfitError(f"occurs twice, first as {seen[key]}")
+            if key in first_places:
+                raise UnfitError(f"occurs twice, first as {first_places[key]}")
         except UnfitError as error:
-            found.refused.append(f"{where}{_of(kind, record)}: {error}")
+            records.refused.append(f"{position}{_record_name(kind, record)}: {error}")
             continue
-        seen[key] = where
-        found.rows.setdefault(given, []).append(row)
+        first_places[key] = position
+        records.rows.setdefault(given_columns, []).append(row)
         for remark in remarks:
-            text = f"{where}{_of(kind, record)}: {remark.text}"
-            found.remarks.append(text)
+            text = f"{position}{_record_name(kind, record)}: {remark.text}"
+            records.remarks.append(text)
             if remark.softens:
-                found.softened.append(text)
-    return found
+                records.softened.append(text)
+    return records
 
 
 def check_record(kind: Kind, record: dict[str, Any]) -> Checked:
@@ -111,7 +111,7 @@ def check_record(kind: Kind, record: dict[str, Any]) -> Checked:
         if column is not None:
             values.setdefault(column.name, value)
         elif spelled != NAME:
-            remarks.append(Remark(_unknown(kind, spelled)))
+            remarks.append(Remark(_unknown_column(kind, spelled)))
     first = kind.columns[0]
     if record.get(NAME) is not None:
         values.setdefault(first.name, record[NAME])
@@ -121,28 +121,28 @@ def check_record(kind: Kind, record: dict[str, Any]) -> Checked:
 
 def distinct(remarks: Iterable[str]) -> list[str]:
     """Return each remark once, with the place of the first one and the number of others."""
-    counted: dict[str, list[str]] = {}
+    positions_by_text: dict[str, list[str]] = {}
     for remark in remarks:
-        where, _, what = remark.partition(": ")
-        counted.setdefault(what, []).append(where)
+        position, _, text = remark.partition(": ")
+        positions_by_text.setdefault(text, []).append(position)
     return [
-        f"{places[0]}: {what}" if len(places) == 1 else f"{places[0]} and {len(places) - 1} more: {what}"
-        for what, places in counted.items()
+        f"{positions[0]}: {text}" if len(positions) == 1 else f"{positions[0]} and {len(positions) - 1} more: {text}"
+        for text, positions in positions_by_text.items()
     ]
 
 
-def _unknown(kind: Kind, spelled: str) -> str:
+def _unknown_column(kind: Kind, spelled: str) -> str:
     close = nearest(spelled, kind.spellings)
-    meant = f"; did you mean {kind.spellings[close].name}?" if close else ""
-    return f"{spelled} is no column and was left out{meant}"
+    hint = f"; did you mean {kind.spellings[close].name}?" if close else ""
+    return f"{spelled} is no column and was left out{hint}"
 
 
-def _of(kind: Kind, record: Any) -> str:
+def _record_name(kind: Kind, record: Any) -> str:
     """Return the name of a record from its first key, if it has one."""
     if not isinstance(record, dict):
         return ""
     for spelled, value in record.items():
         column = kind.spellings.get(spelled.lower())
         if (column is kind.columns[0] or spelled == NAME) and isinstance(value, (str, int)):
-            return "" if spelled == NAME else f" ({kind.singular} {str(value)[:60]!r})"
+            return "" if spelled == NAME else f" ({kind.one} {str(value)[:60]!r})"
     return ""

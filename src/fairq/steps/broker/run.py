@@ -42,7 +42,7 @@ FAILED, EXHAUSTED = "failed", "exhausted"
 
 
 _AT_ONCE = 100
-"""Tasks brokered together: enough for the caches of the processor, and what is known of each is soon forgotten."""
+"""Tasks brokered together: few enough that their data stays in the processor's caches."""
 
 Watch = Callable[[int], AbstractContextManager[Callable[[int], None]]]
 """Starts a progress display for a total number of tasks; yields a function called with the number newly done."""
@@ -72,12 +72,12 @@ class Run(Struct):
         number: the number of the run.
         time: in seconds since 1970.
         rules: the rules in use.
-        legend: what the data of the tasks refer to.
+        legend: the shared data that the packed tasks refer to.
         plugins: entry points of filters and weights of plugins.
         decided: the tasks in order of number.
         stages: the stage table of all tasks together, by activity.
         former: by former state, the tasks without queues and those with queues.
-        unknown_sites: by task, the names in its site that are no queue.
+        unknown_sites: by task, the names in its site that are not queues.
         disagreement: where statistics and imported jobs disagree.
     """
 
@@ -95,7 +95,7 @@ class Run(Struct):
     @property
     def counts(self) -> dict[str, int]:
         """Number of tasks by new state."""
-        return dict(sorted(Counter(one.status for one in self.decided).items()))
+        return dict(sorted(Counter(decision.status for decision in self.decided).items()))
 
     def stage_tables(self) -> dict[str, list[dict[str, Any]]]:
         """Return the stage tables by activity."""
@@ -108,7 +108,7 @@ class StageTable:
     def __init__(self, stages: Sequence[str]) -> None:
         """*stages*: those of the flow."""
         self._stages, self._second = stages, stages.index(SECOND_PASS) if SECOND_PASS in stages else -1
-        # By pass and stage: how many tasks have a line, and the sums of its numbers.
+        # By pass and stage: the number of tasks with a line, and the sums of its numbers.
         self._sums = np.zeros((2, len(stages), len(StageCount._fields)), np.int64)
 
     def add(self, lines: Lines) -> None:
@@ -121,13 +121,14 @@ class StageTable:
     def records(self) -> list[dict[str, Any]]:
         """Return the table in the order of the stages, with the number of tasks of each line."""
         records = []
-        for of_pass in self._sums.tolist():
-            found: dict[str, list[int]] = {}
-            for stage, sums in zip(self._stages, of_pass, strict=True):
+        for pass_sums in self._sums.tolist():
+            sums_by_stage: dict[str, list[int]] = {}
+            for stage, sums in zip(self._stages, pass_sums, strict=True):
                 if sums[0]:
-                    found[stage] = list(map(add, sums, found.get(stage, [0] * len(sums))))
+                    sums_by_stage[stage] = list(map(add, sums, sums_by_stage.get(stage, [0] * len(sums))))
             records += [
-                stage_record(StageCount(stage, *counts)) | {"tasks": tasks} for stage, (tasks, *counts) in found.items()
+                stage_record(StageCount(stage, *counts)) | {"tasks": tasks}
+                for stage, (tasks, *counts) in sums_by_stage.items()
             ]
         return records
 
@@ -165,22 +166,22 @@ def run(
         reading(path) if dry_run else writing(path) as state,
     ):
         chosen = due(state, actor.time, numbers, every)
-        done = decide(state, rules, flows, plugins.names, actor.time, chosen, watch, detailed=detailed)
+        result = decide(state, rules, flows, plugins.names, actor.time, chosen, watch, detailed=detailed)
         if out is not None:
-            out(actions_of_run(*stored_form(done), applied=not dry_run))
-        if done.decided and not dry_run:
-            _store(state, done, actor)
-            broker_cycles.prune(state, done.number - kept + 1)
-    return done
+            out(actions_of_run(*stored_form(result), applied=not dry_run))
+        if result.decided and not dry_run:
+            _store(state, result, actor)
+            broker_cycles.prune(state, result.number - kept + 1)
+    return result
 
 
 def due(state: State, now: float, numbers: Sequence[int], every: bool) -> list[int]:
     """Return the numbers of the tasks to be brokered; raises UnknownTaskError."""
     rows = broker_data.load(state, TASKS, ["jediTaskID", "status", "retryTime"])
     if numbers:
-        known = {task for task, _, _ in rows}
+        existing = {task for task, _, _ in rows}
         for number in numbers:
-            if number not in known:
+            if number not in existing:
                 raise UnknownTaskError(task=number)
         return sorted(set(numbers))
     return [task for task, status, retry in rows if every or is_due(status, retry, now)]
@@ -197,34 +198,34 @@ def decide(
     by_activity: dict[Activity, Brokerage],
     plugins: tuple[str, ...],
     now: int,
-    chosen: Sequence[int],
+    numbers: Sequence[int],
     watch: Watch,
     *,
     detailed: bool,
     alter: Callable[[World], World] | None = None,
 ) -> Run:
-    """Broker the tasks *chosen* and return the decisions; *alter* changes the pool before."""
+    """Broker the tasks with these *numbers* and return the decisions; *alter* changes the pool first."""
     plans = {activity: flow.plan for activity, flow in by_activity.items()}
     number = broker_cycles.next_number(state)
-    if not chosen:
+    if not numbers:
         return Run(number, now, rules, Packer([], plans).legend, plugins)
-    world = load_world(state, now, datasets_of(state, chosen))
+    world = load_world(state, now, datasets_of(state, numbers))
     columns = columns_of(world if alter is None else alter(world))
-    packer, left = Packer(columns.names, plans), each_brokered(state, load_types(state), chosen)
+    packer, remaining = Packer(columns.names, plans), each_brokered(state, load_types(state), numbers)
     done = Run(number, now, rules, packer.legend, plugins, disagreement=disagreement(state))
-    with watch(len(chosen)) as advance:
-        # Some tasks leave when they are decided, with their input and what was found out about that.
-        while some := list(islice(left, _AT_ONCE)):
-            for one, outcome in zip(some, _outcomes(some, by_activity, columns, rules), strict=True):
-                task = one.task
-                done.decided.append(_decided(one, outcome, packer, detailed))
-                done.former.setdefault(one.status, ([], []))[one.was_assigned].append(task.task_id)
+    with watch(len(numbers)) as advance:
+        # Tasks are read and released in batches, to limit the memory in use.
+        while batch := list(islice(remaining, _AT_ONCE)):
+            for brokered, outcome in zip(batch, _outcomes(batch, by_activity, columns, rules), strict=True):
+                task = brokered.task
+                done.decided.append(_decided(brokered, outcome, packer, detailed))
+                done.former.setdefault(brokered.status, ([], []))[brokered.was_assigned].append(task.task_id)
                 if task.activity not in done.stages:
                     done.stages[task.activity] = StageTable(outcome.plan.stages)
                 done.stages[task.activity].add(outcome.lines)
                 if task.site and (unknown := unknown_sites(columns, task)):
                     done.unknown_sites[task.task_id] = unknown
-            advance(len(some))
+            advance(len(batch))
     done.legend = packer.legend
     return done
 
@@ -233,17 +234,17 @@ def _outcomes(
     tasks: Sequence[Brokered], by_activity: dict[Activity, Brokerage], columns: Columns, rules: Rules
 ) -> list[Outcome]:
     """Return the outcome for each of *tasks*; those of one activity are brokered together."""
-    found: dict[int, Outcome] = {}
+    outcomes_by_task: dict[int, Outcome] = {}
     for activity, flow in by_activity.items():
-        cases = [Case(one.task, one.chunk) for one in tasks if one.task.activity == activity]
+        cases = [Case(brokered.task, brokered.chunk) for brokered in tasks if brokered.task.activity == activity]
         outcomes = flow.broker_all(cases, columns, rules)
-        found |= {case.task.task_id: outcome for case, outcome in zip(cases, outcomes, strict=True)}
-    return [found[one.task.task_id] for one in tasks]
+        outcomes_by_task |= {case.task.task_id: outcome for case, outcome in zip(cases, outcomes, strict=True)}
+    return [outcomes_by_task[brokered.task.task_id] for brokered in tasks]
 
 
-def _decided(one: Brokered, outcome: Outcome, packer: Packer, detailed: bool) -> Decided:
-    task, pool = one.task, outcome.ask.pool
-    status, frozen = _status(one, outcome)
+def _decided(brokered: Brokered, outcome: Outcome, packer: Packer, detailed: bool) -> Decided:
+    task, pool = brokered.task, outcome.ask.pool
+    status, frozen = _status(brokered, outcome)
     retry = pool.world.now + (outcome.retry_after or 0) if status == PENDING else None
     queues = [name for name, _ in outcome.best]
     reasons = packer.reasons[task.activity]
@@ -261,17 +262,17 @@ def _decided(one: Brokered, outcome: Outcome, packer: Packer, detailed: bool) ->
     return Decided(task.task_id, status, retry, frozen, document, packer.pack(outcome))
 
 
-def _status(one: Brokered, outcome: Outcome) -> tuple[str, float | None]:
+def _status(brokered: Brokered, outcome: Outcome) -> tuple[str, float | None]:
     """Return the new state of a task, and the time since which its cycles have failed."""
     if outcome.status == "assigned":
         return ASSIGNED, None
     if outcome.status == "waiting":
         return WAITING, None  # throttled: does not count as a failing cycle
     now = outcome.ask.pool.world.now
-    frozen = now if one.task.frozen_time is None else one.task.frozen_time
+    frozen = now if brokered.task.frozen_time is None else brokered.task.frozen_time
     if outcome.status == "fatal":
         return FAILED, frozen
-    return EXHAUSTED if is_exhausted(one.task, now, outcome.ask.config) else PENDING, frozen
+    return EXHAUSTED if is_exhausted(brokered.task, now, outcome.ask.config) else PENDING, frozen
 
 
 def stored_form(done: Run) -> tuple[BrokerCycle, list[TaskVerdict]]:
@@ -283,7 +284,7 @@ def stored_form(done: Run) -> tuple[BrokerCycle, list[TaskVerdict]]:
         "stages": done.stage_tables(),
         "former": done.former,
     }
-    verdicts = [TaskVerdict(one.task, done.number, one.status, one.data) for one in done.decided]
+    verdicts = [TaskVerdict(decision.task, done.number, decision.status, decision.data) for decision in done.decided]
     return BrokerCycle(done.number, done.time, done.rules.name, document), verdicts
 
 
@@ -297,15 +298,15 @@ def _store(state: State, done: Run, actor: Actor) -> None:
         ["status", "retryTime", "frozenTime", "assigned", "cycle", "reason"],
         (
             (
-                one.status,
-                None if one.retry is None else int(one.retry),
-                None if one.frozen is None else int(one.frozen),
-                one.document["queues"],
+                decision.status,
+                None if decision.retry is None else int(decision.retry),
+                None if decision.frozen is None else int(decision.frozen),
+                decision.document["queues"],
                 done.number,
-                one.document["reason"],
-                one.task,
+                decision.document["reason"],
+                decision.task,
             )
-            for one in done.decided
+            for decision in done.decided
         ),
     )
     summary = {**done.counts, "rules": done.rules.name}

@@ -1,4 +1,4 @@
-"""What a decision says of its stages, its candidates, and of a task that has no queue."""
+"""Texts and records of a decision: its stages, its candidates, and why a task has no queue."""
 
 from __future__ import annotations
 
@@ -34,20 +34,22 @@ def described(candidate: Candidate) -> dict[str, Any]:
     return {name: value for name, value in asdict(candidate).items() if name != "unit"}
 
 
-def nothing_left(one: Outcome | Kept, reasons: Sequence[StoredReason]) -> str:
+def nothing_left(outcome: Outcome | Kept, reasons: Sequence[StoredReason]) -> str:
     """Return why a task has no queue: the stage at which the last one fell, and the most frequent *reasons*."""
-    if one.stopped_by:
-        return one.stopped_by
+    if outcome.stopped_by:
+        return outcome.stopped_by
     counts: Counter[str] = Counter()
     temporary = ""
-    for reason, number in zip(reasons, np.bincount(one.decided[one.decided != UNDECIDED]).tolist(), strict=False):
+    for reason, number in zip(
+        reasons, np.bincount(outcome.decided[outcome.decided != UNDECIDED]).tolist(), strict=False
+    ):
         if number:
             counts[reason.tag] += number
             temporary = temporary if reason.permanent else reason.stage
     if not counts:
         return "there are no queues"
-    found = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
-    most = ", ".join(f"{tag} {number}" for tag, number in found[:3])
+    most_frequent = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+    reason_text = ", ".join(f"{tag} {number}" for tag, number in most_frequent[:3])
     # Queues with temporary problems leave after the last filter.
-    last = temporary if temporary and one.last_stage == TEMPORARY_STAGE else one.last_stage
-    return f"none left after the {last}: {most}" if last else most
+    last = temporary if temporary and outcome.last_stage == TEMPORARY_STAGE else outcome.last_stage
+    return f"none left after the {last}: {reason_text}" if last else reason_text

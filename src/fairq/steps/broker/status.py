@@ -15,7 +15,7 @@ from fairq.steps.broker.run import ASSIGNED, PENDING, is_due
 
 
 class ReasonCount(Struct, frozen=True):
-    """The pending tasks with one reason of their last run, without its numbers of queues, and the first of them."""
+    """The number of pending tasks with one reason of their last run (without queue numbers), and the first task."""
 
     tasks: int
     reason: str
@@ -34,7 +34,7 @@ class LastRun(Struct, frozen=True):
 class GridStatus(Struct):
     """The grid at *time* (seconds since 1970).
 
-    *queues* counts the queues by their status in CRIC, *tasks* the tasks by state, *jobs* the imported jobs by state.
+    *queues* counts the queues by status in CRIC, *tasks* the tasks by state, *jobs* the imported jobs by state.
     *due* is the number of tasks that a run would broker now, *next_retry_time* the time of the next retry of a pending
     task. *used_queues* are the queues that have an assigned task. *reasons* are those of the pending tasks, most first.
     """
@@ -54,7 +54,7 @@ class GridStatus(Struct):
 def grid_status(path: Path, now: int) -> GridStatus:
     """Return the status of the grid."""
     with reading(path) as state:
-        found = GridStatus(
+        status_now = GridStatus(
             str(state.path),
             now,
             _largest_first(Counter(dict(broker_data.counts(state, QUEUES, ["status"])))),
@@ -69,7 +69,7 @@ def grid_status(path: Path, now: int) -> GridStatus:
     retries = []
     for task, status, retry, assigned, reason in rows:
         if is_due(status, retry, now):
-            found.due += 1
+            status_now.due += 1
         elif status == PENDING:
             retries.append(retry)
         if status == ASSIGNED:
@@ -78,14 +78,14 @@ def grid_status(path: Path, now: int) -> GridStatus:
             stage = reason.partition(": ")[0]
             reasons[stage] += 1
             examples.setdefault(stage, task)
-    found.next_retry_time = min(retries, default=None)
-    found.used_queues = len(used)
+    status_now.next_retry_time = min(retries, default=None)
+    status_now.used_queues = len(used)
     if last is not None:
-        found.run = LastRun(last.number, last.time, last.rules, last.document["counts"])
-    ordered = sorted(reasons.items(), key=lambda one: (-one[1], one[0]))
-    found.reasons = [ReasonCount(number, reason, examples[reason]) for reason, number in ordered]
-    return found
+        status_now.run = LastRun(last.number, last.time, last.rules, last.document["counts"])
+    ordered = sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0]))
+    status_now.reasons = [ReasonCount(number, reason, examples[reason]) for reason, number in ordered]
+    return status_now
 
 
 def _largest_first(counts: Counter[str]) -> dict[str, int]:
-    return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
+    return dict(sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])))

@@ -116,14 +116,14 @@ _SUB_STATUS = {"kill": "timeout", "fail": "timeout", "rebroker": "toreassign"}
 
 
 class Cleaned(Struct, frozen=True):
-    """The jobs found, and the actions on them.
+    """The jobs past their time limit, and the actions on them.
 
     Args:
         time, rules: the time and the rules of the check.
         applied: whether the actions were carried out.
         found: a record per job past its limit, in order of the table and then of the jobs.
-        exempt: the same for jobs that are left alone because of their queue.
-        tasks: the tasks that go back to brokerage.
+        exempt: the same for jobs that are exempt because of their queue.
+        tasks: the tasks that return to brokerage.
     """
 
     time: int
@@ -164,23 +164,25 @@ def clean(
     in_force = rules_in_force(settings, rules)
     with writing(path) if apply else reading(path) as state:
         policy = TimeoutPolicy.of(load_config(state).given, in_force)
-        decided = timeouts(load_jobs(state), load_job_queues(state, actor.time), policy, actor.time)
-        records = [(one, _record(one)) for one in sorted(decided, key=lambda one: ORDER.index(one.row))]
+        overdue = timeouts(load_jobs(state), load_job_queues(state, actor.time), policy, actor.time)
+        records = [
+            (timeout, _record(timeout)) for timeout in sorted(overdue, key=lambda timeout: ORDER.index(timeout.row))
+        ]
         if constraint is not None:
             records = _matching(records, constraint)
-        found = [(one, record) for one, record in records if not one.exempt]
-        tasks = _tasks_to_broker(state, [one for one, _ in found])
-        exempt = [record for one, record in records if one.exempt]
-        cleaned = Cleaned(actor.time, in_force.name, apply, [record for _, record in found], exempt, tasks)
+        actionable = [(timeout, record) for timeout, record in records if not timeout.exempt]
+        tasks = _tasks_to_broker(state, [timeout for timeout, _ in actionable])
+        exempt = [record for timeout, record in records if timeout.exempt]
+        cleaned = Cleaned(actor.time, in_force.name, apply, [record for _, record in actionable], exempt, tasks)
         if out is not None:
             out(actions_of_timeouts(cleaned))
-        if apply and found:
-            _apply(state, [one for one, _ in found], tasks, actor)
+        if apply and actionable:
+            _apply(state, [timeout for timeout, _ in actionable], tasks, actor)
     return cleaned
 
 
-def _record(one: Timeout) -> Record:
-    job = one.job
+def _record(timeout: Timeout) -> Record:
+    job = timeout.job
     return {
         "panda_id": job.id,
         "job_status": job.status,
@@ -190,15 +192,15 @@ def _record(one: Timeout) -> Record:
         "current_priority": job.priority,
         "jedi_task_id": job.task,
         "prod_user_name": job.user,
-        "row": one.row,
-        "since": one.since,
-        "age": one.age,
-        "limit": one.limit,
-        "action": one.action,
-        "code": one.code,
-        "becomes": job.status if one.exempt else BECOMES[one.action],
-        "exempt": one.exempt,
-        "numbers": dict(one.numbers),
+        "row": timeout.row,
+        "since": timeout.since,
+        "age": timeout.age,
+        "limit": timeout.limit,
+        "action": timeout.action,
+        "code": timeout.code,
+        "becomes": job.status if timeout.exempt else BECOMES[timeout.action],
+        "exempt": timeout.exempt,
+        "numbers": dict(timeout.numbers),
     }
 
 
@@ -208,62 +210,70 @@ def _matching(records: list[tuple[Timeout, Record]], constraint: str) -> list[tu
 
     values = evaluated(parse(constraint), (record for _, record in records), listing_budget())
     return [
-        found for found, value in zip(records, values, strict=True) if isinstance(value, (bool, int, float)) and value
+        pair for pair, value in zip(records, values, strict=True) if isinstance(value, (bool, int, float)) and value
     ]
 
 
-def _tasks_to_broker(state: State, found: list[Timeout]) -> list[int]:
-    """Return the assigned tasks that must generate jobs again."""
-    wanted = {one.job.task for one in found if one.action == "rebroker" and one.job.task is not None}
-    if not wanted:
+def _tasks_to_broker(state: State, overdue: list[Timeout]) -> list[int]:
+    """Return the assigned tasks that must return to brokerage."""
+    task_numbers = {
+        timeout.job.task for timeout in overdue if timeout.action == "rebroker" and timeout.job.task is not None
+    }
+    if not task_numbers:
         return []
     rows = broker_data.load(state, TASKS, ["jediTaskID", "status"])
-    return [task for task, status in rows if task in wanted and status == "assigned"]
+    return [task for task, status in rows if task in task_numbers and status == "assigned"]
 
 
-def _apply(state: State, found: list[Timeout], tasks: list[int], actor: Actor) -> None:
+def _apply(state: State, overdue: list[Timeout], tasks: list[int], actor: Actor) -> None:
     columns = ["jobStatus", "jobSubStatus", "stateChangeTime", "modificationTime", "endTime", "endCode", "endReason"]
     broker_data.change(
         state,
         JOBS,
         columns,
         (
-            (BECOMES[one.action], _SUB_STATUS[one.action], actor.time, actor.time, actor.time, one.code, one.row,
-             one.job.id)
-            for one in found
+            (BECOMES[timeout.action], _SUB_STATUS[timeout.action], actor.time, actor.time, actor.time,
+             timeout.code, timeout.row, timeout.job.id)
+            for timeout in overdue
         ),
     )  # fmt: skip
     broker_data.change(state, TASKS, ["status", "retryTime", "reason"], (("ready", None, "", task) for task in tasks))
-    _count_closed(state, found)
-    changes = [Change(f"broker job {one.job.id}", {"jobStatus": one.job.status}, _change(one)) for one in found]
+    _count_closed(state, overdue)
+    changes = [
+        Change(f"broker job {timeout.job.id}", {"jobStatus": timeout.job.status}, _change(timeout))
+        for timeout in overdue
+    ]
     history.record(state, actor, [*changes, *(Change(f"broker task {task}", "assigned", "ready") for task in tasks)])
 
 
-def _change(one: Timeout) -> Record:
-    change: Record = {"jobStatus": BECOMES[one.action], "row": one.row, "code": one.code}
-    if one.age is not None:
-        change |= {"age": round(one.age), "limit": one.limit}
-    return change | dict(one.numbers)
+def _change(timeout: Timeout) -> Record:
+    change: Record = {"jobStatus": BECOMES[timeout.action], "row": timeout.row, "code": timeout.code}
+    if timeout.age is not None:
+        change |= {"age": round(timeout.age), "limit": timeout.limit}
+    return change | dict(timeout.numbers)
 
 
-def _count_closed(state: State, found: list[Timeout]) -> None:
-    """Count the closed jobs among the outcomes of their tasks, which makes brokerage prefer other queues."""
+def _count_closed(state: State, overdue: list[Timeout]) -> None:
+    """Add the closed jobs to the outcomes of their tasks, so that brokerage prefers other queues."""
     closed = Counter(
-        (one.job.task, one.job.queue)
-        for one in found
-        if one.action == "rebroker" and one.job.task is not None and one.job.queue
+        (timeout.job.task, timeout.job.queue)
+        for timeout in overdue
+        if timeout.action == "rebroker" and timeout.job.task is not None and timeout.job.queue
     )
     if not closed:
         return
-    at = OUTCOMES.positions
-    known = {(row[at["task"]], row[at["queue"]]): row for row in broker_data.load(state, OUTCOMES)}
+    positions = OUTCOMES.positions
+    stored = {(row[positions["task"]], row[positions["queue"]]): row for row in broker_data.load(state, OUTCOMES)}
     rows = []
-    for place, number in closed.items():
-        row = list(known.get(place) or (value_of(column, _key(place, column.name)) for column in OUTCOMES.columns))
-        row[at["closed"]] += number
+    for task_and_queue, count in closed.items():
+        row = list(
+            stored.get(task_and_queue)
+            or (value_of(column, _key_value(task_and_queue, column.name)) for column in OUTCOMES.columns)
+        )
+        row[positions["closed"]] += count
         rows.append(tuple(row))
     broker_data.store(state, OUTCOMES, rows)
 
 
-def _key(place: tuple[int | None, str], column: str) -> Any:
-    return {"task": place[0], "queue": place[1]}.get(column)
+def _key_value(task_and_queue: tuple[int | None, str], column: str) -> Any:
+    return {"task": task_and_queue[0], "queue": task_and_queue[1]}.get(column)

@@ -33,7 +33,7 @@ _AT_ONCE = 100
 """Tasks brokered together, as in a run."""
 
 _MOST_TRIED = 2_000
-"""Tasks that are brokered again without each check that refused them; of more, some from all parts of the list."""
+"""Maximum number of tasks brokered again without each check that refused them, sampled from the entire list."""
 
 STATES = (READY, PENDING, WAITING)
 """The states of the tasks that wait for queues."""
@@ -50,11 +50,11 @@ class WhyWaiting(Struct):
         rules: the rules used.
         queue: only this queue is explained; None: all.
         tasks: the tasks that wait.
-        placed: how many of them a run would give queues now; with *queue*, how many it would give this queue.
+        placed: the number of tasks to which a run would now assign queues; with *queue*, to which it would assign it.
         reasons: the reasons for which the others are refused, most tasks first.
         queues: the same by queue, most tasks first; empty with *queue*.
-        tried: how many of the others were brokered again without each check; all of them unless there are many tasks.
-        help: the checks without which most of those tried would find queues (or this *queue*), each tried alone.
+        tried: the number of other tasks brokered again without each check; all of them unless there are many.
+        help: the checks without which tried tasks would find queues (or this *queue*), most tasks first.
     """
 
     time: int
@@ -73,25 +73,25 @@ def why_waiting(
 ) -> WhyWaiting:
     """Broker all waiting tasks at *now* without storing, and explain those without a queue, or without *queue*.
 
-    Every check that refused such a task is left out by itself, and the task brokered again without it: that is done
-    with at most `_MOST_TRIED` tasks, from all parts of the list. *watch* shows the progress.
+    Each task without a queue is brokered again without each check that refused it, one check at a time. At most
+    `_MOST_TRIED` tasks, sampled from the entire list, are brokered again. *watch* shows the progress.
 
     Raises UnknownQueueError, BrokerPluginError.
     """
     plugins = load_plugins()
     with reading(path) as state:
-        chosen = waiting_tasks(state)
-        columns = columns_of(load_world(state, now, datasets_of(state, chosen)))
+        numbers = waiting_tasks(state)
+        columns = columns_of(load_world(state, now, datasets_of(state, numbers)))
         rows = None if queue is None else rows_of(columns, queue)
-        counts = _Counts(columns, rules, brokerages(plugins), rows, len(chosen))
-        left = each_brokered(state, load_types(state), chosen)
-        with watch(len(chosen)) as advance:
-            while some := list(islice(left, _AT_ONCE)):
+        counts = _Counts(columns, rules, brokerages(plugins), rows, len(numbers))
+        remaining = each_brokered(state, load_types(state), numbers)
+        with watch(len(numbers)) as advance:
+            while batch := list(islice(remaining, _AT_ONCE)):
                 for activity in counts.flows:
-                    counts.add(activity, [one for one in some if one.task.activity == activity])
-                advance(len(some))
+                    counts.add(activity, [brokered for brokered in batch if brokered.task.activity == activity])
+                advance(len(batch))
     return WhyWaiting(
-        now, rules.name, queue, len(chosen), counts.placed, counts.tried, counts.reasons(),
+        now, rules.name, queue, len(numbers), counts.placed, counts.tried, counts.reasons(),
         [] if queue else counts.queues(), counts.help(),
     )  # fmt: skip
 
@@ -101,8 +101,8 @@ def waiting_tasks(state: State) -> list[int]:
     return [task for task, status in broker_data.load(state, TASKS, ["jediTaskID", "status"]) if status in STATES]
 
 
-class _Seen(Struct):
-    """A reason: how many tasks have it, at each queue, and the first of them there."""
+class _ReasonCount(Struct):
+    """A reason: the number of tasks with it, in total and by queue, and the first task at each queue."""
 
     tasks: int = 0
     units: Counter[int] = field(default_factory=Counter)
@@ -121,92 +121,98 @@ class _Counts:
         total: int,
     ) -> None:
         self.flows, self.placed, self.tried = flows, 0, 0
-        self._seen_tasks, self._total = 0, total
+        self._tasks_so_far, self._total = 0, total
         self._columns, self._rules = columns, rules
         self._rows = np.arange(len(columns)) if rows is None else np.array(rows, np.intp)
         self._without: dict[tuple[Activity, str], Brokerage] = {}
-        self._seen: dict[_Key, _Seen] = {}
+        self._reason_counts: dict[_Key, _ReasonCount] = {}
         self._helped: Counter[str] = Counter()
-        self._freed: dict[str, Record] = {}
+        self._examples_helped: dict[str, Record] = {}
 
     def add(self, activity: Activity, tasks: Sequence[Brokered]) -> None:
         """Broker *tasks* of one activity, and again without each check those that get no queue."""
         flow = self.flows[activity]
         refused: dict[Filter, list[tuple[Brokered, Outcome]]] = {}
-        for one, outcome in zip(tasks, self._broker(flow, tasks), strict=True):
-            self._seen_tasks += 1
-            if self._taken(outcome).size:
+        for brokered, outcome in zip(tasks, self._broker(flow, tasks), strict=True):
+            self._tasks_so_far += 1
+            if self._chosen_rows(outcome).size:
                 self.placed += 1
                 continue
-            self._note(one, outcome)
-            if self.tried * self._total >= _MOST_TRIED * self._seen_tasks:
-                continue  # the rest is for tasks further down the list
+            self._count_reasons(brokered, outcome)
+            if self.tried * self._total >= _MOST_TRIED * self._tasks_so_far:
+                continue  # spread the retries over the entire list
             self.tried += 1
             reasons = outcome.plan.reasons
             numbers = distinct(outcome.decided[self._rows]).tolist()
             checks = dict.fromkeys(reasons[number].filter for number in numbers if number != UNDECIDED)
             for check in checks:
                 if check is not None:
-                    refused.setdefault(check, []).append((one, outcome))
+                    refused.setdefault(check, []).append((brokered, outcome))
         for check, blocked in refused.items():
             without = self._without.get((activity, check.name))
             if without is None:
                 without = self._without[activity, check.name] = flow.without(check.name)
-            freed = self._broker(without, [one for one, _ in blocked])
-            for (one, before), after in zip(blocked, freed, strict=True):
-                if (rows := self._taken(after)).size:
+            outcomes_without = self._broker(without, [brokered for brokered, _ in blocked])
+            for (brokered, before), after in zip(blocked, outcomes_without, strict=True):
+                if (rows := self._chosen_rows(after)).size:
                     self._helped[check.stage] += 1
-                    self._freed.setdefault(check.stage, _example(one, before, int(rows[0])))
+                    self._examples_helped.setdefault(check.stage, _example(brokered, before, int(rows[0])))
 
     def _broker(self, flow: Brokerage, tasks: Sequence[Brokered]) -> list[Outcome]:
-        return flow.broker_all([Case(one.task, one.chunk) for one in tasks], self._columns, self._rules)
+        return flow.broker_all([Case(brokered.task, brokered.chunk) for brokered in tasks], self._columns, self._rules)
 
-    def _taken(self, outcome: Outcome) -> NDArray[np.intp]:
-        """Return the rows that the task gets of those asked about, best first."""
+    def _chosen_rows(self, outcome: Outcome) -> NDArray[np.intp]:
+        """Return the rows chosen for the task, among those to be explained, best first."""
         return outcome.chosen[np.isin(outcome.chosen, self._rows)]
 
-    def _note(self, one: Brokered, outcome: Outcome) -> None:
+    def _count_reasons(self, brokered: Brokered, outcome: Outcome) -> None:
         """Count the reasons of a task that gets no queue."""
         decided, unit_of = outcome.decided[self._rows], self._columns.unit_of
-        found: dict[_Key, dict[int, int]] = {}
+        rows_by_reason: dict[_Key, dict[int, int]] = {}
         for number in distinct(decided[decided != UNDECIDED]).tolist():
             entry = outcome.plan.reasons[number]
-            first = found.setdefault((entry.stage, entry.reason.tag, entry.reason.meaning), {})
+            first = rows_by_reason.setdefault((entry.stage, entry.reason.tag, entry.reason.meaning), {})
             for row in self._rows[decided == number].tolist():
                 first.setdefault(int(unit_of[row]), row)
-        for key, rows in found.items():
-            seen = self._seen.setdefault(key, _Seen())
-            seen.tasks += 1
-            seen.units.update(rows.keys())
+        for key, rows in rows_by_reason.items():
+            reason_count = self._reason_counts.setdefault(key, _ReasonCount())
+            reason_count.tasks += 1
+            reason_count.units.update(rows.keys())
             for unit, row in rows.items():
-                if unit not in seen.examples:
-                    seen.examples[unit] = _example(one, outcome, row)
+                if unit not in reason_count.examples:
+                    reason_count.examples[unit] = _example(brokered, outcome, row)
 
     def reasons(self) -> list[Record]:
         """Return the reasons, most tasks first."""
-        found = [
-            {"tasks": seen.tasks, "queues": len(seen.units), **next(iter(seen.examples.values()))}
-            for seen in self._seen.values()
+        records = [
+            {
+                "tasks": reason_count.tasks,
+                "queues": len(reason_count.units),
+                **next(iter(reason_count.examples.values())),
+            }
+            for reason_count in self._reason_counts.values()
         ]
-        return sorted(found, key=_largest_first)
+        return sorted(records, key=_largest_first)
 
     def queues(self) -> list[Record]:
         """Return the reasons by queue, most tasks first."""
         names = self._columns.unit_names
-        found = [
-            {"tasks": number, **seen.examples[unit], "queue": names[unit]}
-            for seen in self._seen.values()
-            for unit, number in seen.units.items()
+        records = [
+            {"tasks": number, **reason_count.examples[unit], "queue": names[unit]}
+            for reason_count in self._reason_counts.values()
+            for unit, number in reason_count.units.items()
         ]
-        return sorted(found, key=_largest_first)
+        return sorted(records, key=_largest_first)
 
     def help(self) -> list[Record]:
         """Return the checks without which tasks find queues, most tasks first."""
-        found = [{"tasks": number, "check": check, **self._freed[check]} for check, number in self._helped.items()]
-        return sorted(found, key=_largest_first)
+        records = [
+            {"tasks": number, "check": check, **self._examples_helped[check]} for check, number in self._helped.items()
+        ]
+        return sorted(records, key=_largest_first)
 
 
-def _example(one: Brokered, outcome: Outcome, row: int) -> Record:
+def _example(brokered: Brokered, outcome: Outcome, row: int) -> Record:
     verdict = outcome.verdict(row)
     reason = verdict.of or Reason("")
     return {
@@ -214,7 +220,7 @@ def _example(one: Brokered, outcome: Outcome, row: int) -> Record:
         "reason": reason.tag,
         "meaning": reason.meaning,
         "temporary": not verdict.permanent,
-        "example": one.task.task_id,
+        "example": brokered.task.task_id,
         "queue": verdict.queue,
         "compared": verdict.details,
         "change": reason.remedy,

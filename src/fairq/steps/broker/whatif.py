@@ -1,4 +1,4 @@
-"""A run under changed settings or with changed queues, against the run without the changes; neither is stored."""
+"""Compare a run with changed settings or queues to one without the changes; store neither."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ class GridChange(Struct, frozen=True):
         """The changes in short, for a heading."""
         return ", ".join(filter(None, [self.other, *self.sets, *self.queues]))
 
-    def settings(self, settings: Settings, place: SettingsFiles) -> Settings:
+    def settings(self, settings: Settings, files: SettingsFiles) -> Settings:
         """Return the changed settings of fairq; raises the errors of settings."""
         sets = [text for text in self.sets if text.startswith(_OWN)]
         if self.other is not None:
-            return read_settings(self.other, place.environ, sets)
-        return settings_with(place, sets) if sets else settings
+            return read_settings(self.other, files.environ, sets)
+        return settings_with(files, sets) if sets else settings
 
     def of_world(self, world: World) -> World:
         """Return *world* with the changed queues and settings of PanDA.
@@ -85,8 +85,8 @@ def _field(text: str, queues: dict[str, Queue]) -> tuple[str, str, object]:
     def invalid(problem: str, cure: str) -> InvalidChangeError:
         return InvalidChangeError(option="--queue", value=text, problem=problem, cure=cure)
 
-    place, equals, value = text.partition("=")
-    name, dot, spelled = place.rpartition(".")
+    target, equals, value = text.partition("=")
+    name, dot, spelled = target.rpartition(".")
     if not equals or not dot:
         raise invalid("a change of a queue has a field and a value", "give NAME.FIELD=VALUE")
     if name not in queues:
@@ -97,16 +97,16 @@ def _field(text: str, queues: dict[str, Queue]) -> tuple[str, str, object]:
         cure = f"did you mean {close}?" if close else "'fairq broker queues import --help' lists the fields"
         raise invalid(f"the brokerage reads no field {spelled!r} of queues", cure)
     try:
-        found = named_value(column, value)
+        converted = named_value(column, value)
     except UnfitError as error:
         raise invalid(str(error), "give another value") from None
-    return name, column.name, tuple(found) if isinstance(found, list) else found
+    return name, column.name, tuple(converted) if isinstance(converted, list) else converted
 
 
 def what_if(
     path: Path,
     settings: Settings,
-    place: SettingsFiles,
+    files: SettingsFiles,
     change: GridChange,
     now: int,
     numbers: Sequence[int] = (),
@@ -125,7 +125,7 @@ def what_if(
     flows = brokerages(plugins)
     rules: tuple[Rules, Rules] = (
         rules_in_force(settings, chosen_rules),
-        rules_in_force(change.settings(settings, place), chosen_rules),
+        rules_in_force(change.settings(settings, files), chosen_rules),
     )
     with reading(path) as state:
         chosen = due(state, now, numbers, every)

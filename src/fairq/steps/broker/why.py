@@ -40,7 +40,7 @@ Record = dict[str, Any]
 class Why(Struct):
     """The explanation, as data: the command adds the meaning of reasons and the changes that would help.
 
-    ``meaning`` and ``change`` of records have the words of a plugin's reason, and are empty otherwise.
+    ``meaning`` and ``change`` of records are texts of a plugin's reason, otherwise empty.
 
     Args:
         task: its number.
@@ -48,7 +48,7 @@ class Why(Struct):
         rules: the rules used.
         activity: production or analysis.
         status: the decision: assigned, failed (no queue is left), waiting or fatal.
-        reason: why it is not assigned.
+        reason: why the task is not assigned.
         stored: the stored record of the task: state, time of the next retry, queues.
         stages: the stage table.
         reasons: number of queues by reason.
@@ -58,7 +58,7 @@ class Why(Struct):
         changes: single checks without which the task would find queues, and how many.
         queues: the verdict on every queue.
         obstacles: every check that the requested queues fail, not only the first.
-        unknown_sites: names in the task's site that are no queue.
+        unknown_sites: names in the task's site that are not queues.
         disagreement: where statistics and imported jobs disagree.
     """
 
@@ -82,7 +82,7 @@ class Why(Struct):
     disagreement: Disagreement | None = None
 
 
-class Asked(NamedTuple):
+class BrokerageInput(NamedTuple):
     """The input for brokering one task.
 
     Args:
@@ -104,7 +104,7 @@ class Asked(NamedTuple):
         return self.brokerage.broker(self.brokered.task, self.brokered.chunk, self.columns, rules)
 
 
-def load_asked(path: Path, task: int, now: int) -> Asked:
+def load_input(path: Path, task: int, now: int) -> BrokerageInput:
     """Return the current input for brokering the task.
 
     Raises UnknownTaskError, BrokerPluginError.
@@ -114,10 +114,12 @@ def load_asked(path: Path, task: int, now: int) -> Asked:
         (brokered,) = load_brokered(state, load_types(state), [task])
         plugins = load_plugins(brokered.task.activity)
         datasets = (dataset.name for dataset in brokered.chunk.datasets)
-        # A plugin may look at anything.
+        # A plugin may read the jobs of any share.
         world = load_world(state, now, datasets, share=None if plugins.names else brokered.task.gshare or "")
         disagreeing = disagreement(state)
-    return Asked(stored, brokered, columns_of(world), brokerage_of(plugins, brokered.task.activity), disagreeing)
+    return BrokerageInput(
+        stored, brokered, columns_of(world), brokerage_of(plugins, brokered.task.activity), disagreeing
+    )
 
 
 def why(path: Path, rules: Rules, task: int, now: int, queue: str | None = None) -> Why:
@@ -125,11 +127,11 @@ def why(path: Path, rules: Rules, task: int, now: int, queue: str | None = None)
 
     Raises UnknownTaskError, UnknownQueueError, BrokerPluginError.
     """
-    asked = load_asked(path, task, now)
-    stored, brokered, columns, brokerage, disagreeing = asked
-    outcome = asked.broker(rules)
+    inputs = load_input(path, task, now)
+    stored, brokered, columns, brokerage, disagreeing = inputs
+    outcome = inputs.broker(rules)
     rows = rows_of(columns, queue)
-    found = Why(
+    explanation = Why(
         task=task,
         time=now,
         cycle=None,
@@ -146,13 +148,15 @@ def why(path: Path, rules: Rules, task: int, now: int, queue: str | None = None)
         unknown_sites=unknown_sites(columns, brokered.task),
         disagreement=disagreeing,
     )
-    found.reasons = _reasons(found.queues if queue is None else list(map(_record, outcome.verdicts())))
+    explanation.reasons = _reasons(explanation.queues if queue is None else list(map(_record, outcome.verdicts())))
     if queue is not None:
         if not outcome.stopped_by:
-            found.obstacles = [_obstacle(outcome, row, one) for row in rows for one in outcome.obstacles(row)]
+            explanation.obstacles = [
+                _obstacle(outcome, row, obstacle) for row in rows for obstacle in outcome.obstacles(row)
+            ]
     elif outcome.status != "assigned" and not outcome.stopped_by:
-        found.changes = list(_changes(brokerage, brokered, columns, rules, outcome))
-    return found
+        explanation.changes = list(_changes(brokerage, brokered, columns, rules, outcome))
+    return explanation
 
 
 def why_then(path: Path, task: int, cycle: int | None, queue: str | None = None) -> Why:
@@ -170,13 +174,15 @@ def why_then(path: Path, task: int, cycle: int | None, queue: str | None = None)
     kept = unpack(verdict.data, legend)
     queues = []
     for row, name in enumerate(legend.names):
-        given, weight = kept.reason_at(row), kept.weight_at(row)
-        told = Verdict(name, name.partition("/")[0], "", "", True, {}, weight, {}, {})
-        if given is not None:
-            reason = Reason(given.tag, given.meaning)
-            told = told._replace(stage=given.stage, reason=given.tag, permanent=not given.temporary, of=reason)
-        queues.append(_record(told))
-    chosen = queues if queue is None else [queues[row] for row in _named(legend.names, queue)]
+        stored_reason, weight = kept.reason_at(row), kept.weight_at(row)
+        queue_verdict = Verdict(name, name.partition("/")[0], "", "", True, {}, weight, {}, {})
+        if stored_reason is not None:
+            reason = Reason(stored_reason.tag, stored_reason.meaning)
+            queue_verdict = queue_verdict._replace(
+                stage=stored_reason.stage, reason=stored_reason.tag, permanent=not stored_reason.temporary, of=reason
+            )
+        queues.append(_record(queue_verdict))
+    chosen = queues if queue is None else [queues[row] for row in _positions_of(legend.names, queue)]
     return Why(
         task=task,
         time=run.time,
@@ -201,45 +207,45 @@ _STORED = {
     "cycle": "cycle",
     "reason": "reason",
 }
-"""What is shown of a task's record, and its columns."""
+"""The fields shown of a stored task, and their columns."""
 
 
 def _stored(state: State, task: int) -> Record:
-    found = broker_data.select(state, TASKS, "jediTaskID", [task], list(_STORED.values()))
-    if not found:
+    rows = broker_data.select(state, TASKS, "jediTaskID", [task], list(_STORED.values()))
+    if not rows:
         raise UnknownTaskError(task=task)
-    return dict(zip(_STORED, found[0], strict=True))
+    return dict(zip(_STORED, rows[0], strict=True))
 
 
 def rows_of(columns: Columns, queue: str | None) -> list[int]:
     """Return the rows of a queue; for a unified queue, of all its pseudo queues; all rows if *queue* is None."""
-    return list(range(len(columns))) if queue is None else _named(columns.names, queue)
+    return list(range(len(columns))) if queue is None else _positions_of(columns.names, queue)
 
 
-def _named(names: Iterable[str], queue: str) -> list[int]:
+def _positions_of(names: Iterable[str], queue: str) -> list[int]:
     """Return the positions of a queue; for a unified queue, those of all its pseudo queues."""
     names = list(names)
-    found = [row for row, name in enumerate(names) if queue in (name, name.partition("/")[0])]
-    if not found:
+    positions = [row for row, name in enumerate(names) if queue in (name, name.partition("/")[0])]
+    if not positions:
         raise unknown_queue(queue, [*names, *(name.partition("/")[0] for name in names)])
-    return found
+    return positions
 
 
 def _record(verdict: Verdict) -> Record:
-    own = verdict.of or Reason("")
+    reason = verdict.of or Reason("")
     return {
         "queue": verdict.queue,
         "unit": verdict.unit,
         "verdict": "candidate" if not verdict.reason else "skipped",
         "stage": verdict.stage,
         "reason": verdict.reason,
-        "meaning": own.meaning,
+        "meaning": reason.meaning,
         "temporary": not verdict.permanent,
         "weight": verdict.weight,
         "compared": verdict.details,
         "terms": verdict.terms,
         "numbers": verdict.numbers,
-        "change": own.remedy,
+        "change": reason.remedy,
     }
 
 
@@ -250,12 +256,22 @@ def _reasons(queues: list[Record]) -> list[Record]:
         if record["reason"]:
             units.setdefault((record["stage"], record["reason"], record["meaning"]), []).append(record["unit"])
     return [
-        {"reason": reason, "stage": stage, "queues": len(set(of_reason)), "pseudo": len(of_reason), "meaning": meaning}
-        for (stage, reason, meaning), of_reason in sorted(units.items(), key=lambda entry: (-len(entry[1]), entry[0]))
+        {
+            "reason": reason,
+            "stage": stage,
+            "queues": len(set(reason_units)),
+            "pseudo": len(reason_units),
+            "meaning": meaning,
+        }
+        for (stage, reason, meaning), reason_units in sorted(
+            units.items(), key=lambda entry: (-len(entry[1]), entry[0])
+        )
     ]
 
 
-def _changes(brokerage: Brokerage, one: Brokered, columns: Columns, rules: Rules, outcome: Outcome) -> Iterable[Record]:
+def _changes(
+    brokerage: Brokerage, brokered: Brokered, columns: Columns, rules: Rules, outcome: Outcome
+) -> Iterable[Record]:
     """Broker the task without each check that refused a queue, and yield the checks that alone block it."""
     numbers = distinct(outcome.decided[outcome.decided != UNDECIDED]).tolist()
     tried: set[str] = set()
@@ -264,7 +280,7 @@ def _changes(brokerage: Brokerage, one: Brokered, columns: Columns, rules: Rules
         if entry.filter is None or entry.filter.name in tried:
             continue
         tried.add(entry.filter.name)
-        freed = brokerage.without(entry.filter.name).broker(one.task, one.chunk, columns, rules)
+        freed = brokerage.without(entry.filter.name).broker(brokered.task, brokered.chunk, columns, rules)
         if not freed.candidates:
             continue
         best = freed.candidates[0].queue
@@ -282,14 +298,14 @@ def _changes(brokerage: Brokerage, one: Brokered, columns: Columns, rules: Rules
         }
 
 
-def _obstacle(outcome: Outcome, row: int, one: Obstacle) -> Record:
+def _obstacle(outcome: Outcome, row: int, obstacle: Obstacle) -> Record:
     return {
         "queue": outcome.ask.pool.names[row],
-        "stage": one.stage,
-        "reason": one.reason.tag,
-        "meaning": one.reason.meaning,
-        "compared": one.details,
-        "change": one.reason.remedy,
+        "stage": obstacle.stage,
+        "reason": obstacle.reason.tag,
+        "meaning": obstacle.reason.meaning,
+        "compared": obstacle.details,
+        "change": obstacle.reason.remedy,
     }
 
 
@@ -304,37 +320,42 @@ def compared(path: Path, settings: Settings, task: int, now: int, queue: str | N
 
     Raises UnknownTaskError, UnknownQueueError, BrokerPluginError.
     """
-    asked = load_asked(path, task, now)
-    rows = rows_of(asked.columns, queue)
+    inputs = load_input(path, task, now)
+    rows = rows_of(inputs.columns, queue)
 
     def decide(under: Settings) -> Steps:
-        return _steps(asked.broker(rules_in_force(under)), rows)
+        return _steps(inputs.broker(rules_in_force(under)), rows)
 
-    found = compare_rules(settings, PANDA, decide, try_points=len(asked.columns) <= MOST_QUEUES)
-    for step in found["steps"][:-1]:
+    comparison = compare_rules(settings, PANDA, decide, try_points=len(inputs.columns) <= MOST_QUEUES)
+    for step in comparison["steps"][:-1]:
         step["here"], step["there"] = len(step["here"]), len(step["there"])
-    here = asked.broker(rules_in_force(settings))
-    there = asked.broker(rules_in_force(settings.under(found["other_rules"], scheme=PANDA)))
-    judged = [{"queue": here.verdict(row).queue, "here": _said(here, row), "there": _said(there, row)} for row in rows]
-    return found | {"queues": [one for one in judged if one["here"] != one["there"]]}
+    here = inputs.broker(rules_in_force(settings))
+    there = inputs.broker(rules_in_force(settings.under(comparison["other_rules"], scheme=PANDA)))
+    queue_records = [
+        {"queue": here.verdict(row).queue, "here": _verdict_text(here, row), "there": _verdict_text(there, row)}
+        for row in rows
+    ]
+    return comparison | {
+        "queues": [queue_record for queue_record in queue_records if queue_record["here"] != queue_record["there"]]
+    }
 
 
 def _steps(outcome: Outcome, rows: list[int]) -> Steps:
     """Return the queues that each stage refuses, and the remaining queues in order of weight."""
     plan = outcome.plan
     refused: dict[str, set[int]] = {
-        stage: set() for stage in (TASK_STAGE, *(one.stage for one in (*plan.before, *plan.after)))
+        stage: set() for stage in (TASK_STAGE, *(check.stage for check in (*plan.before, *plan.after)))
     }
     for row in rows:
         number = int(outcome.decided[row])
         if number != UNDECIDED:
             refused[plan.reasons[number].stage].add(row)
     names = {outcome.ask.pool.names[row] for row in rows}
-    left = [candidate.queue for candidate in outcome.candidates if candidate.queue in names]
-    return {**refused, "decision": left or outcome.status}
+    remaining = [candidate.queue for candidate in outcome.candidates if candidate.queue in names]
+    return {**refused, "decision": remaining or outcome.status}
 
 
-def _said(outcome: Outcome, row: int) -> str:
+def _verdict_text(outcome: Outcome, row: int) -> str:
     number = int(outcome.decided[row])
     if number == UNDECIDED:
         return "candidate"

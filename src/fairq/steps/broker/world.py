@@ -49,7 +49,7 @@ Numbers = dict[str, dict[str, dict[str, int]]]
 
 
 class Disagreement(NamedTuple):
-    """Queues whose statistics are not those of their imported jobs, and the first difference."""
+    """Queues whose statistics differ from their imported jobs: their number, and the first difference."""
 
     queues: int
     queue: str
@@ -61,11 +61,11 @@ class Disagreement(NamedTuple):
 
 def jobs_of_queues(state: State) -> Numbers:
     """Return the numbers of the imported jobs."""
-    found: Numbers = {}
+    counts: Numbers = {}
     for queue, share, job_state, number in broker_data.counts(state, JOBS, ["computingSite", "gshare", "jobStatus"]):
         if queue and job_state in SUMMED:
-            found.setdefault(queue, {}).setdefault(share, {})[job_state] = number
-    return found
+            counts.setdefault(queue, {}).setdefault(share, {})[job_state] = number
+    return counts
 
 
 def disagreement(state: State) -> Disagreement | None:
@@ -73,38 +73,38 @@ def disagreement(state: State) -> Disagreement | None:
     counted = jobs_of_queues(state)
     if not counted:
         return None
-    told: Numbers = {}
+    published: Numbers = {}
     for queue, share, _, job_state, number in broker_data.each(state, STATISTICS):
         if queue in counted and job_state in SUMMED:
-            states = told.setdefault(queue, {}).setdefault(share, {})
+            states = published.setdefault(queue, {}).setdefault(share, {})
             states[job_state] = states.get(job_state, 0) + number
-    found: dict[str, Disagreement] = {}
-    for queue in sorted(told):
-        for share in sorted({*told[queue], *counted[queue]}):
-            of_share = told[queue].get(share, {}), counted[queue].get(share, {})
+    differences: dict[str, Disagreement] = {}
+    for queue in sorted(published):
+        for share in sorted({*published[queue], *counted[queue]}):
+            share_states = published[queue].get(share, {}), counted[queue].get(share, {})
             for job_state in SUMMED:
-                numbers: tuple[Any, Any] = of_share[0].get(job_state, 0), of_share[1].get(job_state, 0)
+                numbers: tuple[Any, Any] = share_states[0].get(job_state, 0), share_states[1].get(job_state, 0)
                 if numbers[0] != numbers[1]:
-                    found.setdefault(queue, Disagreement(0, queue, share, job_state, *numbers))
-    return next(iter(found.values()))._replace(queues=len(found)) if found else None
+                    differences.setdefault(queue, Disagreement(0, queue, share, job_state, *numbers))
+    return next(iter(differences.values()))._replace(queues=len(differences)) if differences else None
 
 
 Nested = dict[str, Any]
 
 _OTHER_SHARES = "\n"
-"""The name under which the jobs of other shares are summed up, which is no share's."""
+"""Stands for all other shares together; no share has this name."""
 
 
 def load_world(state: State, now: float, datasets: Iterable[str] | None = None, *, share: str | None = None) -> World:
     """Return the pool at *now*, with the replicas of *datasets* (None: of all).
 
-    *share*: of the jobs of other shares, tell no more than their sum: all that fairq's own filters and weights read.
+    *share*: sum the jobs of all other shares, which is enough for fairq's own filters and weights.
     """
     metrics = _by_name(state, METRICS)
     users = _by_name(state, USERS)
     outcomes = broker_data.load(state, OUTCOMES)
     jobs, jobs_by_type = _jobs(state) if share is None else _jobs_for(state, share)
-    # Where the statistics have no line of a queue, its imported jobs are counted.
+    # Count the imported jobs of queues without statistics.
     jobs = {**jobs_of_queues(state), **jobs}
     return World(
         now=now,
@@ -117,8 +117,8 @@ def load_world(state: State, now: float, datasets: Iterable[str] | None = None, 
         job_stats_by_type=jobs_by_type,
         transferring_by_nucleus=_nested(broker_data.load(state, TRANSFERRING)),
         core_stats={
-            queue: {"running": one["running_cores"], "starting": one["starting_cores"]}
-            for queue, one in metrics.items()
+            queue: {"running": record["running_cores"], "starting": record["starting_cores"]}
+            for queue, record in metrics.items()
         },
         disk_io=_present(metrics, "diskio"),
         pilots={row[0]: Pilots(*row[1:]) for row in broker_data.load(state, PILOTS)},
@@ -133,38 +133,38 @@ def load_world(state: State, now: float, datasets: Iterable[str] | None = None, 
         gpus=_gpus(state),
         cpu_levels=_nested(broker_data.load(state, CPULEVELS)),
         replicas=_replicas(state, datasets),
-        locked=frozenset(queue for queue, one in metrics.items() if one["locked"]),
+        locked=frozenset(queue for queue, record in metrics.items() if record["locked"]),
         site_classes=_present(metrics, "site_class"),
         share_usage=dict(broker_data.load(state, SHARES)),
         user_totals={
-            name: UserTotals(one["nQueuedJobs"], one["nQueuedCores"], one["nRunJobs"], one["nRunCores"])
-            for name, one in users.items()
+            name: UserTotals(record["nQueuedJobs"], record["nQueuedCores"], record["nRunJobs"], record["nRunCores"])
+            for name, record in users.items()
         },
         quotas={
-            name: Quota(one["quota_ok"], one["quota_near"], frozenset(one["endpoints_over"]))
-            for name, one in users.items()
+            name: Quota(record["quota_ok"], record["quota_near"], frozenset(record["endpoints_over"]))
+            for name, record in users.items()
         },
         remaining_slots=_present(users, "rem_slots_A"),
         task_classes=dict(broker_data.load(state, TASKS, ["jediTaskID", "taskClass"], known="taskClass")),
-        failures=_of_tasks((task, queue, Failures(*numbers)) for task, queue, *numbers, _, _ in outcomes),
-        own_resource_types=_of_tasks(
+        failures=_by_task_and_queue((task, queue, Failures(*numbers)) for task, queue, *numbers, _, _ in outcomes),
+        own_resource_types=_by_task_and_queue(
             (task, queue, frozenset(types)) for task, queue, _, _, _, types, _ in outcomes if types
         ),
-        used_queues=_used(outcomes),
+        used_queues=_used_queues(outcomes),
         config=load_config(state),
     )
 
 
 def unknown_queue(name: str, names: Iterable[str]) -> UnknownQueueError:
-    """Return the error for the *name* of no queue; *names* are those of the queues."""
+    """Return the error for an unknown queue *name*; *names* are the known queues."""
     close = nearest(name, names)
     return UnknownQueueError(queue=name, hint=f"did you mean {close}?" if close else "'fairq broker queues' lists them")
 
 
 def load_queues(state: State) -> dict[str, Queue]:
-    """Return the queues; a missing role is that of the site."""
+    """Return the queues; a queue without a role gets the role of its site."""
     roles: dict[str, str] = dict(broker_data.load(state, SITES))
-    # All fields but those of pseudo queues, which are the last ones.
+    # Skip the fields of pseudo queues, which come last.
     names = [name for name in Queue.__struct_fields__ if name in QUEUES.positions]
     fields = broker_data.load_columns(state, QUEUES, names)
     fields["role"] = [role or roles.get(site, "") for role, site in zip(fields["role"], fields["site"], strict=True)]
@@ -174,10 +174,18 @@ def load_queues(state: State) -> dict[str, Queue]:
 
 def load_types(state: State) -> tuple[ResourceType, ...]:
     """Return the resource types of the pool, or those of ATLAS if it has none of its own."""
-    own = tuple(ResourceType(*row) for row in broker_data.load(state, TYPES))
+    stored = tuple(ResourceType(*row) for row in broker_data.load(state, TYPES))
     # Narrow ones first, as a task's own type is the first that fits.
-    narrow = sorted(own, key=lambda one: (one.mincore, one.maxcore is None, one.minrampercore or 0, one.name))
-    return tuple(narrow) or ATLAS_RESOURCE_TYPES
+    by_width = sorted(
+        stored,
+        key=lambda resource_type: (
+            resource_type.mincore,
+            resource_type.maxcore is None,
+            resource_type.minrampercore or 0,
+            resource_type.name,
+        ),
+    )
+    return tuple(by_width) or ATLAS_RESOURCE_TYPES
 
 
 def load_storages(state: State) -> dict[str, Storage]:
@@ -187,14 +195,14 @@ def load_storages(state: State) -> dict[str, Storage]:
 
 def load_relations(state: State) -> dict[str, tuple[Relation, ...]]:
     """Return the storage that each queue uses."""
-    found: dict[str, list[Relation]] = defaultdict(list)
+    relations_by_queue: dict[str, list[Relation]] = defaultdict(list)
     for queue, rse, scope, roles, default_read, default_write, order_read, order_write in broker_data.load(
         state, RELATIONS
     ):
-        found[queue].append(
+        relations_by_queue[queue].append(
             Relation(rse, frozenset(roles), default_read, default_write, scope, order_read, order_write)
         )
-    return {queue: tuple(relations) for queue, relations in found.items()}
+    return {queue: tuple(relations) for queue, relations in relations_by_queue.items()}
 
 
 def _by_name(state: State, kind: Kind) -> dict[str, dict[str, Any]]:
@@ -206,10 +214,10 @@ def _present(records: dict[str, dict[str, Any]], column: str) -> dict[str, Any]:
 
 
 def _nested(rows: Iterable[broker_data.Row]) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = defaultdict(dict)
+    nested: dict[str, dict[str, Any]] = defaultdict(dict)
     for first, second, value in rows:
-        found[first][second] = value
-    return dict(found)
+        nested[first][second] = value
+    return dict(nested)
 
 
 def _jobs(state: State) -> tuple[Nested, Nested]:
@@ -218,11 +226,11 @@ def _jobs(state: State) -> tuple[Nested, Nested]:
     by_type: Nested = {}
     states: dict[str, int] = {}
     types: dict[str, dict[str, int]] = {}
-    of = None
-    # They come in the order of these columns. Most of what a pool tells is here, so no group is made of them first.
+    current = None
+    # Rows are in the order of these columns. This is the largest table, so rows are not grouped first.
     for queue, share, kind, job_state, number in broker_data.each(state, STATISTICS):
-        if of != (queue, share):
-            of, states, types = (queue, share), {}, {}
+        if current != (queue, share):
+            current, states, types = (queue, share), {}, {}
             jobs.setdefault(queue, {})[share] = states
         states[job_state] = states.get(job_state, 0) + number
         if kind:
@@ -234,26 +242,28 @@ def _jobs(state: State) -> tuple[Nested, Nested]:
 
 
 def _jobs_for(state: State, share: str) -> tuple[Nested, Nested]:
-    """Return the jobs as `_jobs` does, of *share* alone and of all others together; the states that are read."""
+    """Return the jobs as `_jobs` does, for *share* and for all other shares summed, in the states that are read."""
     jobs: Nested = {}
     by_type: Nested = {}
     sums = partial(broker_data.totals, state, STATISTICS, "n", "state", SUMMED)
     for queue, kind, *numbers in sums(["queue", "resource_type"], ("gshare", "=", share)):
-        found = dict(zip(SUMMED, numbers, strict=True))
+        counts = dict(zip(SUMMED, numbers, strict=True))
         others = jobs.setdefault(queue, {}).get(share)
-        jobs[queue][share] = found if others is None else {one: others[one] + found[one] for one in SUMMED}
+        jobs[queue][share] = (
+            counts if others is None else {job_state: others[job_state] + counts[job_state] for job_state in SUMMED}
+        )
         if kind:
-            by_type.setdefault(queue, {}).setdefault(share, {})[kind] = found
+            by_type.setdefault(queue, {}).setdefault(share, {})[kind] = counts
     for queue, *numbers in sums(["queue"], ("gshare", "<>", share)):
         jobs.setdefault(queue, {})[_OTHER_SHARES] = dict(zip(SUMMED, numbers, strict=True))
     return jobs, by_type
 
 
 def _user_stats(rows: Iterable[broker_data.Row]) -> Nested:
-    found: Nested = {}
+    users_by_share: Nested = {}
     for queue, share, user, queued, running in rows:
-        found.setdefault(queue, {}).setdefault(share, {})[user] = UserJobs(queued, running)
-    return found
+        users_by_share.setdefault(queue, {}).setdefault(share, {})[user] = UserJobs(queued, running)
+    return users_by_share
 
 
 def _software(state: State) -> dict[str, dict[str, Any]]:
@@ -262,33 +272,33 @@ def _software(state: State) -> dict[str, dict[str, Any]]:
 
 
 def _gpus(state: State) -> dict[str, tuple[dict[str, Any], ...]]:
-    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    cards_by_queue: dict[str, list[dict[str, Any]]] = defaultdict(list)
     names = list(GPUS.positions)[1:]
     for queue, *values in broker_data.load(state, GPUS):
-        told = zip(names, values, strict=True)
-        found[queue].append({name: value for name, value in told if value not in (None, "")})
-    return {queue: tuple(cards) for queue, cards in found.items()}
+        fields = zip(names, values, strict=True)
+        cards_by_queue[queue].append({name: value for name, value in fields if value not in (None, "")})
+    return {queue: tuple(cards) for queue, cards in cards_by_queue.items()}
 
 
 def _replicas(state: State, datasets: Iterable[str] | None) -> dict[str, dict[str, frozenset[str] | None]]:
-    wanted = None if datasets is None else set(datasets)
-    found: dict[str, dict[str, frozenset[str] | None]] = defaultdict(dict)
-    for columns in broker_data.columns_of_each(state, REPLICAS, ["dataset", "rse", "files"], wanted):
+    names = None if datasets is None else set(datasets)
+    replicas: dict[str, dict[str, frozenset[str] | None]] = defaultdict(dict)
+    for columns in broker_data.columns_of_each(state, REPLICAS, ["dataset", "rse", "files"], names):
         for dataset, rse, files in zip(*columns.values(), strict=True):
-            found[dataset][rse] = None if files is None else frozenset(files)
-    return dict(found)
+            replicas[dataset][rse] = None if files is None else frozenset(files)
+    return dict(replicas)
 
 
-def _of_tasks(rows: Iterable[tuple[int, str, Any]]) -> dict[int, dict[str, Any]]:
-    found: dict[int, dict[str, Any]] = defaultdict(dict)
+def _by_task_and_queue(rows: Iterable[tuple[int, str, Any]]) -> dict[int, dict[str, Any]]:
+    by_task: dict[int, dict[str, Any]] = defaultdict(dict)
     for task, queue, value in rows:
-        found[task][queue] = value
-    return dict(found)
+        by_task[task][queue] = value
+    return dict(by_task)
 
 
-def _used(outcomes: list[broker_data.Row]) -> dict[int, frozenset[str]]:
-    found: dict[int, set[str]] = defaultdict(set)
+def _used_queues(outcomes: list[broker_data.Row]) -> dict[int, frozenset[str]]:
+    queues_by_task: dict[int, set[str]] = defaultdict(set)
     for task, queue, *_, used in outcomes:
         if used:
-            found[task].add(queue)
-    return {task: frozenset(queues) for task, queues in found.items()}
+            queues_by_task[task].add(queue)
+    return {task: frozenset(queues) for task, queues in queues_by_task.items()}
