@@ -162,7 +162,7 @@ def _limits(given: Record, expected: Record) -> list[str]:
     for attribute, counts in given["running"].items():
         for value, count in counts.items():
             load.running += [(None, {attribute: (value,)})] * count
-    negative = load.barred(given["ce"], 0).negative
+    negative = load.restrictions(given["ce"], 0).negative
     statuses = set(LIMITED_STATUSES) if load.has_counted else set()
     return [
         *unequal("negative_condition", negative, expected["negative_condition"]),

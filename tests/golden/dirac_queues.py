@@ -12,7 +12,7 @@ from tests.golden.dirac_comparison import DIRAC, unequal
 from tests.golden.dirac_history import History, corrections_of
 from tests.golden.dirac_table import QueueTable, TableQueue
 
-from fairq.engine.shares.check import as_selected, as_written
+from fairq.engine.shares.check import as_queried, as_written
 from fairq.engine.shares.division import divide, families
 from fairq.engine.shares.groups import OwnerGroup, read_group
 from fairq.engine.shares.match import Matcher
@@ -47,7 +47,7 @@ SHOWN: dict[str, Callable[[int, TableQueue], Any]] = {
         real_priority(queue.jobs[job].user_priority, DIRAC) for job in sorted(queue.jobs)
     ],
     "last_written": lambda number, queue: queue.written,
-    "Priority": lambda number, queue: as_selected(as_written(queue.priority)),
+    "Priority": lambda number, queue: as_queried(as_written(queue.priority)),
     **{
         key: lambda number, queue, name=name: list(getattr(queue.formed.requirements, name))
         for key, name in LISTS.items()

@@ -80,7 +80,7 @@ class QueueTable:
                 formed = queue.formed
                 formed.jobs = len(queue.jobs)
                 formed.real_priorities = sum((needs.real_priority for needs in queue.jobs.values()), 0.0)
-                self._former.with_room.setdefault(formed.requirements, {})[formed.number] = formed
+                self._former.open_queues.setdefault(formed.requirements, {})[formed.number] = formed
 
     def drop_emptied(self, number: int | None = None) -> None:
         """Drop the queue, or all queues, if no job is left, as DIRAC does some time after the last one went."""
@@ -112,7 +112,7 @@ class QueueTable:
         return group in self._groups and self._groups[group].job_sharing
 
     def _keep(self, result: Recalculation, owner: str | None = None) -> None:
-        for queue, priority in zip(result.queues.tolist(), result.kept_priorities(), strict=True):
+        for queue, priority in zip(result.queues.tolist(), result.stored_priorities(), strict=True):
             if not math.isnan(priority) and owner in (None, queue.requirements.owner):
                 kept = self.queues[queue.id]
                 kept.priority, kept.written = priority, as_written(priority)

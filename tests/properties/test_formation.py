@@ -31,7 +31,7 @@ def test_many_jobs_are_placed_like_each_of_them(jobs, capacity, known):
     numbers = number(formed, tuple(earlier), NEXT)
     places = zip(formed.row, formed.start, formed.size, numbers[formed.queue], strict=True)
     assert sorted(tuple(map(int, one)) for one in places) == expected
-    columns = (numbers, formed.asked, formed.part, formed.jobs, formed.real_priorities)
+    columns = (numbers, formed.requirement, formed.part, formed.jobs, formed.real_priorities)
     assert list(zip(*(column.tolist() for column in columns), strict=True)) == [
         (one.number, one.requirements, one.part, one.jobs, one.real_priorities) for one in former.queues
     ]

@@ -177,7 +177,7 @@ def described(state, policy):
     return {
         "queues": formed.queues.tolist(),
         "parts": formed.parts.tolist(),
-        "gone": sorted(formed.gone),
+        "gone": sorted(formed.removed),
         "new": formed.first_new,
         "next": formed.next_number,
         "left out": formed.left_out,
@@ -230,14 +230,14 @@ def test_the_needs_of_many_jobs_are_those_of_each(queued, rules):
     }
     asked = requirements.tolist()
     assert each == {
-        (one.cluster, proc): one.reason or (asked[one.asked], one.user_priority, one.real_priority)
+        (one.cluster, proc): one.reason or (asked[one.requirement], one.user_priority, one.real_priority)
         for one in found.tolist()
         for proc in range(one.first, one.last + 1)
     }
     assert len(set(asked)) == len(asked)
     for one in learned:
         alone = JobRange(1, 0, 0, one.ad_id, "", one.owner, 1, 0, 0)
-        assert plainly(alone, without_priorities(shared[one.ad_id]), policy)[0] == asked[one.asked]
+        assert plainly(alone, without_priorities(shared[one.ad_id]), policy)[0] == asked[one.requirement]
 
 
 @settings(max_examples=25)

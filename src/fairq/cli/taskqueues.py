@@ -236,7 +236,7 @@ def match(
         dry_run=dry_run,
     )
     tell(invocation, matched)
-    if len(matched.matches) < matched.asked:
+    if len(matched.matches) < matched.pilots:
         invocation.note(views.shortage(matched))
     if dry_run and matched.matches:
         invocation.note("dry run: these jobs would be handed out; nothing was changed")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fairq.cli.invocation import Invocation
     from fairq.engine.shares.options import Note
-    from fairq.steps.taskqueues.world import Told
+    from fairq.steps.taskqueues.world import HasNotes
 
 WORDS = {
     "unknown_corrector": "{where}: ShareCorrectorsToStart names {where}; known are: {known}; DIRAC ignores it",
@@ -37,9 +37,9 @@ def in_words(note: Note | str) -> str:
     return note if isinstance(note, str) else WORDS[note.kind].format(where=note.where, **note.facts)
 
 
-def tell(invocation: Invocation, told: Told) -> None:
+def tell(invocation: Invocation, source: HasNotes) -> None:
     """Print the notes; the remarks of the correctors only with ``-v``."""
-    for note in told.notes:
+    for note in source.notes:
         invocation.note(in_words(note))
-    for detail in told.details:
+    for detail in source.details:
         invocation.detail(in_words(detail))

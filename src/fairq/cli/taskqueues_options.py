@@ -109,7 +109,7 @@ def pilot_of(
     group: list[str] | None,
     processors: float | None,
     pilot: str | None = None,
-    **rest: Any,
+    **other_options: Any,
 ) -> Pilot:
     """Return the pilot that the options describe."""
     from fairq.steps.taskqueues.pilots import Pilot
@@ -123,14 +123,14 @@ def pilot_of(
         groups=tuple(group or ()),
         processors=None if processors is None else int(processors),
         reference=pilot,
-        **rest,
+        **other_options,
     )
 
 
 def target_of(text: str) -> int | tuple[int, int]:
     """Return the number of a task queue, or the cluster and proc of a job; raises InvalidJobIdError."""
-    found = re.fullmatch(r"(\d{1,18})(?:\.(\d{1,18}))?", text, re.ASCII)
-    if found is None:
+    matched = re.fullmatch(r"(\d{1,18})(?:\.(\d{1,18}))?", text, re.ASCII)
+    if matched is None:
         raise InvalidJobIdError(value=text)
-    number, proc = found.groups()
+    number, proc = matched.groups()
     return int(number) if proc is None else (int(number), int(proc))

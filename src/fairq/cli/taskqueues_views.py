@@ -29,7 +29,7 @@ FIELDS = (
 _DRAWN = {"dirac": "DIRAC's draw", "proportional": "proportional draw", "strict": "highest priority first"}
 """The display name of each selection."""
 
-_ASKED = (
+_REQUIREMENT_LABELS = (
     ("sites", "in"), ("banned_sites", "not in"), ("grid_ces", "CE"), ("platforms", "platform"), ("job_types", "type"),
     ("tags", "tags"), ("min_ram", "RAM from"), ("max_ram", "RAM to"),
 )  # fmt: skip
@@ -39,7 +39,7 @@ def list_view(listed: QueueList) -> View:
     """Return the task queues."""
     table = Table(
         columns=_queue_columns(),
-        records=[{**queue, "requires": _asks(queue)} for queue in listed.queues],
+        records=[{**queue, "requires": _requirement_text(queue)} for queue in listed.queues],
         empty="no job is idle: there are no task queues",
     )
     jobs = sum(queue["jobs"] for queue in listed.queues)
@@ -56,7 +56,7 @@ def shares_view(report: ShareReport) -> View:
             Column("Users", "users", level=3),
             Column("Queues", "task_queues", level=2),
             Column("JobShare", "job_share", short, level=1),
-            Column("Factor", "factor", _places, level=1),
+            Column("Factor", "factor", _four_decimals, level=1),
             Column("Share", "share", _priority),
         ],
         records=report.groups,
@@ -70,7 +70,7 @@ def shares_view(report: ShareReport) -> View:
             Column("User", "owner"),
             Column("Queues", "task_queues", level=2),
             Column("Expected", "expected_share", _priority, level=1),
-            Column("Factor", "factor", _places, level=1),
+            Column("Factor", "factor", _four_decimals, level=1),
             Column("Share", "share", _priority),
         ],
         records=report.users,
@@ -85,7 +85,7 @@ def shares_view(report: ShareReport) -> View:
             Column("Family", "family", level=3),
             *_queue_columns()[-2:],
         ],
-        records=[{**queue, "requires": _asks(queue)} for queue in report.queues],
+        records=[{**queue, "requires": _requirement_text(queue)} for queue in report.queues],
         title="Task queues",
         key="task_queues",
     )
@@ -119,12 +119,12 @@ def _corrections(report: ShareReport) -> Table:
             Column("Expected", "expected", _percent, level=6),
             Column("Use", "use", short, level=5),
             Column("of all", "use_fraction", _percent, level=4),
-            Column("Raw", "raw_correction", _places, level=3),
-            Column("Correction", "correction", _places),
+            Column("Raw", "raw_correction", _four_decimals, level=3),
+            Column("Correction", "correction", _four_decimals),
             Column("Bound", "bound", level=1),
             Column("Max", "max_correction", short, level=2),
-            Column("Weight", "weight", _places, level=7),
-            Column("Term", "term", _places, level=8),
+            Column("Weight", "weight", _four_decimals, level=7),
+            Column("Term", "term", _four_decimals, level=8),
         ],
         records=rows,
         title="Corrections",
@@ -143,44 +143,48 @@ def check_view(report: CheckReport, *, every: bool) -> View:
         Column("Stored", "stored", _priority),
         Column("Requires", "requires", level=5),
     ]
-    shown = report.queues if every else report.differences
-    table = Table(columns=columns, records=[{**one, "requires": _asks(one)} for one in shown], key="task_queues")
+    queues = report.queues if every else report.differences
+    table = Table(
+        columns=columns,
+        records=[{**queue, "requires": _requirement_text(queue)} for queue in queues],
+        key="task_queues",
+    )
     fields = (*FIELDS[:13], "expected", "stored", "verdict")
     return View(tables=[table], document={"rules": report.rules, "alike": report.alike}, fields=fields)
 
 
 def verdict(report: CheckReport) -> str:
     """Return the result of a check in one sentence."""
-    count, wrong = len(report.queues), len(report.differences)
-    if not wrong:
-        which = "the only task queue has" if count == 1 else f"all {count} task queues have"
-        return f"{which} the expected priority (rules {report.rules})"
-    which = f"{wrong} of {counted(count, 'task queue')} {'does' if wrong == 1 else 'do'}"
-    told = f"{which} not have the expected priority (rules {report.rules})"
+    count, difference_count = len(report.queues), len(report.differences)
+    if not difference_count:
+        subject = "the only task queue has" if count == 1 else f"all {count} task queues have"
+        return f"{subject} the expected priority (rules {report.rules})"
+    subject = f"{difference_count} of {counted(count, 'task queue')} {'does' if difference_count == 1 else 'do'}"
+    text = f"{subject} not have the expected priority (rules {report.rules})"
     if report.alike is not None:
-        told += (
+        text += (
             f"; all have {report.alike:g}: nothing recalculates them. Check that the TaskQueuesAgent runs"
             " (DIRAC issue 8650)"
         )
-    return told
+    return text
 
 
 def match_view(matched: Matched) -> View:
-    """Return the jobs that pilots got."""
+    """Return the jobs matched to pilots."""
     records = [
         {
-            "job": f"{one.job.cluster}.{one.job.first_proc}",
-            "submitter": one.job.submitter,
-            "owner": one.owner,
-            "group": one.group,
-            "task_queue": one.queue,
-            "priority": one.priority,
-            "user_priority": one.user_priority,
-            "chance": one.chance,
-            "slot": one.slot,
-            **({"schedd": one.job.schedd} if one.job.schedd else {}),
+            "job": f"{matched_job.job.cluster}.{matched_job.job.first_proc}",
+            "submitter": matched_job.job.submitter,
+            "owner": matched_job.owner,
+            "group": matched_job.group,
+            "task_queue": matched_job.queue,
+            "priority": matched_job.priority,
+            "user_priority": matched_job.user_priority,
+            "chance": matched_job.chance,
+            "slot": matched_job.slot,
+            **({"schedd": matched_job.job.schedd} if matched_job.job.schedd else {}),
         }
-        for one in matched.matches
+        for matched_job in matched.matches
     ]
     columns = [
         Column("Job", "job"),
@@ -196,31 +200,31 @@ def match_view(matched: Matched) -> View:
         "selection": matched.selection,
         "site": matched.pilot.site,
         "time": matched.time,
-        "asked": matched.asked,
+        "asked": matched.pilots,
         "queues": matched.queues,
         "matching": matched.matching,
-        "limited": matched.barred.limited,
+        "limited": matched.restrictions.limited,
         "delayed": [
             {"attribute": attribute, "value": value, "seconds": seconds}
-            for (attribute, value), seconds in matched.barred.delayed.items()
+            for (attribute, value), seconds in matched.restrictions.delayed.items()
         ],
     }
-    told = f"{counted(len(records), 'job')} for {counted(matched.asked, 'pilot')} at {matched.pilot.site}"
-    text = f"{told}, rules {matched.rules}, {_DRAWN[matched.selection]}"
+    counts = f"{counted(len(records), 'job')} for {counted(matched.pilots, 'pilot')} at {matched.pilot.site}"
+    text = f"{counts}, rules {matched.rules}, {_DRAWN[matched.selection]}"
     table = Table(columns=columns, records=records, key="matches")
     return View(text=text if records else None, tables=[table], document=document)
 
 
 def shortage(matched: Matched) -> str:
     """Return why pilots got no job."""
-    missing = matched.asked - len(matched.matches)
+    missing = matched.pilots - len(matched.matches)
     who = (
         "the pilot gets no job"
-        if matched.asked == 1
-        else f"{missing} of {matched.asked} pilots {'gets' if missing == 1 else 'get'} no job"
+        if matched.pilots == 1
+        else f"{missing} of {matched.pilots} pilots {'gets' if missing == 1 else 'get'} no job"
     )
-    if matched.is_barred:
-        return f"{who}: {'; '.join(_barred(matched))}"
+    if matched.is_restricted:
+        return f"{who}: {'; '.join(_restriction_texts(matched))}"
     if not matched.queues:
         return f"{who}: no job is idle"
     if not matched.matching:
@@ -233,16 +237,16 @@ def shortage(matched: Matched) -> str:
     return f"{who}: the matching task queues are empty"
 
 
-def _barred(matched: Matched) -> Iterator[str]:
-    """Yield what keeps pilots at the site from jobs: its limits, and the delays with the time that each still lasts."""
-    limited = "; ".join(f"{name} {', '.join(values)}" for name, values in matched.barred.limited.items())
+def _restriction_texts(matched: Matched) -> Iterator[str]:
+    """Yield a text for the reached limits of the site, and one for each delay with its remaining time."""
+    limited = "; ".join(f"{name} {', '.join(values)}" for name, values in matched.restrictions.limited.items())
     if limited:
         yield f"{matched.pilot.site} is at its limit for {limited}"
-    for (attribute, value), seconds in matched.barred.delayed.items():
+    for (attribute, value), seconds in matched.restrictions.delayed.items():
         yield f"the delay of {attribute} {value} lasts {shown_duration(math.ceil(seconds))} more"
 
 
-def why_view(found: WhyNot, comparison: dict[str, Any] | None) -> View:
+def why_view(explanation: WhyNot, comparison: dict[str, Any] | None) -> View:
     """Return why a queue or job is not offered to a pilot; *comparison*: the decision of the other set of rules."""
     table = Table(
         columns=[
@@ -252,23 +256,23 @@ def why_view(found: WhyNot, comparison: dict[str, Any] | None) -> View:
             Column("Pilot change", "pilot_change"),
             Column("or job change", "job_change"),
         ],
-        records=[asdict(failure) for failure in found.failures],
+        records=[asdict(failure) for failure in explanation.failures],
         key="failures",
     )
     document: dict[str, Any] = {
-        "rules": found.rules,
-        "site": found.pilot.site,
-        "job": found.job,
-        "task_queue": found.queue,
-        "offered": found.queue is not None and not found.failures,
-        "reason": found.reason or None,
-        "priority": found.priority,
-        "chance": found.chance,
-        "ahead": found.ahead,
-        "matching": found.matching,
-        "queues": found.queues,
+        "rules": explanation.rules,
+        "site": explanation.pilot.site,
+        "job": explanation.job,
+        "task_queue": explanation.queue,
+        "offered": explanation.queue is not None and not explanation.failures,
+        "reason": explanation.reason or None,
+        "priority": explanation.priority,
+        "chance": explanation.chance,
+        "ahead": explanation.ahead,
+        "matching": explanation.matching,
+        "queues": explanation.queues,
     }
-    tables, text = [table], _sentence(found)
+    tables, text = [table], _sentence(explanation)
     if comparison is not None:
         document["compare"] = comparison
         tables.append(comparison_table(comparison))
@@ -276,21 +280,28 @@ def why_view(found: WhyNot, comparison: dict[str, Any] | None) -> View:
     return View(text=text, tables=tables, document=document)
 
 
-def _sentence(found: WhyNot) -> str:
-    site = found.pilot.site
-    if found.queue is None:
-        return f"Job {found.job} is not offered to a pilot at {site}: {found.reason}."
-    job = f"Job {found.job} of task queue {found.queue}" if found.job else f"Task queue {found.queue}"
-    if found.failures:
-        count = len(found.failures)
-        held = "1 condition fails" if count == 1 else f"{count} conditions fail"
-        return f"{job} is not offered to this pilot at {site}: {held} (rules {found.rules})."
-    queue = f"The queue has priority {found.priority:.4f} and {counted(found.jobs, 'job')}"
-    chance = "" if found.chance is None else f"; its chance to be drawn first is {found.chance:.1%}"
-    ahead = f" {counted(found.ahead, 'older job')} with the same UserPriority go first." if found.ahead else ""
+def _sentence(explanation: WhyNot) -> str:
+    site = explanation.pilot.site
+    if explanation.queue is None:
+        return f"Job {explanation.job} is not offered to a pilot at {site}: {explanation.reason}."
+    job = (
+        f"Job {explanation.job} of task queue {explanation.queue}"
+        if explanation.job
+        else f"Task queue {explanation.queue}"
+    )
+    if explanation.failures:
+        count = len(explanation.failures)
+        failed = "1 condition fails" if count == 1 else f"{count} conditions fail"
+        return f"{job} is not offered to this pilot at {site}: {failed} (rules {explanation.rules})."
+    queue = f"The queue has priority {explanation.priority:.4f} and {counted(explanation.jobs, 'job')}"
+    chance = "" if explanation.chance is None else f"; its chance to be drawn first is {explanation.chance:.1%}"
+    ahead = (
+        f" {counted(explanation.ahead, 'older job')} with the same UserPriority go first." if explanation.ahead else ""
+    )
     return (
-        f"{job} is offered to this pilot at {site}, like {found.matching} of {counted(found.queues, 'task queue')}. "
-        f"{queue}{chance} (rules {found.rules}).{ahead}"
+        f"{job} is offered to this pilot at {site}, "
+        f"like {explanation.matching} of {counted(explanation.queues, 'task queue')}. "
+        f"{queue}{chance} (rules {explanation.rules}).{ahead}"
     )
 
 
@@ -321,12 +332,12 @@ def _queue_columns() -> list[Column]:
     ]
 
 
-def _asks(queue: Mapping[str, Any]) -> str:
-    """Return in words the requirements of a queue beyond owner, group and CPU time."""
-    return "; ".join(f"{word} {queue[name]}" for name, word in _ASKED if queue.get(name))
+def _requirement_text(queue: Mapping[str, Any]) -> str:
+    """Return the requirements of a queue, except owner, group and CPU time, as text."""
+    return "; ".join(f"{word} {queue[name]}" for name, word in _REQUIREMENT_LABELS if queue.get(name))
 
 
-def _places(value: float) -> str:
+def _four_decimals(value: float) -> str:
     return f"{value:.4f}".rstrip("0").rstrip(".")
 
 

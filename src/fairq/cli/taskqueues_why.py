@@ -103,38 +103,55 @@ def why(
         raise UsageError(message="--site needs --cputime, the remaining CPU time of the pilot")
     described = {name: value for name, value in locals().items() if name in PILOT}
     if site is None:
-        asked = pilot_of(**{**described, "site": "", "cputime": math.inf if cputime is None else cputime})
-        everywhere = why_sites(invocation.state_path, invocation.settings, asked, target, time)
-        tell(invocation, everywhere)
-        emit(_sites_view(everywhere), output)
+        described_pilot = pilot_of(**{**described, "site": "", "cputime": math.inf if cputime is None else cputime})
+        site_verdicts = why_sites(invocation.state_path, invocation.settings, described_pilot, target, time)
+        tell(invocation, site_verdicts)
+        emit(_sites_view(site_verdicts), output)
         return
-    asked = pilot_of(**described)
-    found = why_not(invocation.state_path, invocation.settings, asked, target, time)
-    tell(invocation, found)
-    comparison = compared(invocation.state_path, invocation.settings, asked, target, time) if compare else None
-    emit(views.why_view(found, comparison), output)
+    described_pilot = pilot_of(**described)
+    explanation = why_not(invocation.state_path, invocation.settings, described_pilot, target, time)
+    tell(invocation, explanation)
+    comparison = (
+        compared(invocation.state_path, invocation.settings, described_pilot, target, time) if compare else None
+    )
+    emit(views.why_view(explanation, comparison), output)
 
 
-def _sites_view(found: WhySites) -> View:
+def _sites_view(explanation: WhySites) -> View:
     records: list[dict[str, Any]] = [
-        {"site": one.site, "offered": not one.failures, "failures": [asdict(failure) for failure in one.failures]}
-        for one in found.sites
+        {
+            "site": verdict.site,
+            "offered": not verdict.failures,
+            "failures": [asdict(failure) for failure in verdict.failures],
+        }
+        for verdict in explanation.sites
     ]
-    document = {"rules": found.rules, "job": found.job, "task_queue": found.queue, "reason": found.reason or None}
+    document = {
+        "rules": explanation.rules,
+        "job": explanation.job,
+        "task_queue": explanation.queue,
+        "reason": explanation.reason or None,
+    }
     table = Table(_COLUMNS, records, key="sites", empty="")
-    return View(text=_sentence(found), tables=[table], document=document)
+    return View(text=_sentence(explanation), tables=[table], document=document)
 
 
-def _sentence(found: WhySites) -> str:
-    if found.queue is None:
-        return f"Job {found.job} is offered at no site: {found.reason}."
-    job = f"Job {found.job} of task queue {found.queue}" if found.job else f"Task queue {found.queue}"
-    if not found.sites:
-        return f"No task queue, setting or pilot names a site; name one with --site (rules {found.rules})."
-    offered = sum(not one.failures for one in found.sites)
-    if offered == len(found.sites) == 1:
-        return f"{job} is offered at the only known site (rules {found.rules})."
-    return f"{job} is offered at {offered} of {counted(len(found.sites), 'known site')} (rules {found.rules})."
+def _sentence(explanation: WhySites) -> str:
+    if explanation.queue is None:
+        return f"Job {explanation.job} is offered at no site: {explanation.reason}."
+    job = (
+        f"Job {explanation.job} of task queue {explanation.queue}"
+        if explanation.job
+        else f"Task queue {explanation.queue}"
+    )
+    if not explanation.sites:
+        return f"No task queue, setting or pilot names a site; name one with --site (rules {explanation.rules})."
+    offered = sum(not verdict.failures for verdict in explanation.sites)
+    if offered == len(explanation.sites) == 1:
+        return f"{job} is offered at the only known site (rules {explanation.rules})."
+    return (
+        f"{job} is offered at {offered} of {counted(len(explanation.sites), 'known site')} (rules {explanation.rules})."
+    )
 
 
 _WORDS = {
@@ -148,7 +165,7 @@ _WORDS = {
 
 def _reasons(failures: list[dict[str, Any]]) -> str:
     words = "{condition}: needs {wanted}, has {offered}"
-    return "; ".join(_WORDS.get(one["condition"], words).format(**one) for one in failures)
+    return "; ".join(_WORDS.get(failure["condition"], words).format(**failure) for failure in failures)
 
 
 _COLUMNS = [

@@ -27,31 +27,33 @@ class FormedQueue(Generic[Asked]):
 class QueueFormer(Generic[Asked]):
     """Puts jobs into task queues, in the order in which they are given.
 
-    A queue keeps its number if it is *known* by its requirements and part. *with_room* has the queues that are not full
-    by requirements and number.
+    A queue keeps its number if it is *known* by its requirements and part. *open_queues* has the queues that
+    are not full by requirements and number.
     """
 
     def __init__(self, capacity: int, known: Mapping[tuple[Asked, int], int], next_number: int) -> None:
         self.capacity = capacity
         self.queues: list[FormedQueue[Asked]] = []
-        self.with_room: dict[Asked, dict[int, FormedQueue[Asked]]] = {}
+        self.open_queues: dict[Asked, dict[int, FormedQueue[Asked]]] = {}
         self.next_number = next_number
         self._known = known
         self._parts: dict[Asked, int] = {}
 
     def place(self, requirements: Asked, jobs: int, real_priority: float) -> Iterator[tuple[FormedQueue[Asked], int]]:
         """Put identical *jobs* into queues; yield each queue with its number of new jobs."""
-        room = self.with_room.setdefault(requirements, {})
+        open_queues = self.open_queues.setdefault(requirements, {})
         while jobs:
-            number = queue_with_room({one.number: one.jobs for one in room.values()}, self.capacity)
-            queue = self._new_queue(requirements) if number is None else room[number]
-            taken = min(jobs, self.capacity - queue.jobs)
-            queue.jobs += taken
-            queue.real_priorities += real_priority * taken
-            jobs -= taken
+            number = queue_with_room(
+                {candidate.number: candidate.jobs for candidate in open_queues.values()}, self.capacity
+            )
+            queue = self._new_queue(requirements) if number is None else open_queues[number]
+            added = min(jobs, self.capacity - queue.jobs)
+            queue.jobs += added
+            queue.real_priorities += real_priority * added
+            jobs -= added
             if queue.jobs >= self.capacity:
-                del room[queue.number]
-            yield queue, taken
+                del open_queues[queue.number]
+            yield queue, added
 
     def _new_queue(self, requirements: Asked) -> FormedQueue[Asked]:
         part = self._parts.get(requirements, 0)
@@ -62,7 +64,7 @@ class QueueFormer(Generic[Asked]):
             self.next_number += 1
         queue = FormedQueue(number, requirements, part)
         self.queues.append(queue)
-        self.with_room[requirements][number] = queue
+        self.open_queues[requirements][number] = queue
         return queue
 
 
@@ -72,5 +74,9 @@ def queue_with_room(queues: Mapping[int, int], capacity: int) -> int | None:
     *queues* are those with the job's requirements, with their numbers of jobs. The job joins the smallest queue that
     has jobs, unless that one is full; ties by number. An emptied queue is never filled again.
     """
-    number = min((one for one in queues if queues[one]), key=lambda one: (queues[one], one), default=None)
+    number = min(
+        (candidate for candidate in queues if queues[candidate]),
+        key=lambda candidate: (queues[candidate], candidate),
+        default=None,
+    )
     return None if number is None or queues[number] >= capacity else number

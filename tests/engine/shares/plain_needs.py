@@ -28,12 +28,12 @@ class JobNeeds(NamedTuple):
 
 def needs_of(job: Mapping[str, Any], job_priority: int, defaults: JobDefaults) -> JobNeeds:
     """Return the needs of one job as the engine reads them; raises JobRequirementError."""
-    here, nothing = Column.of([0]).codes, Column.of([""])
-    columns = {name: Column(here, [value]) for name, value in job.items()}
-    needs = read_needs(columns, Column(here, [job_priority]), defaults)
+    first_row, empty = Column.of([0]).codes, Column.of([""])
+    columns = {name: Column(first_row, [value]) for name, value in job.items()}
+    needs = read_needs(columns, Column(first_row, [job_priority]), defaults)
     for error in needs.priorities.refusal.values:
         raise error
-    requirements = needs.requirements(nothing, nothing).row(0)
+    requirements = needs.requirements(empty, empty).row(0)
     priorities = needs.priorities
     return JobNeeds(requirements, priorities.user.tolist()[0], float(priorities.real[0]))
 
@@ -44,15 +44,15 @@ def plain_needs(job: Mapping[str, Any], job_priority: int, defaults: JobDefaults
     order = ("sites", "banned_sites", "platforms", "job_types", "grid_ces", "tags")
     given = {name: _names(job, name, LISTS[name]) for name in order}
     cpu_time = bucket(_whole("CPUTime", job.get("cputime"), defaults.cpu_time), defaults.segments)
-    least, most = _least_ram(job), _whole("MaxRAM", job.get("maxram"), 0)
-    if least > most > 0:
-        raise JobRequirementError(JobRequirement.RAM_ABOVE_MAXIMUM, what="MinRAM", value=least, maximum=most)
+    min_ram, max_ram = _least_ram(job), _whole("MaxRAM", job.get("maxram"), 0)
+    if min_ram > max_ram > 0:
+        raise JobRequirementError(JobRequirement.RAM_ABOVE_MAXIMUM, what="MinRAM", value=min_ram, maximum=max_ram)
     lists = {}
     for name, label in LISTS.items():
         lists[name] = tuple(sorted({value.strip() for value in given[name]} - {""}))
         if given[name] and not lists[name] and rules.blank_lists == "error":
             raise JobRequirementError(JobRequirement.BLANK, what=label, value=given[name])
-    requirements = Requirements("", "", cpu_time, min_ram=least, max_ram=most, **lists)
+    requirements = Requirements("", "", cpu_time, min_ram=min_ram, max_ram=max_ram, **lists)
 
     if job.get("userpriority") is None and job_priority:
         priority: float = max(0, job_priority if rules.user_priority_weight == "as_given" else min(10, job_priority))
@@ -106,6 +106,6 @@ def _least_ram(job: Mapping[str, Any]) -> int:
         return _whole("MinRAM", job.get("minram"), 0)
     requested = job.get("requestmemory")
     is_number = isinstance(requested, int | float) and not isinstance(requested, bool) and 0 < requested < math.inf
-    most = _whole("MaxRAM", job.get("maxram"), 0)
-    least = int(requested) if is_number and requested else 0
-    return min(least, most) if most else least
+    max_ram = _whole("MaxRAM", job.get("maxram"), 0)
+    min_ram = int(requested) if is_number and requested else 0
+    return min(min_ram, max_ram) if max_ram else min_ram

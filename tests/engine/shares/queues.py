@@ -40,14 +40,14 @@ SCHEMA = {
 
 
 def chances(weights: list[float], selection: Selection) -> list[float]:
-    """With what chance each weight comes first."""
-    return [chance(weights, place, selection) for place in range(len(weights))]
+    """Return the chance of each weight to come first."""
+    return [chance(weights, index, selection) for index in range(len(weights))]
 
 
-def queue(number: int, owner: str, group: str, priorities: list[int], rules: Rules, **asks: Any) -> TaskQueue:
-    """A queue with jobs of these UserPriorities; what it asks for differs by number unless *asks* says so."""
-    wanted = Requirements(owner, group, **{"cpu_time": number, **asks})
-    return TaskQueue(number, wanted, len(priorities), sum(in_sum(one, rules) for one in priorities))
+def queue(number: int, owner: str, group: str, priorities: list[int], rules: Rules, **fields: Any) -> TaskQueue:
+    """Return a queue with jobs of these UserPriorities; its CPU time is its number unless *fields* have another."""
+    requirements = Requirements(owner, group, **{"cpu_time": number, **fields})
+    return TaskQueue(number, requirements, len(priorities), sum(in_sum(priority, rules) for priority in priorities))
 
 
 def registry(*groups: OwnerGroup) -> dict[str, OwnerGroup]:

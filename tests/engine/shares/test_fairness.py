@@ -42,7 +42,7 @@ def served(rules, *, corrections=False):
     for number in range(MATCHES):
         if number % EVERY == 0:
             history = corrected(rules, WIDE, lambda request: Counter(recent)) if corrections else None
-            priorities = recalculate(QueueTable.of(queues), GROUPS, rules, history).kept_priorities()
+            priorities = recalculate(QueueTable.of(queues), GROUPS, rules, history).stored_priorities()
         chosen = queues[choose_queues(priorities, draw, rules)[0]].requirements
         recent.append(chosen.group)
         found[chosen.group, chosen.owner] += 1

@@ -5,7 +5,7 @@ import math
 import pytest
 from tests.engine.shares.queues import DIRAC, DOCUMENTED, corrected, history, instance, preset, queue, registry
 
-from fairq.engine.shares.check import all_alike, as_selected, as_written, check
+from fairq.engine.shares.check import as_queried, as_written, check, common_priority
 from fairq.engine.shares.division import recalculate
 from fairq.engine.shares.explanation import explain
 from fairq.engine.shares.groups import OwnerGroup
@@ -16,7 +16,7 @@ both_rules = pytest.mark.parametrize("rules", [DOCUMENTED, DIRAC], ids=["documen
 
 
 def priorities(queues, groups, rules=DOCUMENTED, corrections=None):
-    return recalculate(QueueTable.of(queues), groups, rules, corrections).kept_priorities()
+    return recalculate(QueueTable.of(queues), groups, rules, corrections).stored_priorities()
 
 
 @both_rules
@@ -100,7 +100,7 @@ def test_no_queues_at_all():
     result = recalculate(
         QueueTable.of([]), registry(OwnerGroup("u")), DIRAC, corrected(DIRAC, instance(S={}), history({}))
     )
-    assert (result.kept_priorities(), [one.users for one in explain(result)]) == ([], [()])
+    assert (result.stored_priorities(), [one.users for one in explain(result)]) == ([], [()])
 
 
 def test_jobs_that_weigh_nothing_part_the_share_evenly_and_stop_dirac():
@@ -114,9 +114,9 @@ def test_stored_priorities_are_compared_as_a_table_shows_them():
     """1000/3 is stored as 333.333; a queue that stayed at 1 is told, and that all of them do, too."""
     queues = [queue(n, owner, "u", [1], DIRAC) for n, owner in enumerate(("ann", "bob", "eve"), 1)]
     result = recalculate(QueueTable.of(queues), registry(OwnerGroup("u", 1000)), DIRAC)
-    assert as_selected(as_written(1000 / 3)) == 333.333
+    assert as_queried(as_written(1000 / 3)) == 333.333
     found = check(result, {1: 333.333, 2: 1.0})
     assert [(one.queue, one.verdict) for one in found] == [(1, "same"), (2, "differs"), (3, "missing")]
     assert (found[1].expected, found[1].stored) == (333.333, 1.0)
-    assert all_alike({1: 1.0, 2: 1.0, 3: 1.0}) == 1.0
-    assert all_alike({1: 1.0, 2: 2.0}) is None
+    assert common_priority({1: 1.0, 2: 1.0, 3: 1.0}) == 1.0
+    assert common_priority({1: 1.0, 2: 2.0}) is None

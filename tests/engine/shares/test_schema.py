@@ -56,10 +56,10 @@ def test_inside_a_group():
 
 def test_among_task_queues():
     """A queue weighs the sum of its jobs' priorities: bob's weigh 1 and 3 x 3. Under DIRAC's rules it is 1 and 3."""
-    priorities = dict(zip(range(1, 6), example().kept_priorities(), strict=True))
+    priorities = dict(zip(range(1, 6), example().stored_priorities(), strict=True))
     bob = 455.5556 / 2 * 2.6
     assert priorities == pytest.approx({1: 144.2593, 2: bob / 10, 3: bob * 9 / 10, 4: 3300, 5: 3300}, rel=1e-6)
-    priorities = dict(zip(range(1, 6), example(DIRAC).kept_priorities(), strict=True))
+    priorities = dict(zip(range(1, 6), example(DIRAC).stored_priorities(), strict=True))
     assert (priorities[2], priorities[3]) == (56.9444, 170.8333)
 
 

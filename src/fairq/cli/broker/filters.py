@@ -41,6 +41,6 @@ def filters(context: Context) -> None:
     ]
     records = list_filters()
     for record in records:
-        for reason in record["meanings"]:
-            reason["meaning"] = meaning_of(reason["reason"], record["stage"], reason["meaning"])
+        for one in record["meanings"]:
+            one["meaning"] = meaning_of(one["reason"], record["stage"], one["meaning"])
     emit(View(tables=[Table(columns, records)]), output)

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from fairq.engine.shares.division import Recalculation
 
 TOLERANCE = 6e-6
-"""Tolerance between equal numbers after storage: a table keeps six digits."""
+"""Relative tolerance for numbers after storage: a table stores six digits."""
 
 Verdict = Literal["same", "differs", "missing", "emptied"]
 
@@ -18,7 +18,7 @@ Verdict = Literal["same", "differs", "missing", "emptied"]
 class Checked(NamedTuple):
     """One queue: its number, the expected priority as DIRAC would store it, the stored priority, and the verdict.
 
-    *missing*: no priority is stored; *emptied*: the queue has no job, so that none is expected.
+    *missing*: no priority is stored; *emptied*: the queue has no jobs, so no priority is expected.
     """
 
     queue: int
@@ -29,25 +29,31 @@ class Checked(NamedTuple):
 
 def check(result: Recalculation, stored: Mapping[int, float]) -> list[Checked]:
     """Compare every queue's priority with the *stored* one, by number of the queue."""
-    found = []
+    checked = []
     for queue, priority in zip(result.queues.tolist(), result.priorities.tolist(), strict=True):
-        kept = stored.get(queue.id)
+        stored_priority = stored.get(queue.id)
         if math.isnan(priority):
-            found.append(Checked(queue.id, None, kept, "emptied"))
+            checked.append(Checked(queue.id, None, stored_priority, "emptied"))
             continue
-        expected = as_selected(as_written(priority))
-        verdict: Verdict = "missing" if kept is None else "same" if _same(expected, kept) else "differs"
-        found.append(Checked(queue.id, expected, kept, verdict))
-    return found
+        expected = as_queried(as_written(priority))
+        verdict: Verdict = (
+            "missing"
+            if stored_priority is None
+            else "same"
+            if _equal_as_stored(expected, stored_priority)
+            else "differs"
+        )
+        checked.append(Checked(queue.id, expected, stored_priority, verdict))
+    return checked
 
 
-def all_alike(stored: Mapping[int, float]) -> float | None:
-    """Return the priority if several queues all have the same: then they are not recalculated."""
+def common_priority(stored: Mapping[int, float]) -> float | None:
+    """Return the priority that all queues share, None if they differ. Equal priorities are not being recalculated."""
     values = set(stored.values())
     return values.pop() if len(stored) > 1 and len(values) == 1 else None
 
 
-def _same(expected: float, stored: float) -> bool:
+def _equal_as_stored(expected: float, stored: float) -> bool:
     return math.isclose(expected, stored, rel_tol=TOLERANCE, abs_tol=5e-5)
 
 
@@ -56,7 +62,7 @@ def as_written(priority: float) -> str:
     return f"{priority:.4f}"
 
 
-def as_selected(text: str) -> float:
-    """Return what a query shows of a priority that was set with *text*: six digits of a 4-byte number."""
+def as_queried(text: str) -> float:
+    """Return the priority that a query shows after it was set with *text*: six digits of a 4-byte number."""
     (stored,) = struct.unpack("f", struct.pack("f", float(text)))
     return float(f"{stored:.6g}")

@@ -1,4 +1,4 @@
-"""Many records by column; each distinct text, list or number of a column is kept once.
+"""Many records by column; each distinct text, list or number of a column is stored once.
 
 A condition is evaluated once for each distinct value, and for all rows by NumPy.
 """
@@ -20,21 +20,21 @@ Record = TypeVar("Record")
 AnyTable = TypeVar("AnyTable", bound="Table[Any]")
 
 _MOST_KEYS = 2**62
-"""Numbers of kinds of rows must stay below this, so that they do not overflow."""
+"""Keys of row combinations must stay below this, so that they do not overflow."""
 
 
 class Column(Struct, frozen=True):
-    """Values of many rows: *codes* are the places of each row's value in *values*, where no two are equal."""
+    """Values of many rows: *codes* has the index of each row's value in *values*, which are distinct."""
 
     codes: Integers
     values: list[Any]
 
     @classmethod
     def of(cls, values: Sequence[Any]) -> Column:
-        """Return the column of *values*, which are hashable."""
-        different = list(dict.fromkeys(values))
-        places = dict(zip(different, range(len(different)), strict=True))
-        return cls(np.fromiter(map(places.__getitem__, values), np.int64, len(values)), different)
+        """Return the column of hashable *values*."""
+        distinct = list(dict.fromkeys(values))
+        code_of_value = dict(zip(distinct, range(len(distinct)), strict=True))
+        return cls(np.fromiter(map(code_of_value.__getitem__, values), np.int64, len(values)), distinct)
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -49,27 +49,27 @@ class Column(Struct, frozen=True):
 
     def joined(self, other: Column) -> Column:
         """Return the column with the rows of *other* after its own."""
-        places = dict(zip(self.values, range(len(self.values)), strict=True))
-        of_other = [places.setdefault(value, len(places)) for value in other.values]
-        return Column(np.concatenate((self.codes, np.array(of_other, np.int64)[other.codes])), list(places))
+        code_of_value = dict(zip(self.values, range(len(self.values)), strict=True))
+        other_codes = [code_of_value.setdefault(value, len(code_of_value)) for value in other.values]
+        return Column(np.concatenate((self.codes, np.array(other_codes, np.int64)[other.codes])), list(code_of_value))
 
-    def changed(self, change: Callable[[Any], Any]) -> Column:
-        """Return the column of what *change* makes of each value."""
+    def mapped(self, change: Callable[[Any], Any]) -> Column:
+        """Return the column with *change* applied to each value."""
         return Column.of(list(map(change, self.values))).take(self.codes)
 
     def where(self, test: Callable[[Any], bool]) -> Mask:
         """Return the rows whose value passes *test*."""
-        passes: Mask = np.fromiter(map(test, self.values), bool, len(self.values))[self.codes]
-        return passes
+        passing: Mask = np.fromiter(map(test, self.values), bool, len(self.values))[self.codes]
+        return passing
 
     def compact(self) -> Column:
-        """Return the same column without the values that no row has."""
+        """Return the same column without unused values."""
         used = np.bincount(self.codes, minlength=len(self.values)) > 0
         return Column((np.cumsum(used) - 1)[self.codes], [self.values[code] for code in np.flatnonzero(used).tolist()])
 
 
 class Table(Struct, Generic[Record], frozen=True):
-    """Records by column: its fields are those of the *record*, each a `Column`, a NumPy array or another table."""
+    """Records by column: it has the fields of the *record*, each a `Column`, a NumPy array or another table."""
 
     record: ClassVar[Callable[..., Any]]
 
@@ -85,9 +85,9 @@ class Table(Struct, Generic[Record], frozen=True):
         """Return the record of each row."""
         return list(map(self.record, *(column.tolist() for column in self.columns)))
 
-    def row(self, place: int) -> Record:
+    def row(self, index: int) -> Record:
         """Return the record of one row."""
-        return self.take(np.array([place])).tolist()[0]
+        return self.take(np.array([index])).tolist()[0]
 
     def take(self: AnyTable, rows: Integers) -> AnyTable:
         """Return the table of the records at *rows*."""
@@ -104,16 +104,16 @@ class Table(Struct, Generic[Record], frozen=True):
 
 
 def distinct_rows(columns: Iterable[Column], size: int) -> tuple[Integers, Integers]:
-    """Return the first row of each kind of equal rows, and over the *size* rows the place of its kind among these.
+    """Group equal rows: return the first row of each group, and for each of the *size* rows the index of its group.
 
-    The kinds are in no order that means anything. A code may be -1, for no value.
+    The order of the groups has no meaning. A code may be -1, for no value.
     """
-    keys, span = np.zeros(size, np.int64), 1
+    keys, key_count = np.zeros(size, np.int64), 1
     for column in columns:
-        of_column = len(column.values) + 1
-        if span * of_column > _MOST_KEYS:
+        code_count = len(column.values) + 1
+        if key_count * code_count > _MOST_KEYS:
             keys = np.unique(keys, return_inverse=True)[1]
-            span = size + 1
-        keys, span = keys * of_column + column.codes + 1, span * of_column
-    _, first, kinds = np.unique(keys, return_index=True, return_inverse=True)
-    return first, kinds
+            key_count = size + 1
+        keys, key_count = keys * code_count + column.codes + 1, key_count * code_count
+    _, first_rows, group_of_row = np.unique(keys, return_index=True, return_inverse=True)
+    return first_rows, group_of_row

@@ -1,4 +1,4 @@
-"""Share correctors: what a plugin gets and returns, and all active ones, applied in order.
+"""Share correctors: the interface of plugins, and all active correctors, applied in order.
 
 A plugin is a `CorrectorMaker`, found by name (entry points; ShareCorrectorsToStart). DIRAC SharesCorrector,
 BaseCorrector; docs/dirac.md 4.1.
@@ -35,7 +35,7 @@ class UsageRequest(Struct, frozen=True):
 
 
 Reports = Callable[[UsageRequest], Mapping[str, float] | None]
-"""Returns the use of every group or user with any use; None: the report failed."""
+"""Returns the use by group or user, for those with any use; None: the report failed."""
 
 
 class SliceCorrection(NamedTuple):
@@ -43,12 +43,12 @@ class SliceCorrection(NamedTuple):
 
     Attributes:
         name, span, maximum: the slice, its seconds, its MaxCorrection.
-        weight: normalised over the slices that count.
+        weight: normalised over the slices with a result.
         use: average number of jobs; None: none.
         use_fraction: fraction of the use of all groups or users compared.
         raw: expected over used, before the bounds; None if there was no use.
         clamped: after the bounds; None: the slice was skipped.
-        bound: which bound cut it, if one did.
+        bound: the bound that applied, if any.
         term: its part of the factor.
     """
 
@@ -76,7 +76,7 @@ class EntityCorrection(NamedTuple):
         raw: the sum of the terms; None: no slice has a result.
         maximum: MaxGlobalCorrection.
         factor: after the bounds.
-        bound: which bound cut it, if one did.
+        bound: the bound that applied, if any.
         share: the share after.
     """
 
@@ -109,10 +109,10 @@ class ShareCorrector(Protocol):
 
     @property
     def notes(self) -> Sequence[Note | str]:
-        """What its settings say that is worth telling."""
+        """Notes about its settings."""
 
     def update(self, reports: Reports, now: float) -> None:
-        """Request the history if the known one is too old at *now* (seconds since 1970)."""
+        """Request the history if the last one is too old at *now* (seconds since 1970)."""
 
     def correct(self, expected: Mapping[str, float]) -> Correction:
         """Return the corrected shares for the *expected* ones."""
@@ -147,27 +147,30 @@ class Corrections:
 
     @property
     def notes(self) -> list[Note | str]:
-        """What is worth telling about the settings and the reports."""
-        return [*self._notes, *(one for _, instance in self.instances() for one in instance.notes)]
+        """Notes about the settings and the reports."""
+        return [*self._notes, *(text for _, instance in self.instances() for text in instance.notes)]
 
     def instances(self) -> list[tuple[str, ShareCorrector]]:
         """Return every corrector's instances, each under DIRAC's name for it (``WMSHistory/global``)."""
         return [
-            (f"{corrector}/{f'gr:{group}' if group else 'global'}", one)
+            (f"{corrector}/{f'gr:{group}' if group else 'global'}", instance)
             for corrector, started in self._started.items()
-            for group, one in started.items()
+            for group, instance in started.items()
         ]
 
     def idle(self, groups: Container[str], owning: Container[str]) -> list[Note]:
-        """Return a note for each instance whose group has no task queue: *owning* do, *groups* have a share."""
+        """Return a note for each instance whose group has no task queue.
+
+        *groups* are the groups with a share, *owning* the groups with a task queue.
+        """
         return [
             note(
-                NoteKind.GROUP_WITHOUT_QUEUE if one.group in groups else NoteKind.GROUP_WITHOUT_SHARE,
+                NoteKind.GROUP_WITHOUT_QUEUE if instance.group in groups else NoteKind.GROUP_WITHOUT_SHARE,
                 name.partition("/")[0],
-                group=one.group,
+                group=instance.group,
             )
-            for name, one in self.instances()
-            if one.group and one.group not in owning
+            for name, instance in self.instances()
+            if instance.group and instance.group not in owning
         ]
 
     def update(self, block: Mapping[str, Any], reports: Reports, now: float = 0.0) -> None:
@@ -177,17 +180,17 @@ class Corrections:
         ShareCorrectionError for invalid settings, and under the rules dirac DiracStopsError where DIRAC fails.
         """
         self._notes = []
-        wanted = names(block.get(TO_START))
-        stopped = [name for name in self._started if name not in wanted]
+        configured = names(block.get(TO_START))
+        stopped = [name for name in self._started if name not in configured]
         for name in stopped:
             del self._started[name]
         if stopped and not self._rules.checked_settings:
             raise DiracStopsError(DiracFailure.CORRECTOR_REMOVED, corrector=stopped[0])
-        for name in wanted:
+        for name in configured:
             if name not in self._started:
                 self._start(name, block)
-        for _, one in self.instances():
-            one.update(reports, now)
+        for _, instance in self.instances():
+            instance.update(reports, now)
 
     def _start(self, name: str, block: Mapping[str, Any]) -> None:
         make = self._makers.get(name)
@@ -198,28 +201,31 @@ class Corrections:
                 raise ShareCorrectionError(ShareSetting.UNKNOWN_CORRECTOR, where=name, known=known)
             self._notes.append(note(NoteKind.UNKNOWN_CORRECTOR, name, known=known))
             if isinstance(options, Mapping):
-                # DIRAC counts it as started, so that taking it out fails as with any other.
+                # DIRAC counts it as started, so its later removal fails like any other.
                 self._started[name] = {}
             return
         if not isinstance(options, Mapping):
             self._notes.append(note(NoteKind.CORRECTOR_WITHOUT_SETTINGS, name))
             return
         started = self._started.setdefault(name, {})
-        for instance, inner in options.items():
-            if not isinstance(inner, Mapping):
+        for instance, block_of_instance in options.items():
+            if not isinstance(block_of_instance, Mapping):
                 continue
-            if not self._rules.checked_settings and (group := str(inner.get("Group") or "").strip()) in started:
-                self._repeated(f"{name} {instance}", group)
+            if (
+                not self._rules.checked_settings
+                and (group := str(block_of_instance.get("Group") or "").strip()) in started
+            ):
+                self._report_repeated(f"{name} {instance}", group)
                 continue
-            one = make(name, instance, inner, self._rules)
-            if one.group in started:
-                self._repeated(f"{name} {instance}", one.group)
-            started[one.group] = one
+            made = make(name, instance, block_of_instance, self._rules)
+            if made.group in started:
+                self._report_repeated(f"{name} {instance}", made.group)
+            started[made.group] = made
 
-    def _repeated(self, where: str, group: str) -> None:
+    def _report_repeated(self, where: str, group: str) -> None:
         if self._rules.checked_settings:
-            twice = ShareSetting.GROUP_TWICE if group else ShareSetting.GROUPS_TWICE
-            raise ShareCorrectionError(twice, where=where, group=group)
+            error_kind = ShareSetting.GROUP_TWICE if group else ShareSetting.GROUPS_TWICE
+            raise ShareCorrectionError(error_kind, where=where, group=group)
         kind = NoteKind.REPEATED_INSTANCE if group else NoteKind.REPEATED_GLOBAL_INSTANCE
         self._notes.append(note(kind, where, group=group))
 
@@ -231,6 +237,6 @@ class Corrections:
             if group in started:
                 correction = started[group].correct(shares)
                 shares = correction.shares
-                for entity, one in correction.entities.items():
-                    steps[entity] = (*steps.get(entity, ()), one)
+                for entity, step in correction.entities.items():
+                    steps[entity] = (*steps.get(entity, ()), step)
         return Corrected(shares, steps)

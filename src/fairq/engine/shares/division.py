@@ -25,10 +25,10 @@ BACKGROUND_UP_TO = 0.1
 """The largest average priority of a background queue."""
 
 FAMILY_FIELDS = 7
-"""The first fields of `Requirements` define families, without sites, banned sites and RAM."""
+"""The number of leading fields of `Requirements` that define families: all but sites, banned sites and RAM."""
 
 EVERYBODY = "all"
-"""The name for all users; DIRAC confuses a real user of this name with it."""
+"""The name for all users; DIRAC confuses it with a real user of this name."""
 
 QueueCounts = Mapping[str, Mapping[str, int]]
 """Number of queues of each owner in each group, in order of name."""
@@ -52,7 +52,7 @@ class Division(Struct, frozen=True):
     """The result of a division; arrays are over the queues unless stated otherwise.
 
     Attributes:
-        background: the queue is in the background.
+        background: whether the queue is in the background.
         totals: over the pools: the sum of the weights of their queues, without background queues.
         own: the queue's own part of its pool's share.
         priority: the sum of the parts of its family.
@@ -77,7 +77,7 @@ class Recalculation(Struct, frozen=True):
         group_shares: of every configured group, and of every other group with queues.
         user_shares: of the users with queues in the groups without job sharing, by group.
         pool_shares: the share of each pool of competing queues: of a user, or of a group with job sharing.
-        rows, pool, family: over the queues with jobs: place in *queues*, pool, family.
+        rows, pool, family: over the queues with jobs: index in *queues*, pool, family.
         division: the division of the pools.
     """
 
@@ -93,7 +93,7 @@ class Recalculation(Struct, frozen=True):
     family: Integers
     division: Division
 
-    def kept_priorities(self) -> list[float]:
+    def stored_priorities(self) -> list[float]:
         """Return the priorities to store: under the rules dirac with four decimals."""
         decimals = self.rules.decimals
         values: list[float] = self.priorities.tolist()
@@ -121,11 +121,13 @@ def recalculate(
 
 
 def count_queues(queues: QueueTable, rules: Rules) -> QueueCounts:
-    """Count the queues of each group's owners: those with jobs; under the rules dirac, emptied ones as well."""
-    known, places = queues.owners
-    counted = places if rules.users_counted == "rows" else places[queues.jobs != 0]
+    """Count the queues of each group's owners; emptied queues count only under the rules dirac."""
+    owners, owner_of_queue = queues.owners
+    counted_owners = owner_of_queue if rules.users_counted == "rows" else owner_of_queue[queues.jobs != 0]
     counts: dict[str, dict[str, int]] = {}
-    for (group, owner), count in sorted(zip(known, np.bincount(counted, minlength=len(known)).tolist(), strict=True)):
+    for (group, owner), count in sorted(
+        zip(owners, np.bincount(counted_owners, minlength=len(owners)).tolist(), strict=True)
+    ):
         if count:
             counts.setdefault(group, {})[owner] = count
     return counts
@@ -134,7 +136,7 @@ def count_queues(queues: QueueTable, rules: Rules) -> QueueCounts:
 def share_groups(
     counts: QueueCounts, groups: Mapping[str, OwnerGroup], corrections: Corrections | None
 ) -> dict[str, Share]:
-    """Return the share of every configured group; only those that have queues are corrected."""
+    """Return the share of every configured group; only groups with queues are corrected."""
     expected = {name: group.share for name, group in groups.items()}
     return _corrected(expected, {name: expected[name] for name in counts if name in expected}, corrections)
 
@@ -142,7 +144,7 @@ def share_groups(
 def _corrected(
     expected: Mapping[str, float], compared: Mapping[str, float], corrections: Corrections | None, group: str = ""
 ) -> dict[str, Share]:
-    """Return *expected* shares of groups, or of the users of *group*; the *compared* ones of them are corrected."""
+    """Return the shares of groups, or of the users of *group*, with the *compared* ones corrected."""
     corrected = None if corrections is None else corrections.correct(compared, group)
     if corrected is None:
         return {name: Share(share, (), share) for name, share in expected.items()}
@@ -174,14 +176,16 @@ def set_priorities(
         else:
             parts = {owner: share / len(owners) for owner in owners}
             users = user_shares[name] = _corrected(parts, parts, corrections, name)
-            # DIRAC takes a user called "all" for all users, and sets the queues of nobody else.
+            # DIRAC treats a user called "all" as all users, and sets no queues of other users.
             is_confused = rules.user_all_bug and owners.get(EVERYBODY, 0) > 1
             pools |= {(name, owner): users[owner].share for owner in ([EVERYBODY] if is_confused else owners)}
 
-    numbers = dict(zip(pools, range(len(pools)), strict=True))
-    known, places = queues.owners
-    of_owner = [numbers.get((group, None if _is_sharing(group, groups) else owner), -1) for group, owner in known]
-    pool = np.array(of_owner, np.int64)[places]
+    pool_numbers = dict(zip(pools, range(len(pools)), strict=True))
+    owner_pairs, owner_of_queue = queues.owners
+    pool_of_owner = [
+        pool_numbers.get((group, None if _is_sharing(group, groups) else owner), -1) for group, owner in owner_pairs
+    ]
+    pool = np.array(pool_of_owner, np.int64)[owner_of_queue]
     rows = np.flatnonzero((queues.jobs != 0) & (pool >= 0))
     family = families(queues, rows, rules)
     sums = queues.real_priorities[rows]
@@ -208,16 +212,16 @@ def _is_sharing(group: str, groups: Mapping[str, OwnerGroup]) -> bool:
 
 
 def families(queues: QueueTable, rows: Integers, rules: Rules) -> Integers:
-    """Return the number of the family of each queue at *rows*: queues that differ only in sites and RAM."""
+    """Return the family number of each queue at *rows*: a family's queues differ only in sites and RAM."""
     if not rules.site_families:
         return np.arange(len(rows))
     columns: tuple[Column, ...] = queues.requirements.take(rows).columns[:FAMILY_FIELDS]
     if not rules.families_as_listed:
-        columns = tuple(column.changed(_in_order) for column in columns)
+        columns = tuple(column.mapped(_sorted_if_tuple) for column in columns)
     return distinct_rows(columns, len(rows))[1]
 
 
-def _in_order(value: object) -> object:
+def _sorted_if_tuple(value: object) -> object:
     return tuple(sorted(value)) if isinstance(value, tuple) else value
 
 
@@ -242,18 +246,18 @@ def divide(
             parts.
     """
     background = allowed[pool] & (averages <= BACKGROUND_UP_TO)
-    totals = _sums(pool, np.where(background, 0.0, weights), len(shares))
+    totals = _sums_by_number(pool, np.where(background, 0.0, weights), len(shares))
     weightless = ~background & (totals[pool] == 0)
     if strict and weightless.any():
         raise DiracStopsError(DiracFailure.NO_PRIORITY)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        own = (shares / totals)[pool] * weights
+        parts = (shares / totals)[pool] * weights
     if weightless.any():
-        alike = _sums(pool, weightless, len(shares))
-        own[weightless] = (shares[pool] / np.maximum(alike[pool], 1.0))[weightless]
-    own = np.where(background, FLOOR, np.maximum(own, FLOOR))
-    return Division(background, totals, own, _sums(family, own)[family], np.bincount(family))
+        weightless_counts = _sums_by_number(pool, weightless, len(shares))
+        parts[weightless] = (shares[pool] / np.maximum(weightless_counts[pool], 1.0))[weightless]
+    parts = np.where(background, FLOOR, np.maximum(parts, FLOOR))
+    return Division(background, totals, parts, _sums_by_number(family, parts)[family], np.bincount(family))
 
 
-def _sums(numbers: Integers, amounts: Floats | Mask, least: int = 0) -> Floats:
-    return np.bincount(numbers, amounts, least).astype(np.float64)
+def _sums_by_number(numbers: Integers, amounts: Floats | Mask, length: int = 0) -> Floats:
+    return np.bincount(numbers, amounts, length).astype(np.float64)

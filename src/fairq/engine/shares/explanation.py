@@ -19,7 +19,7 @@ class QueueExplanation(Struct, frozen=True):
     Attributes:
         queue: its requirements and jobs.
         average: average of its jobs' real priorities; None: it is emptied.
-        background: it is in the background.
+        background: whether it is in the background.
         pool_share, pool_weight: the share of its pool, and the sum of the weights that divide it.
         own: its own part of the share, or the minimum; None: not set.
         family: number of queues in its family, itself included.
@@ -55,7 +55,7 @@ class GroupExplanation(Struct, frozen=True):
 
     Attributes:
         group: its properties.
-        configured: it is in the registry; otherwise the defaults apply.
+        configured: whether it is in the registry; otherwise the defaults apply.
         share: JobShare, the result of each corrector, and the corrected share.
         users: users with queues, by name; in a group with job sharing, one entry for all.
     """
@@ -67,52 +67,52 @@ class GroupExplanation(Struct, frozen=True):
 
 
 def explain(result: Recalculation, group: str | None = None) -> list[GroupExplanation]:
-    """Return the calculation of every priority by group, in order of name; *group*: only that group."""
+    """Return the calculation of every priority, or of those of *group*, by group in order of name."""
     queues = _queues(result, group)
-    wanted = sorted({*result.group_shares, *queues}) if group is None else [group]
-    found = []
-    for name in wanted:
-        known = result.groups.get(name, OwnerGroup(name))
+    selected = sorted({*result.group_shares, *queues}) if group is None else [group]
+    explanations = []
+    for name in selected:
+        owner_group = result.groups.get(name, OwnerGroup(name))
         share = result.group_shares.get(name, Share(DEFAULT_SHARE, (), DEFAULT_SHARE))
-        of_group = queues.get(name, {})
+        group_queues = queues.get(name, {})
         users: tuple[UserExplanation, ...]
-        if known.job_sharing:
-            every = tuple(one for owner in sorted(of_group) for one in of_group[owner])
-            users = (UserExplanation(None, share, every),) if every else ()
+        if owner_group.job_sharing:
+            all_queues = tuple(queue for owner in sorted(group_queues) for queue in group_queues[owner])
+            users = (UserExplanation(None, share, all_queues),) if all_queues else ()
         else:
             shares = result.user_shares.get(name, {})
             users = tuple(
-                UserExplanation(owner, shares.get(owner, Share(0.0, (), 0.0)), tuple(of_group.get(owner, ())))
-                for owner in sorted({*shares, *of_group})
+                UserExplanation(owner, shares.get(owner, Share(0.0, (), 0.0)), tuple(group_queues.get(owner, ())))
+                for owner in sorted({*shares, *group_queues})
             )
-        found.append(GroupExplanation(known, name in result.groups, share, users))
-    return found
+        explanations.append(GroupExplanation(owner_group, name in result.groups, share, users))
+    return explanations
 
 
 def _queues(result: Recalculation, group: str | None) -> dict[str, dict[str, list[QueueExplanation]]]:
-    places = {row: place for place, row in enumerate(result.rows.tolist())}
-    found: dict[str, dict[str, list[QueueExplanation]]] = {}
+    index_of_row = {row: index for index, row in enumerate(result.rows.tolist())}
+    by_owner: dict[str, dict[str, list[QueueExplanation]]] = {}
     queues = result.queues
-    rows, asked = (np.arange(len(queues)), queues) if group is None else queues.of_group(group)
-    for row, queue in zip(rows.tolist(), asked.tolist(), strict=True):
-        one = _queue(result, queue, row, places.get(row))
-        found.setdefault(queue.requirements.group, {}).setdefault(queue.requirements.owner, []).append(one)
-    return found
+    rows, selected = (np.arange(len(queues)), queues) if group is None else queues.of_group(group)
+    for row, queue in zip(rows.tolist(), selected.tolist(), strict=True):
+        explanation = _queue(result, queue, row, index_of_row.get(row))
+        by_owner.setdefault(queue.requirements.group, {}).setdefault(queue.requirements.owner, []).append(explanation)
+    return by_owner
 
 
-def _queue(result: Recalculation, queue: TaskQueue, row: int, place: int | None) -> QueueExplanation:
+def _queue(result: Recalculation, queue: TaskQueue, row: int, index: int | None) -> QueueExplanation:
     average = queue.real_priorities / queue.jobs if queue.jobs else None
-    if place is None:
+    if index is None:
         return QueueExplanation(queue, average, False, None, None, None, 0, None)
     division = result.division
-    pool, family = int(result.pool[place]), int(result.family[place])
+    pool, family = int(result.pool[index]), int(result.family[index])
     return QueueExplanation(
         queue,
         average,
-        bool(division.background[place]),
+        bool(division.background[index]),
         result.pool_shares[pool],
         float(division.totals[pool]),
-        float(division.own[place]),
+        float(division.own[index]),
         int(division.families[family]),
         float(result.priorities[row]),
     )

@@ -17,16 +17,16 @@ DEFAULT_SHARE = 1000
 
 JOB_SHARING = "JobSharing"
 SCHEMA_JOB_SHARING = "JOB_SHARING"
-"""The property by which a group's task queues share its priority: DIRAC's spelling, and the schema's."""
+"""The property that makes a group's task queues share its priority, in DIRAC's spelling and in the schema's."""
 
 
 class OwnerGroup(Struct, frozen=True):
     """A group's part in the registry (`read_group` makes it from DIRAC's options).
 
     Attributes:
-        name: as jobs name it in OwnerGroup.
+        name: its name in OwnerGroup of jobs.
         share: JobShare, an absolute weight.
-        job_sharing: property JobSharing: all its task queues are one pool, whoever owns them.
+        job_sharing: property JobSharing: all its task queues are one pool, whatever their owner.
         background: AllowBackgroundTQs: queues whose jobs average at most 0.1 get the minimum priority.
         vo: the virtual organisation; "": none.
     """
@@ -39,9 +39,9 @@ class OwnerGroup(Struct, frozen=True):
 
 
 def has_job_sharing(properties: Iterable[str], rules: Rules) -> bool:
-    """Tell whether a group with these *properties* shares its priority among all its task queues."""
-    known = {JOB_SHARING, SCHEMA_JOB_SHARING} if rules.both_sharing_names else {JOB_SHARING}
-    return not known.isdisjoint(properties)
+    """Return whether a group with these *properties* shares its priority among all its task queues."""
+    sharing_names = {JOB_SHARING, SCHEMA_JOB_SHARING} if rules.both_sharing_names else {JOB_SHARING}
+    return not sharing_names.isdisjoint(properties)
 
 
 def read_group(name: str, options: Mapping[str, Any], rules: Rules) -> OwnerGroup:

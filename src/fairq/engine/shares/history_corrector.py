@@ -28,10 +28,10 @@ from fairq.errors.shares import DiracFailure, DiracStopsError, ShareCorrectionEr
 
 BOUND = "MaxGlobalCorrection"
 SCHEMA_BOUND = "MaxGlobalCorrectionFactor"
-"""The name that the schema of 2009 uses, which DIRAC does not read."""
+"""The option's name in the schema of 2009; DIRAC does not read it."""
 
-OF_INSTANCE = frozenset({"Group", "UpdateHistoryPeriod", BOUND, SCHEMA_BOUND})
-OF_SLICE = frozenset({"TimeSpan", "Weight", "MaxCorrection"})
+INSTANCE_OPTIONS = frozenset({"Group", "UpdateHistoryPeriod", BOUND, SCHEMA_BOUND})
+SLICE_OPTIONS = frozenset({"TimeSpan", "Weight", "MaxCorrection"})
 """The options that are read."""
 
 DEFAULT_BOUND = 5
@@ -40,7 +40,7 @@ DEFAULT_PERIOD = 900
 
 
 class Slice(Struct, frozen=True):
-    """A time slice: its name, its seconds, its weight (all of an instance add up to 1), and its MaxCorrection."""
+    """A time slice: name, span in seconds, weight (the weights of an instance add up to 1), and MaxCorrection."""
 
     name: str
     span: float
@@ -54,9 +54,9 @@ class HistorySettings(Struct, frozen=True):
     Attributes:
         group: the group whose users are corrected; "": groups are corrected.
         maximum: MaxGlobalCorrection.
-        bound_option: the option that sets it; None: the default.
+        bound_option: the option that sets the maximum; None: the default applies.
         period: seconds for which a history is valid.
-        slices: in their order.
+        slices: the slices, in order of the settings.
         notes: notes about the settings.
     """
 
@@ -96,7 +96,7 @@ class HistoryCorrector:
 
     @property
     def group(self) -> str:
-        """Whose users are corrected; "": groups are."""
+        """The group whose users are corrected; "": groups are corrected."""
         return self.settings.group
 
     @property
@@ -105,30 +105,30 @@ class HistoryCorrector:
         return (*self.settings.notes, *self._failures)
 
     def update(self, reports: Reports, now: float) -> None:
-        """Request the history of each slice, unless the known one is younger than UpdateHistoryPeriod."""
+        """Request the history of each slice, unless the last one is younger than UpdateHistoryPeriod."""
         if self._updated is not None and self._updated + self.settings.period > now:
             return
         self._updated = now
         self.history, self._failures = {}, []
         group = self.settings.group
         running_only = not group or self._rules.in_group_statuses == "running"
-        for one in self.settings.slices:
-            data = reports(UsageRequest(one.span, group, running_only))
-            if data:
-                self.history[one.name] = self._by_entity(data)
+        for time_slice in self.settings.slices:
+            usage = reports(UsageRequest(time_slice.span, group, running_only))
+            if usage:
+                self.history[time_slice.name] = self._by_entity(usage)
                 continue
             if self._rules.failed_report == "instance":
                 self.history = {}
-                kind = NoteKind.INSTANCE_REPORT_FAILED if data is None else NoteKind.INSTANCE_REPORT_EMPTY
-                self._failures.append(note(kind, self._where, slice=one.name))
+                kind = NoteKind.INSTANCE_REPORT_FAILED if usage is None else NoteKind.INSTANCE_REPORT_EMPTY
+                self._failures.append(note(kind, self._where, slice=time_slice.name))
                 return
-            kind = NoteKind.SLICE_REPORT_FAILED if data is None else NoteKind.SLICE_REPORT_EMPTY
-            self._failures.append(note(kind, self._where, slice=one.name))
+            kind = NoteKind.SLICE_REPORT_FAILED if usage is None else NoteKind.SLICE_REPORT_EMPTY
+            self._failures.append(note(kind, self._where, slice=time_slice.name))
 
-    def _by_entity(self, data: Mapping[str, float]) -> Mapping[str, float]:
+    def _by_entity(self, usage: Mapping[str, float]) -> Mapping[str, float]:
         if not self.settings.group or self._rules.in_group_key == "name":
-            return data
-        return {dn: use for user, use in data.items() for dn in self._user_dns.get(user, ())}
+            return usage
+        return {dn: use for user, use in usage.items() for dn in self._user_dns.get(user, ())}
 
     def correct(self, expected: Mapping[str, float]) -> Correction:
         """Return the corrected shares.
@@ -138,89 +138,119 @@ class HistoryCorrector:
         total = 0.0
         for share in expected.values():
             total += share
-        if expected and not self._usable(total):
-            self._stop(DiracFailure.NO_SHARES)
+        if expected and not self._is_usable(total):
+            self._stop_if_dirac(DiracFailure.NO_SHARES)
             return Correction(expected)
         if not self.history:
             return Correction(expected)
-        known = [(one, *self._used(one, expected)) for one in self._slices()]
-        counted = 0.0
-        for one, _, sum_of_use in known:
-            counted += one.weight if sum_of_use else 0.0
+        slice_uses = [(time_slice, *self._compared_use(time_slice, expected)) for time_slice in self._usable_slices()]
+        total_weight = 0.0
+        for time_slice, _, sum_of_use in slice_uses:
+            total_weight += time_slice.weight if sum_of_use else 0.0
         shared = self._rules.weight_of_skipped == "shared"
-        if shared and not counted:
+        if shared and not total_weight:
             return Correction(expected)
         maximum = self.settings.maximum
         if maximum == 0:
-            self._stop(DiracFailure.NO_GLOBAL_BOUND)
+            self._stop_if_dirac(DiracFailure.NO_GLOBAL_BOUND)
             return Correction(expected)
         entities = {}
         for entity, share in expected.items():
             fraction = share / total
             slices = tuple(
-                self._slice(one, one.weight / counted if shared else one.weight, fraction, uses.get(entity), in_use)
-                for one, uses, in_use in known
+                self._slice(
+                    time_slice,
+                    time_slice.weight / total_weight if shared else time_slice.weight,
+                    fraction,
+                    uses.get(entity),
+                    total_use,
+                )
+                for time_slice, uses, total_use in slice_uses
             )
-            entities[entity] = self._entity(entity, share, fraction, slices)
-        return Correction({name: one.share for name, one in entities.items()}, entities)
+            entities[entity] = self._correct_entity(entity, share, fraction, slices)
+        return Correction({name: correction.share for name, correction in entities.items()}, entities)
 
-    def _slices(self) -> list[Slice]:
+    def _usable_slices(self) -> list[Slice]:
         """Return the slices with a history and a valid bound."""
-        found = [one for one in self.settings.slices if one.name in self.history]
-        return [one for one in found if one.maximum != 0 or self._rules.zero_use == "error"]
+        reported = [part for part in self.settings.slices if part.name in self.history]
+        return [part for part in reported if part.maximum != 0 or self._rules.zero_use == "error"]
 
-    def _used(self, one: Slice, expected: Mapping[str, float]) -> tuple[Mapping[str, float], float]:
+    def _compared_use(self, time_slice: Slice, expected: Mapping[str, float]) -> tuple[Mapping[str, float], float]:
         """Return the use of the groups or users compared, and its sum; 0: the slice has no result."""
-        history = self.history[one.name]
-        absent_zero = self._rules.zero_use == "absent"
+        history = self.history[time_slice.name]
+        zero_is_absent = self._rules.zero_use == "absent"
         uses, total = {}, 0.0
         for entity in expected:
             use = history.get(entity)
-            if use is not None and not (absent_zero and not self._usable(use)):
+            if use is not None and not (zero_is_absent and not self._is_usable(use)):
                 uses[entity] = use
                 total += use
-        if absent_zero and not math.isfinite(total):
+        if zero_is_absent and not math.isfinite(total):
             return {}, 0.0
         return uses, total
 
-    def _slice(self, one: Slice, weight: float, fraction: float, use: float | None, in_use: float) -> SliceCorrection:
-        if in_use == 0:
-            return SliceCorrection(one.name, one.span, 0.0, one.maximum, use, None, None, None, None, 0.0)
-        if one.maximum == 0:
-            self._stop(DiracFailure.NO_BOUND, slice=one.name)
-        part = None if use is None else use / in_use
-        if part == 0:
-            self._stop(DiracFailure.NO_USE, slice=one.name)
-            part = None
-        if part is None:
-            term = one.maximum * weight if self._rules.absent_weighted else one.maximum
-            return SliceCorrection(one.name, one.span, weight, one.maximum, use, None, None, one.maximum, "upper", term)
-        raw = fraction / part
-        clamped, bound = _clamp(raw, one.maximum)
+    def _slice(
+        self, time_slice: Slice, weight: float, fraction: float, use: float | None, total_use: float
+    ) -> SliceCorrection:
+        if total_use == 0:
+            return SliceCorrection(
+                time_slice.name, time_slice.span, 0.0, time_slice.maximum, use, None, None, None, None, 0.0
+            )
+        if time_slice.maximum == 0:
+            self._stop_if_dirac(DiracFailure.NO_BOUND, slice=time_slice.name)
+        use_fraction = None if use is None else use / total_use
+        if use_fraction == 0:
+            self._stop_if_dirac(DiracFailure.NO_USE, slice=time_slice.name)
+            use_fraction = None
+        if use_fraction is None:
+            term = time_slice.maximum * weight if self._rules.absent_weighted else time_slice.maximum
+            return SliceCorrection(
+                time_slice.name,
+                time_slice.span,
+                weight,
+                time_slice.maximum,
+                use,
+                None,
+                None,
+                time_slice.maximum,
+                "upper",
+                term,
+            )
+        raw = fraction / use_fraction
+        clamped, bound = _clamp(raw, time_slice.maximum)
         return SliceCorrection(
-            one.name, one.span, weight, one.maximum, use, part, raw, clamped, bound, clamped * weight
+            time_slice.name,
+            time_slice.span,
+            weight,
+            time_slice.maximum,
+            use,
+            use_fraction,
+            raw,
+            clamped,
+            bound,
+            clamped * weight,
         )
 
-    def _entity(
+    def _correct_entity(
         self, entity: str, share: float, fraction: float, slices: tuple[SliceCorrection, ...]
     ) -> EntityCorrection:
         maximum = self.settings.maximum
         raw, factor, bound = None, 1.0, None
         corrected = share
-        if any(one.clamped is not None for one in slices):
+        if any(part.clamped is not None for part in slices):
             raw = 0.0
-            for one in slices:
-                raw += one.term
+            for part in slices:
+                raw += part.term
             factor, bound = _clamp(raw, maximum)
             corrected = share * factor
         return EntityCorrection(
             self._corrector, self._instance, entity, share, fraction, slices, raw, maximum, factor, bound, corrected
         )
 
-    def _usable(self, amount: float) -> bool:
+    def _is_usable(self, amount: float) -> bool:
         return (amount > 0 and math.isfinite(amount)) if self._rules.zero_use == "absent" else amount != 0
 
-    def _stop(self, failure: DiracFailure, **facts: str) -> None:
+    def _stop_if_dirac(self, failure: DiracFailure, **facts: str) -> None:
         if self._rules.zero_use == "error":
             raise DiracStopsError(failure, where=self._where, **facts)
 
@@ -240,7 +270,7 @@ def read_history_settings(where: str, options: Mapping[str, Any], rules: Rules) 
     Raises ShareCorrectionError for invalid settings, and under the rules dirac DiracStopsError where DIRAC cannot
     start.
     """
-    notes = _unread(where, options, OF_INSTANCE)
+    notes = _unread_notes(where, options, INSTANCE_OPTIONS)
     maximum, bound_option = _bound(where, options, rules, notes)
     slices = [
         _slice(name, f"{where}, slice {name}", block, rules, notes)
@@ -252,27 +282,27 @@ def read_history_settings(where: str, options: Mapping[str, Any], rules: Rules) 
         maximum=maximum,
         bound_option=bound_option,
         period=number(options, "UpdateHistoryPeriod", DEFAULT_PERIOD, rules, where, notes.append),
-        slices=_weighted(where, slices, rules, notes),
+        slices=_normalised(where, slices, rules, notes),
         notes=tuple(notes),
     )
 
 
 def _bound(where: str, options: Mapping[str, Any], rules: Rules, notes: list[Note]) -> tuple[float, str | None]:
-    given = [name for name in (BOUND, SCHEMA_BOUND) if name in options]
+    given_options = [name for name in (BOUND, SCHEMA_BOUND) if name in options]
     if not rules.both_bound_names:
-        if SCHEMA_BOUND in given:
+        if SCHEMA_BOUND in given_options:
             notes.append(
                 note(NoteKind.UNREAD_SCHEMA_BOUND, where, name=SCHEMA_BOUND, bound=BOUND, default=DEFAULT_BOUND)
             )
-            given.remove(SCHEMA_BOUND)
-    elif len(given) > 1:
+            given_options.remove(SCHEMA_BOUND)
+    elif len(given_options) > 1:
         raise ShareCorrectionError(ShareSetting.BOUND_TWICE, where=where, first=BOUND, second=SCHEMA_BOUND)
-    if not given:
+    if not given_options:
         return DEFAULT_BOUND, None
-    return _maximum(where, options, given[0], DEFAULT_BOUND, rules, notes), given[0]
+    return _maximum(where, options, given_options[0], DEFAULT_BOUND, rules, notes), given_options[0]
 
 
-def _unread(where: str, options: Mapping[str, Any], known: frozenset[str]) -> list[Note]:
+def _unread_notes(where: str, options: Mapping[str, Any], known: frozenset[str]) -> list[Note]:
     return [
         note(NoteKind.UNREAD_OPTION, where, name=name, known=", ".join(sorted(known)))
         for name, value in options.items()
@@ -283,7 +313,7 @@ def _unread(where: str, options: Mapping[str, Any], known: frozenset[str]) -> li
 def _slice(name: str, where: str, options: Mapping[str, Any], rules: Rules, notes: list[Note]) -> Slice:
     if rules.checked_settings and "TimeSpan" not in options:
         raise ShareCorrectionError(ShareSetting.NO_TIME_SPAN, where=where)
-    notes += _unread(where, options, OF_SLICE)
+    notes += _unread_notes(where, options, SLICE_OPTIONS)
     span = number(options, "TimeSpan", DEFAULT_SPAN, rules, where, notes.append)
     weight = number(options, "Weight", DEFAULT_WEIGHT, rules, where, notes.append)
     if rules.checked_settings and not span > 0:
@@ -300,20 +330,20 @@ def _maximum(where: str, options: Mapping[str, Any], name: str, default: int, ru
     return value
 
 
-def _weighted(where: str, slices: list[Slice], rules: Rules, notes: list[Note]) -> tuple[Slice, ...]:
+def _normalised(where: str, slices: list[Slice], rules: Rules, notes: list[Note]) -> tuple[Slice, ...]:
     if not slices:
         notes.append(note(NoteKind.NO_SLICE, where))
         return ()
     total = 0.0
-    for one in slices:
-        total += one.weight
+    for part in slices:
+        total += part.weight
     if total == 0:
         if rules.checked_settings:
             raise ShareCorrectionError(ShareSetting.NO_WEIGHT, where=where)
         raise DiracStopsError(DiracFailure.NO_WEIGHT, where=where)
     if len(slices) > 1 and total not in (1, 100):
         notes.append(note(NoteKind.SCALED_WEIGHTS, where, total=total))
-    return tuple(Slice(one.name, one.span, one.weight / total, one.maximum) for one in slices)
+    return tuple(Slice(part.name, part.span, part.weight / total, part.maximum) for part in slices)
 
 
 def built_in(user_dns: Mapping[str, Sequence[str]] | None = None) -> dict[str, CorrectorMaker]:

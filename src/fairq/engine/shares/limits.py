@@ -1,7 +1,7 @@
 """Running limits and matching delays of a site, and the task queues that they exclude (DIRAC Limiter; docs/dirac.md 6).
 
-Of delays, every attribute and value has a bucket of at most `burst` starts (default 1). A job start takes one out, and
-one returns after each delay. With a burst of 1, the delay is the minimum time between two starts.
+For delays, every attribute and value has a token bucket of at most `burst` starts (default 1). A job start takes one
+token, and one is added after each delay. With a burst of 1, the delay is the minimum time between two starts.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ JOB_ATTRIBUTES = frozenset(
 """Attributes that can be limited: the columns of DIRAC's job table."""
 
 QUEUE_ATTRIBUTES = frozenset(("JobType", "Owner", "OwnerGroup", "Site"))
-"""Those of them that a task queue decides for all its jobs: a limit or delay on others cannot leave a queue out."""
+"""The attributes that all jobs of a task queue share: a limit or delay on others cannot exclude a queue."""
 
 Counter = Callable[[str, str | None], Mapping[str, int]]
 """Returns the number of running jobs at the site by value, for an attribute and a CE (None: the whole site)."""
@@ -42,7 +42,7 @@ Negative = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 """By field, the values at their limit. If there are several (one per site), all must exclude a queue."""
 
 Test = Callable[[RequirementTable], Mask]
-"""Returns which task queues it hits."""
+"""Returns which task queues it matches."""
 
 BURST = "Burst"
 
@@ -58,14 +58,14 @@ class Delay(Struct, frozen=True):
 
 
 class Bucket(NamedTuple):
-    """Number of starts left at a time (seconds since 1970); this is the stored state."""
+    """The number of starts left at *time* (seconds since 1970); this is the stored state."""
 
     left: float
     time: float
 
 
 class RunningLimit(NamedTuple):
-    """At most *limit* jobs with this *value* of *attribute* may run, and *running* do; at *ce*, or (None) the site."""
+    """At most *limit* jobs with this *value* of *attribute* may run, and *running* do; at *ce* (None: the site)."""
 
     attribute: str
     value: str
@@ -88,7 +88,7 @@ class SiteLimits(Struct, frozen=True):
     @property
     def reached(self) -> tuple[RunningLimit, ...]:
         """The limits that are reached."""
-        return tuple(one for one in self.limits if one.is_reached)
+        return tuple(limit for limit in self.limits if limit.is_reached)
 
 
 def running_limits(
@@ -96,20 +96,20 @@ def running_limits(
 ) -> SiteLimits:
     """Return the limits at *site* and its *ce* from the options CheckJobLimits and RunningLimit of *job_scheduling*.
 
-    Raises ShareCorrectionError for a limit that is not an integer; under the rules dirac, it disables the limits beside
-    it.
+    Raises ShareCorrectionError for a limit that is not an integer; under the rules dirac, it disables the other limits
+    of its section.
     """
     if not is_yes(job_scheduling.get("CheckJobLimits", True)):
         return SiteLimits()
-    of_site = _section(job_scheduling, "RunningLimit", site)
-    parts = [_applied(f"RunningLimit/{site}", of_site, lambda attribute: count(attribute, None), rules)]
+    site_options = _section(job_scheduling, "RunningLimit", site)
+    parts = [_read_limits(f"RunningLimit/{site}", site_options, lambda attribute: count(attribute, None), rules)]
     if ce:
-        own = None if rules.ce_limits == "site" else ce
-        of_ce = _section(of_site, CES, ce)
+        counted_ce = None if rules.ce_limits == "site" else ce
+        ce_options = _section(site_options, CES, ce)
         where = f"RunningLimit/{site}/CEs/{ce}"
-        parts.append(_applied(where, of_ce, lambda attribute: count(attribute, own), rules, ce))
+        parts.append(_read_limits(where, ce_options, lambda attribute: count(attribute, counted_ce), rules, ce))
     return SiteLimits(
-        tuple(one for part in parts for one in part.limits), tuple(one for part in parts for one in part.notes)
+        tuple(limit for part in parts for limit in part.limits), tuple(text for part in parts for text in part.notes)
     )
 
 
@@ -122,13 +122,13 @@ def by_attribute(kinds: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def _section(options: Mapping[str, Any], *path: str) -> Mapping[str, Any]:
-    found: Any = options
+    section: Any = options
     for name in path:
-        found = found.get(name, {}) if isinstance(found, Mapping) else {}
-    return found if isinstance(found, Mapping) else {}
+        section = section.get(name, {}) if isinstance(section, Mapping) else {}
+    return section if isinstance(section, Mapping) else {}
 
 
-def _applied(
+def _read_limits(
     where: str,
     section: Mapping[str, Any],
     count: Callable[[str], Mapping[str, int]],
@@ -139,16 +139,16 @@ def _applied(
     for attribute, options in section.items():
         if not isinstance(options, Mapping):
             continue
-        plain = {value: limit for value, limit in options.items() if not isinstance(limit, Mapping)}
+        plain_limits = {value: limit for value, limit in options.items() if not isinstance(limit, Mapping)}
         try:
-            limits[attribute] = {value: int(str(limit)) for value, limit in plain.items()}
+            limits[attribute] = {value: int(str(limit)) for value, limit in plain_limits.items()}
         except ValueError:
             if rules.checked_settings:
                 raise ShareCorrectionError(ShareSetting.LIMIT, where=where, attribute=attribute) from None
             return SiteLimits((), (note(NoteKind.LIMIT_NOT_AN_INTEGER, where, name=attribute),))
-    found: list[RunningLimit] = []
+    applied: list[RunningLimit] = []
     notes = []
-    for attribute, of_values in limits.items():
+    for attribute, value_limits in limits.items():
         if attribute not in JOB_ATTRIBUTES:
             if attribute != CES:
                 notes.append(note(NoteKind.UNKNOWN_ATTRIBUTE, where, name=attribute))
@@ -157,26 +157,26 @@ def _applied(
             notes.append(note(NoteKind.NOT_OF_QUEUES, where, name=attribute))
             continue
         running = count(attribute)
-        found += [
-            RunningLimit(attribute, value, running.get(value, 0), limit, ce) for value, limit in of_values.items()
+        applied += [
+            RunningLimit(attribute, value, running.get(value, 0), limit, ce) for value, limit in value_limits.items()
         ]
-    return SiteLimits(tuple(found), tuple(notes))
+    return SiteLimits(tuple(applied), tuple(notes))
 
 
 def _is_applied(attribute: str, rules: Rules) -> bool:
-    """Return whether a limit or delay on *attribute* is applied: most attributes do not belong to task queues."""
+    """Return whether a limit or delay on *attribute* is applied; most attributes are not those of task queues."""
     return attribute in QUEUE_ATTRIBUTES or rules.negative_fields == "all"
 
 
 def excluded(negative: Negative, rules: Rules) -> Test:
-    """Return a function that returns which task queues *negative* excludes.
+    """Return a test that returns which task queues *negative* excludes.
 
-    One dictionary excludes a queue if a field matches, with negative_fields = all if every field does. Unknown fields
-    never match; under the rules dirac, they are ignored, and raise DiracStopsError if there are no others.
+    One dictionary excludes a queue if a field matches; with negative_fields = all, if every field matches. Unknown
+    fields never match; under the rules dirac they are ignored, and raise DiracStopsError if all fields are unknown.
     """
     if isinstance(negative, Mapping):
-        return _excluded_by(negative, rules) if negative else _NONE
-    return _every([_excluded_by(one, rules) for one in negative]) if negative else _NONE
+        return _excluded_by(negative, rules) if negative else _MATCHES_NOTHING
+    return _all_of([_excluded_by(condition, rules) for condition in negative]) if negative else _MATCHES_NOTHING
 
 
 def excludes(negative: Negative, queue: Requirements, rules: Rules) -> bool:
@@ -184,17 +184,17 @@ def excludes(negative: Negative, queue: Requirements, rules: Rules) -> bool:
     return bool(excluded(negative, rules)(RequirementTable.of([queue])).all())
 
 
-def _every(tests: Sequence[Test]) -> Test:
-    """Return the test that hits what all of *tests* hit."""
+def _all_of(tests: Sequence[Test]) -> Test:
+    """Return the test that matches what all *tests* match."""
     return lambda table: reduce(np.logical_and, (test(table) for test in tests), np.ones(len(table), bool))
 
 
-def _any(tests: Sequence[Test]) -> Test:
-    """Return the test that hits what one of *tests* hits."""
+def _any_of(tests: Sequence[Test]) -> Test:
+    """Return the test that matches what any of *tests* matches."""
     return lambda table: reduce(np.logical_or, (test(table) for test in tests), np.zeros(len(table), bool))
 
 
-_NONE = _any(())
+_MATCHES_NOTHING = _any_of(())
 
 
 def _excluded_by(negative: Mapping[str, Any], rules: Rules) -> Test:
@@ -203,28 +203,32 @@ def _excluded_by(negative: Mapping[str, Any], rules: Rules) -> Test:
     if dirac and len(unknown) == len(negative):
         failure = DiracFailure.UNKNOWN_LIMIT if unknown else DiracFailure.LIMIT_ON_NOTHING
         raise DiracStopsError(failure, fields=", ".join(unknown), known=", ".join((*SETS, *SINGLE)))
-    tests = [_hits(field, given, rules) for field, given in negative.items() if field not in unknown]
+    tests = [
+        _field_test(field, values_at_limit, rules)
+        for field, values_at_limit in negative.items()
+        if field not in unknown
+    ]
     if rules.negative_fields == "any":
-        return _any(tests)
-    return _NONE if unknown and not dirac else _every(tests)
+        return _any_of(tests)
+    return _MATCHES_NOTHING if unknown and not dirac else _all_of(tests)
 
 
-def _hits(field: str, given: Any, rules: Rules) -> Test:
+def _field_test(field: str, at_limit: Any, rules: Rules) -> Test:
     dirac = rules.negative_values == "single"
     if field in SETS:
-        listed, hit = SETS[field], frozenset(values(given))
+        field_name, excluded_names = SETS[field], frozenset(values(at_limit))
         if field == "Site" and rules.negative_fields == "any":
-            # Whatever the pilot takes runs at its site, also the jobs of a queue that names no site.
-            return lambda table: table.sites.where(lambda names: not names or not hit.isdisjoint(names))
-        return lambda table: ~getattr(table, listed).where(hit.isdisjoint)
-    if dirac and not isinstance(given, str | list | tuple):
-        raise DiracStopsError(DiracFailure.LIMIT_NO_LIST, field=field, given=given)
-    # DIRAC walks through a text letter by letter, too.
-    single = list(given) if dirac and isinstance(given, str) else values(given)
-    if dirac and len(set(single)) > 1:
-        return _NONE
-    among = set(map(str, single))
-    return lambda table: getattr(table, SINGLE[field]).where(lambda value: str(value) in among)
+            # Jobs run at the pilot's site, even those of a queue that names no site.
+            return lambda table: table.sites.where(lambda names: not names or not excluded_names.isdisjoint(names))
+        return lambda table: ~getattr(table, field_name).where(excluded_names.isdisjoint)
+    if dirac and not isinstance(at_limit, str | list | tuple):
+        raise DiracStopsError(DiracFailure.LIMIT_NO_LIST, field=field, given=at_limit)
+    # DIRAC also iterates over a text letter by letter.
+    listed_values = list(at_limit) if dirac and isinstance(at_limit, str) else values(at_limit)
+    if dirac and len(set(listed_values)) > 1:
+        return _MATCHES_NOTHING
+    excluded_values = set(map(str, listed_values))
+    return lambda table: getattr(table, SINGLE[field]).where(lambda value: str(value) in excluded_values)
 
 
 def read_delays(job_scheduling: Mapping[str, Any], site: str, rules: Rules) -> dict[Kind, Delay]:
@@ -237,7 +241,7 @@ def read_delays(job_scheduling: Mapping[str, Any], site: str, rules: Rules) -> d
         return {}
     section = (job_scheduling.get("MatchingDelay") or {}).get(site) or {}
     bursts = section.get(BURST) or {}
-    found = {}
+    delays = {}
     for attribute, options in section.items():
         if attribute == BURST or not isinstance(options, Mapping):
             continue
@@ -252,8 +256,8 @@ def read_delays(job_scheduling: Mapping[str, Any], site: str, rules: Rules) -> d
                         ShareSetting.DELAY, where=f"MatchingDelay/{site}", attribute=attribute, value=value, text=text
                     )
                 return {}
-            found[attribute, value] = Delay(seconds, burst)
-    return found
+            delays[attribute, value] = Delay(seconds, burst)
+    return delays
 
 
 def applied_delays(
@@ -276,7 +280,7 @@ def _number(text: Any) -> float:
         return math.nan
 
 
-def left(delay: Delay, bucket: Bucket | None, now: float) -> float:
+def starts_left(delay: Delay, bucket: Bucket | None, now: float) -> float:
     """Return the number of starts left at *now*."""
     if bucket is None or not delay.seconds:
         return delay.burst
@@ -284,8 +288,8 @@ def left(delay: Delay, bucket: Bucket | None, now: float) -> float:
 
 
 def delayed(delays: Mapping[Kind, Delay], buckets: Mapping[Kind, Bucket], now: float) -> dict[Kind, float]:
-    """Return the kinds of jobs that may not start at *now*, each with the seconds until the next start."""
-    starts = {kind: left(delay, buckets.get(kind), now) for kind, delay in delays.items()}
+    """Return the kinds of jobs that may not start at *now*, with the seconds until the next start."""
+    starts = {kind: starts_left(delay, buckets.get(kind), now) for kind, delay in delays.items()}
     return {kind: round((1 - count) * delays[kind].seconds, 6) for kind, count in starts.items() if count < 1 - 1e-9}
 
 
@@ -294,7 +298,7 @@ def started(
 ) -> dict[Kind, Bucket]:
     """Return the buckets that change when a *job* with these values of its attributes starts at *now*."""
     return {
-        kind: Bucket(max(0.0, left(delay, buckets.get(kind), now) - 1), now)
+        kind: Bucket(max(0.0, starts_left(delay, buckets.get(kind), now) - 1), now)
         for kind, delay in delays.items()
         if kind[1] in job.get(kind[0], ()) and delay.seconds
     }

@@ -1,7 +1,7 @@
-"""What jobs need, from their attributes (docs/dirac.md 1.1 and 2; DIRAC JobScheduling, TaskQueueDB).
+"""The needs of jobs, from their attributes (docs/dirac.md 1.1 and 2; DIRAC JobScheduling, TaskQueueDB).
 
-Attributes have the names of DIRAC's job descriptions, or are derived from HTCondor's requests. What decides a need is
-read once for all jobs in which it is equal.
+Attributes have the names of DIRAC's job descriptions, or are derived from HTCondor's requests. Equal attributes of
+several jobs are read once.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LISTS = {
     "sites": "Sites", "banned_sites": "BannedSites", "platforms": "Platforms", "job_types": "JobTypes",
     "grid_ces": "GridCEs", "tags": "Tags",
 }  # fmt: skip
-"""DIRAC's names for the lists of requirements: attributes of jobs, also without the last letter."""
+"""DIRAC's names for the lists of requirements. Jobs have them as attributes, with or without the last letter."""
 
 ANYWHERE = ("sites", "platforms", "grid_ces")
 """Lists in which ANY is no requirement."""
@@ -50,13 +50,13 @@ GPU = "GPU"
 """The tag of jobs that request GPUs."""
 
 
-def _words(name: str) -> tuple[str, ...]:
-    """Return the lower-case attributes that give the list *name*; the first one that a job has counts."""
+def _attribute_names(name: str) -> tuple[str, ...]:
+    """Return the lower-case attributes for the list *name*; the first one that a job has counts."""
     label = LISTS[name].lower()
     return label, label[:-1]
 
 
-ATTRIBUTES = frozenset((*chain.from_iterable(map(_words, LISTS)), *_TAGGED, "cputime", *_RAM, *PRIORITY))
+ATTRIBUTES = frozenset((*chain.from_iterable(map(_attribute_names, LISTS)), *_TAGGED, "cputime", *_RAM, *PRIORITY))
 """Lower-case names of all attributes that are read."""
 
 
@@ -65,9 +65,9 @@ class JobDefaults(NamedTuple):
 
     Attributes:
         rules: the rules in use.
-        segments: bounds of the CPU time steps, in HS06 seconds.
-        cpu_time: in HS06 seconds.
-        user_priority: as UserPriority.
+        segments: upper bounds of the CPU time steps, in HS06 seconds.
+        cpu_time: the default CPU time, in HS06 seconds.
+        user_priority: the default UserPriority.
     """
 
     rules: Rules
@@ -77,7 +77,7 @@ class JobDefaults(NamedTuple):
 
 
 class Priorities(NamedTuple):
-    """The priorities of many jobs; those of a refused job mean nothing.
+    """The priorities of many jobs; the values of a refused job have no meaning.
 
     Attributes:
         user: their UserPriorities.
@@ -91,9 +91,9 @@ class Priorities(NamedTuple):
 
 
 class Needs(Struct, frozen=True):
-    """The needs of many jobs; those of a job whose priorities are refused mean nothing.
+    """The needs of many jobs; the values of a job with refused priorities have no meaning.
 
-    *lists*, *cpu_time*, *min_ram* and *max_ram* are their requirements, apart from owner and group (`Requirements`).
+    *lists*, *cpu_time*, *min_ram* and *max_ram* are the requirements without owner and group (`Requirements`).
     """
 
     lists: Mapping[str, Column]
@@ -103,7 +103,7 @@ class Needs(Struct, frozen=True):
     priorities: Priorities
 
     def requirements(self, owner: Column, group: Column) -> RequirementTable:
-        """Return the requirements of the jobs, which have these owners and groups."""
+        """Return the requirements of the jobs with these owners and groups."""
         return RequirementTable(
             owner=owner,
             group=group,
@@ -117,8 +117,8 @@ class Needs(Struct, frozen=True):
 def read_segments(text: str | None, rules: Rules) -> tuple[int, ...]:
     """Return the segments that *text* (option taskQueueCPUTimeIntervals, a comma list) names, or DIRAC's own.
 
-    As in DIRAC, one item that is no integer or not larger than the one before it (the first: than 0) voids the
-    whole list.
+    As in DIRAC, the entire list is ignored if an item is not an integer, or not larger than the one before it (for the
+    first item, than 0).
 
     Raises DiracStopsError, only under the rules dirac, for a list without items: no job can be inserted.
     """
@@ -137,98 +137,100 @@ def bucket(seconds: float, segments: Sequence[int] = SEGMENTS) -> int:
     return segments[min(bisect_left(segments, seconds), len(segments) - 1)]
 
 
-def default_within(default: float, least: float, most: float, rules: Rules) -> float:
-    """Return the value that a job without its own gets; the bounds count under the rules dirac only.
+def default_within(default: float, minimum: float, maximum: float, rules: Rules) -> float:
+    """Return the default for jobs without a value; the bounds apply only under the rules dirac.
 
-    DIRAC (JobManifest.check) computes them for a job's own value as well, but keeps that as it is.
+    DIRAC (JobManifest.check) also computes the bounded value of a job's own value, but does not use it.
     """
-    return max(least, min(default, most)) if rules.bounded_defaults else default
+    return max(minimum, min(default, maximum)) if rules.bounded_defaults else default
 
 
 def read_needs(jobs: Mapping[str, Column], job_priority: Column, defaults: JobDefaults) -> Needs:
     """Return the needs of *jobs*.
 
     Args:
-        jobs: plain values by the lower-case names of `ATTRIBUTES`; the code -1 is for jobs without the attribute, which
-            is left out if no job has it.
+        jobs: plain values by the lower-case names of `ATTRIBUTES`; the code -1 is for jobs without the attribute.
+            Attributes that no job has are left out.
         job_priority: HTCondor's JobPrio of each job.
         defaults: the rules and defaults.
     """
-    reader = _Reader({**jobs, _JOB_PRIORITY: job_priority}, len(job_priority))
-    given = {name: reader.read(partial(given_names, name=name), _list_attributes(name), ()) for name in LISTS}
+    reader = _JobReader({**jobs, _JOB_PRIORITY: job_priority}, len(job_priority))
+    given_lists = {name: reader.read(partial(given_names, name=name), _list_attributes(name), ()) for name in LISTS}
     cpu_time = reader.read(partial(_cpu_time, defaults=defaults), ("cputime",), 0)
     ram = reader.read(_ram, _RAM, (0, 0))
     lists = {
-        name: reader.changed(partial(normal_names, LISTS[name], rules=defaults.rules), given[name], ())
+        name: reader.mapped(partial(normal_names, LISTS[name], rules=defaults.rules), given_lists[name], ())
         for name in Requirements._fields
         if name in LISTS
     }
     return Needs(
         lists,
         cpu_time,
-        ram.changed(lambda bounds: bounds[0]),
-        ram.changed(lambda bounds: bounds[1]),
+        ram.mapped(lambda bounds: bounds[0]),
+        ram.mapped(lambda bounds: bounds[1]),
         _priorities_of(reader, defaults),
     )
 
 
 def read_priorities(jobs: Mapping[str, Column], job_priority: Column, defaults: JobDefaults) -> Priorities:
     """Return the priorities of *jobs*; the arguments are those of `read_needs`."""
-    return _priorities_of(_Reader({**jobs, _JOB_PRIORITY: job_priority}, len(job_priority)), defaults)
+    return _priorities_of(_JobReader({**jobs, _JOB_PRIORITY: job_priority}, len(job_priority)), defaults)
 
 
-class _Reader:
-    """Reads what jobs have in common once; remembers the first error of each job.
+class _JobReader:
+    """Reads each distinct combination of attributes once, and records the first error of each job.
 
     Attributes:
-        refused: over the jobs: the place of the error in *refusals*, where each text is once; -1: none.
+        refused: over the jobs: the index of the error in *refusals*, which has each text once; -1: none.
     """
 
     def __init__(self, jobs: Mapping[str, Column], size: int) -> None:
         self._jobs = jobs
         self.refused: Integers = np.full(size, -1)
         self.refusals: list[JobRequirementError] = []
-        self._places: dict[str, int] = {}
+        self._index_of_text: dict[str, int] = {}
 
     def read(self, read: Callable[[Mapping[str, Any]], Any], names: Collection[str], refused: Any) -> Column:
-        """Return what *read* makes of the attributes *names* of each job; *refused* where it raises an error."""
-        return self.changed(read, Column(*kinds_of(self._jobs, names, len(self.refused))), refused)
+        """Return the result of *read* for the attributes *names* of each job; *refused* where it raises an error."""
+        return self.mapped(read, Column(*combinations_of(self._jobs, names, len(self.refused))), refused)
 
-    def changed(self, read: Callable[[Any], Any], column: Column, refused: Any) -> Column:
-        """Return what *read* makes of the values of *column*; *refused* where it raises an error."""
-        found, errors = [], np.full(len(column.values), -1)
-        for place, value in enumerate(column.values):
+    def mapped(self, read: Callable[[Any], Any], column: Column, refused: Any) -> Column:
+        """Return the result of *read* for the values of *column*; *refused* where it raises an error."""
+        results, errors = [], np.full(len(column.values), -1)
+        for index, value in enumerate(column.values):
             try:
-                found.append(read(value))
+                results.append(read(value))
             except JobRequirementError as error:
-                found.append(refused)
-                errors[place] = self._places.setdefault(str(error), len(self.refusals))
-                if errors[place] == len(self.refusals):
+                results.append(refused)
+                errors[index] = self._index_of_text.setdefault(str(error), len(self.refusals))
+                if errors[index] == len(self.refusals):
                     self.refusals.append(error)
-        of_job = errors[column.codes]
-        self.refused = np.where(self.refused < 0, of_job, self.refused)
-        return Column.of(found).take(column.codes)
+        error_of_job = errors[column.codes]
+        self.refused = np.where(self.refused < 0, error_of_job, self.refused)
+        return Column.of(results).take(column.codes)
 
 
-def kinds_of(jobs: Mapping[str, Column], names: Iterable[str], size: int) -> tuple[Integers, list[dict[str, Any]]]:
-    """Return the different combinations of the attributes *names* of *size* jobs, and the place of each job's one."""
-    given = {name: jobs[name] for name in names if name in jobs}
-    first, kinds = distinct_rows(given.values(), size)
-    found: list[dict[str, Any]] = [{} for _ in range(len(first))]
-    for name, column in given.items():
-        for kind, code in zip(found, column.codes[first].tolist(), strict=True):
+def combinations_of(
+    jobs: Mapping[str, Column], names: Iterable[str], size: int
+) -> tuple[Integers, list[dict[str, Any]]]:
+    """Return for each of *size* jobs the index of its combination of the attributes *names*, and the combinations."""
+    columns = {name: jobs[name] for name in names if name in jobs}
+    first_rows, combination_of_job = distinct_rows(columns.values(), size)
+    combinations: list[dict[str, Any]] = [{} for _ in range(len(first_rows))]
+    for name, column in columns.items():
+        for combination, code in zip(combinations, column.codes[first_rows].tolist(), strict=True):
             if code >= 0:
-                kind[name] = column.values[code]
-    return kinds, found
+                combination[name] = column.values[code]
+    return combination_of_job, combinations
 
 
 def _list_attributes(name: str) -> tuple[str, ...]:
-    return (*_words(name), *_TAGGED) if name == "tags" else _words(name)
+    return (*_attribute_names(name), *_TAGGED) if name == "tags" else _attribute_names(name)
 
 
 def given_names(job: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    """Return the names in a list of a job as they are given, with the tags of its requests."""
-    given = next((job[word] for word in _words(name) if job.get(word) is not None), "")
+    """Return the names in a list of a job as given, with the tags of its requests."""
+    given = next((job[word] for word in _attribute_names(name) if job.get(word) is not None), "")
     names: Iterable[str]
     if isinstance(given, str):
         names = [item.strip().strip("'\"") for item in given.strip().strip("{}[]").split(",")] if given else []
@@ -248,10 +250,10 @@ def normal_names(what: str, given: Collection[str], rules: Rules) -> tuple[str, 
 
     Raises JobRequirementError, only under the rules dirac, for a list of only blanks.
     """
-    kept = tuple(sorted({name.strip() for name in given} - {""}))
-    if given and not kept and rules.blank_lists == "error":
+    normal = tuple(sorted({name.strip() for name in given} - {""}))
+    if given and not normal and rules.blank_lists == "error":
         raise JobRequirementError(JobRequirement.BLANK, what=what, value=list(given))
-    return kept
+    return normal
 
 
 def _requested_tags(job: Mapping[str, Any]) -> list[str]:
@@ -262,9 +264,9 @@ def _requested_tags(job: Mapping[str, Any]) -> list[str]:
 
 def processor_tags(processors: int, whole_node: bool = False) -> list[str]:
     """Return the tags of a job for the processors that it requests."""
-    numbered = [f"{processors}Processors"] if processors > 1 else []
-    whole = ["WholeNode"] if whole_node else []
-    return [*numbered, "MultiProcessor", *whole] if numbered or whole else []
+    count_tags = [f"{processors}Processors"] if processors > 1 else []
+    node_tags = ["WholeNode"] if whole_node else []
+    return [*count_tags, "MultiProcessor", *node_tags] if count_tags or node_tags else []
 
 
 def _cpu_time(job: Mapping[str, Any], defaults: JobDefaults) -> int:
@@ -291,31 +293,31 @@ def whole_number(what: str, given: Any, default: int) -> int:
 
 def _ram(job: Mapping[str, Any]) -> tuple[int, int]:
     """Return MinRAM and MaxRAM in MB; without MinRAM, the requested memory counts."""
-    least, requested = whole_number("MinRAM", job.get("minram"), 0), job.get("requestmemory")
-    most = whole_number("MaxRAM", job.get("maxram"), 0)
+    minimum, requested = whole_number("MinRAM", job.get("minram"), 0), job.get("requestmemory")
+    maximum = whole_number("MaxRAM", job.get("maxram"), 0)
     if "minram" not in job and isinstance(requested, int | float) and not isinstance(requested, bool):
-        least = int(requested) if 0 < requested < math.inf else 0
-        least = min(least, most) if most else least
-    if least > most > 0:
-        raise JobRequirementError(JobRequirement.RAM_ABOVE_MAXIMUM, what="MinRAM", value=least, maximum=most)
-    return least, most
+        minimum = int(requested) if 0 < requested < math.inf else 0
+        minimum = min(minimum, maximum) if maximum else minimum
+    if minimum > maximum > 0:
+        raise JobRequirementError(JobRequirement.RAM_ABOVE_MAXIMUM, what="MinRAM", value=minimum, maximum=maximum)
+    return minimum, maximum
 
 
-def _priorities_of(reader: _Reader, defaults: JobDefaults) -> Priorities:
-    """Read the priorities last: of several errors of a job, the first one counts."""
+def _priorities_of(reader: _JobReader, defaults: JobDefaults) -> Priorities:
+    """Return the priorities of all jobs. They are read last: of several errors of a job, the first one counts."""
     pairs = reader.read(partial(_priorities, defaults=defaults), (_JOB_PRIORITY, *PRIORITY), (0, 0.0))
     return Priorities(
-        pairs.changed(lambda pair: pair[0]),
+        pairs.mapped(lambda pair: pair[0]),
         np.array([real for _, real in pairs.values], float)[pairs.codes],
         Column(reader.refused, reader.refusals),
     )
 
 
 def _priorities(job: Mapping[str, Any], defaults: JobDefaults) -> tuple[float, float]:
-    """Return UserPriority (without it, the job priority if that is not 0) and real priority, which may be given."""
+    """Return the UserPriority and the real priority; without UserPriority, a job priority other than 0 counts."""
     rules, given, job_priority = defaults.rules, job.get("userpriority"), job[_JOB_PRIORITY]
     if given is None and job_priority:
-        # HTCondor's has no bounds, which DIRAC's has.
+        # HTCondor's job priority has no bounds, DIRAC's has.
         priority = max(0, job_priority if rules.user_priority_weight == "as_given" else min(10, job_priority))
     else:
         priority = inserted_priority(read_priority(given, defaults.user_priority, rules), rules)

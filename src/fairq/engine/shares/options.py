@@ -40,7 +40,7 @@ class Note(NamedTuple):
     Attributes:
         kind: the kind of the note.
         where: the block of settings.
-        facts: the values in its words.
+        facts: the values for its text.
     """
 
     kind: NoteKind
@@ -74,12 +74,12 @@ def number(
     default: int,
     rules: Rules,
     where: str,
-    tell: Callable[[Note], None],
+    report: Callable[[Note], None],
 ) -> float:
     """Return the number that *options* give for *name*, or *default*.
 
-    Under the rules dirac, a value that is not an integer selects the default, and *tell* gets a note. Otherwise
-    decimals count, and a value that is not a finite number raises ShareCorrectionError.
+    Under the rules dirac, a value that is not an integer selects the default, and *report* is called with a note.
+    Otherwise decimals count, and a value that is not a finite number raises ShareCorrectionError.
     """
     if name not in options:
         return default
@@ -89,7 +89,7 @@ def number(
     except ValueError:
         pass
     if rules.whole_numbers:
-        tell(note(NoteKind.NOT_AN_INTEGER, where, name=name, value=text, default=default))
+        report(note(NoteKind.NOT_AN_INTEGER, where, name=name, value=text, default=default))
         return default
     try:
         value = float(text)

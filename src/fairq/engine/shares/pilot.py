@@ -13,13 +13,13 @@ from fairq.errors.shares import PilotDescription, PilotDescriptionError
 
 GENERIC_PILOT = "GenericPilot"
 TAKEN_OVER = ("Owner", "OwnerGroup", "CPUTime", "GridCE", "Site", "Platform", "JobType", "MaxRAM", "JobID")
-"""The keys of a description that count, besides tags and processors; all Banned keys are dropped."""
+"""The keys of a description that are used, besides tags and processors; all Banned keys are dropped."""
 
 REPORTED = (
     *("PilotReference", "PilotBenchmark", "PilotInfoReportedFlag"),
     *("DIRACVersion", "ReleaseVersion", "ReleaseProject", "VirtualOrganization"),
 )
-"""Keys that a pilot reports for information; they restrict nothing."""
+"""Keys that a pilot reports for information only."""
 
 HOSTS = "hosts"
 """The group of machines; their VO is in the description."""
@@ -49,7 +49,7 @@ class Credentials(Struct, frozen=True):
 
     Attributes:
         group: the group of its proxy.
-        properties: of that group: GenericPilot, JobSharing, ...
+        properties: the properties of that group: GenericPilot, JobSharing, ...
         owner: the user's name; None if unknown.
         dn: the distinguished name; None if unknown.
     """
@@ -61,7 +61,7 @@ class Credentials(Struct, frozen=True):
 
 
 def match_conditions(pilot: Mapping[str, Any], rules: Rules) -> dict[str, Any]:
-    """Return the match conditions (DIRAC's match dictionary) that the description of a *pilot* makes.
+    """Return the match conditions (DIRAC's match dictionary) for the description of a *pilot*.
 
     Raises PilotDescriptionError if NumberOfProcessors is not a number; DIRAC ignores it.
     """
@@ -94,17 +94,17 @@ def _processor_tags(given: Any, rules: Rules) -> list[str]:
         if not rules.checked_settings:
             return []
         raise PilotDescriptionError(PilotDescription.PROCESSORS, what="NumberOfProcessors", value=given) from None
-    numbered = range(1, count + 1) if count <= MOST_PROCESSORS else ()
-    return [f"{number}Processors" for number in numbered] + ["MultiProcessor"] * (count > 1)
+    numbers = range(1, count + 1) if count <= MOST_PROCESSORS else ()
+    return [f"{number}Processors" for number in numbers] + ["MultiProcessor"] * (count > 1)
 
 
 def apply_credentials(
     conditions: Mapping[str, Any], credentials: Credentials, groups: Mapping[str, OwnerGroup], rules: Rules
 ) -> dict[str, Any]:
-    """Return *conditions* narrowed to the groups and owners whose jobs a pilot with these *credentials* may take.
+    """Return *conditions* restricted to the groups and owners whose jobs a pilot with these *credentials* may take.
 
-    A generic pilot gets jobs of the groups it names, or of any group of its VO; any other pilot gets jobs of its own
-    group, and without job sharing only of its own user. For the latter, DIRAC sets only OwnerDN, which task queues no
+    A generic pilot gets jobs of the groups it names, or of any group of its VO. Any other pilot gets jobs of its own
+    group and, without job sharing, only of its own user. To that end DIRAC sets only OwnerDN, which task queues no
     longer have.
 
     Raises PilotDescriptionError if a generic pilot names no group and there is none in its VO; in DIRAC, also if
@@ -113,13 +113,13 @@ def apply_credentials(
     narrowed = dict(conditions)
     if GENERIC_PILOT in credentials.properties:
         if "OwnerGroup" not in narrowed:
-            of_hosts = credentials.group == HOSTS
-            own = groups.get(credentials.group, OwnerGroup(credentials.group))
-            vo = narrowed.get("VirtualOrganization", "") if of_hosts else own.vo
-            of_vo = [name for name, group in groups.items() if group.vo == vo]
-            if not of_vo or not (vo or rules.checked_settings):
+            is_host = credentials.group == HOSTS
+            pilot_group = groups.get(credentials.group, OwnerGroup(credentials.group))
+            vo = narrowed.get("VirtualOrganization", "") if is_host else pilot_group.vo
+            vo_groups = [name for name, group in groups.items() if group.vo == vo]
+            if not vo_groups or not (vo or rules.checked_settings):
                 raise PilotDescriptionError(PilotDescription.NO_GROUP_OF_VO, what="VirtualOrganization", vo=vo)
-            narrowed["OwnerGroup"] = of_vo
+            narrowed["OwnerGroup"] = vo_groups
         return narrowed
     narrowed["OwnerGroup"] = credentials.group
     if not has_job_sharing(credentials.properties, rules):

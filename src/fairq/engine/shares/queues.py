@@ -14,13 +14,13 @@ from fairq.engine.shares.columns import Column, Floats, Integers, Table, distinc
 class Requirements(NamedTuple):
     """The common requirements of a task queue's jobs.
 
-    Two jobs share a task queue exactly if these are equal. Names are stripped, sorted and unique
+    Two jobs share a task queue if and only if these are equal. Names are stripped, sorted and unique
     (`needs.normal_names`), and case-sensitive (in DIRAC, this depends on the database). The fields that define
     *families* come first.
 
     Attributes:
         owner: the user's name.
-        group: the group that the job was submitted with.
+        group: the group of the submission.
         cpu_time: CPU time in HS06 seconds, after bucketing (`needs.bucket`).
         grid_ces, platforms, job_types, tags, sites, banned_sites: sets of names, empty: no requirement.
         min_ram, max_ram: MB; 0: no requirement.
@@ -63,18 +63,18 @@ class RequirementTable(Table[Requirements], frozen=True):
         return cls(*map(Column.of, columns))
 
     def with_all(self, others: RequirementTable) -> tuple[RequirementTable, Integers]:
-        """Return this table of different requirements with those of *others* that it lacks, and the places of *others*.
+        """Return this table of distinct requirements with new ones of *others* added, and the row of each of *others*.
 
-        Its own rows stay where they are.
+        Its own rows keep their indices.
         """
         if not len(others):
             return self, np.empty(0, np.int64)
-        every = self.joined(others)
-        first, kinds = distinct_rows(every.columns, len(every))
-        order = np.argsort(first)
-        places = np.empty(len(first), np.int64)
-        places[order] = np.arange(len(first))
-        return every.take(first[order]), places[kinds][len(self) :]
+        joined = self.joined(others)
+        first_rows, group_of_row = distinct_rows(joined.columns, len(joined))
+        order = np.argsort(first_rows)
+        new_row = np.empty(len(first_rows), np.int64)
+        new_row[order] = np.arange(len(first_rows))
+        return joined.take(first_rows[order]), new_row[group_of_row][len(self) :]
 
 
 class TaskQueue(NamedTuple):
@@ -115,7 +115,7 @@ class QueueTable(Table[TaskQueue], frozen=True, dict=True):
         )
 
     def of_group(self, name: str) -> tuple[Integers, QueueTable]:
-        """Return the places of the queues of a group, and these queues."""
+        """Return the indices of the queues of a group, and these queues."""
         rows = np.flatnonzero(self.requirements.group.where(name.__eq__))
         return rows, self.take(rows)
 
@@ -126,7 +126,7 @@ class QueueTable(Table[TaskQueue], frozen=True, dict=True):
 
     @cached_property
     def owners(self) -> tuple[list[tuple[str, str]], Integers]:
-        """The distinct pairs of group and owner, and over the queues the place of each one's pair."""
+        """The distinct pairs of group and owner, and for each queue the index of its pair."""
         group, owner = self.requirements.group, self.requirements.owner
-        first, places = distinct_rows((group, owner), len(self))
-        return list(zip(group.take(first).tolist(), owner.take(first).tolist(), strict=True)), places
+        first_rows, pair_of_queue = distinct_rows((group, owner), len(self))
+        return list(zip(group.take(first_rows).tolist(), owner.take(first_rows).tolist(), strict=True)), pair_of_queue

@@ -13,14 +13,14 @@ FIRST = 1e6
 """DIRAC's weights of UserPriorities of 0 and less, and of 10 and more."""
 
 LEAST, MOST = 1e-30, 1e30
-"""The range of weights as given; their sums and quotients remain finite, also in four bytes."""
+"""The range of given weights, in which sums and quotients remain finite even in four bytes."""
 
 
 def read_priority(given: Any, default: float, rules: Rules) -> float:
     """Return the UserPriority of a job, *default* if it has none (None).
 
-    Under the rules dirac, decimals are truncated. Raises JobRequirementError if it is not a number, and under the rules
-    dirac for a text that is not a whole one.
+    Under the rules dirac, decimals are truncated. Raises JobRequirementError if it is not a number; under the rules
+    dirac, also for a text that is not an integer.
     """
     if given is None:
         return default
@@ -28,14 +28,14 @@ def read_priority(given: Any, default: float, rules: Rules) -> float:
         if isinstance(given, bool):
             raise ValueError
         number = float(given)
-        whole = int(number)
+        integer = int(number)
     except (TypeError, ValueError, OverflowError):
         raise JobRequirementError(JobRequirement.PRIORITY_NO_NUMBER, what="UserPriority", value=given) from None
     if rules.user_priority_weight != "mapped":
-        return whole if whole == number else number
+        return integer if integer == number else number
     if isinstance(given, str) and not given.strip().lstrip("+-").isdecimal():
         raise JobRequirementError(JobRequirement.NOT_WHOLE, what="UserPriority", value=given)
-    return whole
+    return integer
 
 
 def inserted_priority(user_priority: float, rules: Rules) -> float:
@@ -49,7 +49,7 @@ def inserted_priority(user_priority: float, rules: Rules) -> float:
 
 
 def check_submitted(given: Any, rules: Rules) -> None:
-    """Raise JobRequirementError for a UserPriority that a new job cannot have: as given it must be above 0."""
+    """Raise JobRequirementError for a UserPriority of a new job that is not above 0, unless priorities are mapped."""
     if rules.user_priority_weight == "as_given" and read_priority(given, 1, rules) <= 0:
         raise JobRequirementError(JobRequirement.PRIORITY_NOT_POSITIVE, what="UserPriority", value=given)
 
@@ -57,7 +57,8 @@ def check_submitted(given: Any, rules: Rules) -> None:
 def real_priority(user_priority: float, rules: Rules) -> float:
     """Return the weight of a job.
 
-    As given, with a minimum for 0 and less. Under mapped: 1 to 9 unchanged, 0 and less 0.00001, 10 and more a million.
+    With as_given, it is the UserPriority, bounded to LEAST and MOST. With mapped, 1 to 9 are unchanged, 0 and less
+    become 0.00001, and 10 and more a million.
     """
     if rules.user_priority_weight == "as_given":
         return min(max(float(user_priority), LEAST), MOST)
@@ -68,7 +69,7 @@ def real_priority(user_priority: float, rules: Rules) -> float:
 
 
 def in_sum(user_priority: float, rules: Rules) -> float:
-    """Return the part of a job in its queue's sum; DIRAC stores it in a 4-byte column."""
+    """Return the contribution of a job to its queue's sum; DIRAC stores it in a 4-byte column."""
     weight = real_priority(user_priority, rules)
     stored: float = struct.unpack("f", struct.pack("f", weight))[0]
     return stored if rules.decimals is not None else weight

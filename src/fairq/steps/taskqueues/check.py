@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from fairq.common.records import Ad
-from fairq.engine.shares.check import all_alike, check
+from fairq.engine.shares.check import check, common_priority
 from fairq.engine.shares.corrector import UsageRequest
 from fairq.engine.shares.division import recalculate
 from fairq.engine.shares.options import Note
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class CheckReport(Struct, frozen=True):
-    """Every queue with its expected and stored priority; *alike* is the priority that all queues share, if they do."""
+    """Every queue with its expected and stored priority; *alike* is the stored priority if all queues share one."""
 
     rules: str
     queues: list[Ad]
@@ -55,7 +55,7 @@ def check_dump(name: str, settings: Settings, now: int, *, rules: str) -> CheckR
     queues = task_queues(dump.queues, policy_rules)
     groups = read_groups(settings, dump.groups or {}, policy_rules)
     corrections = None
-    block = _block(settings, dump)
+    block = _corrections_block(settings, dump)
     if block:
         corrections = start_corrections(policy_rules, block, _reports(dump), now)
     result = recalculate(queues, groups, policy_rules, corrections)
@@ -65,16 +65,16 @@ def check_dump(name: str, settings: Settings, now: int, *, rules: str) -> CheckR
         policy_rules.name,
         [
             {
-                "task_queue": one.queue,
+                "task_queue": checked_queue.queue,
                 **members_of(queue.requirements),
                 "jobs": queue.jobs,
-                "expected": one.expected,
-                "stored": one.stored,
-                "verdict": one.verdict,
+                "expected": checked_queue.expected,
+                "stored": checked_queue.stored,
+                "verdict": checked_queue.verdict,
             }
-            for queue, one in zip(queues.tolist(), checked, strict=True)
+            for queue, checked_queue in zip(queues.tolist(), checked, strict=True)
         ],
-        all_alike(stored),
+        common_priority(stored),
         [
             *(f"{name} is not read" for name in dump.unread),
             *([] if corrections is None else [*corrections.notes, *corrections.idle(groups, queues.groups)]),
@@ -83,7 +83,7 @@ def check_dump(name: str, settings: Settings, now: int, *, rules: str) -> CheckR
 
 
 def task_queues(queues: Sequence[DumpedQueue], rules: Rules) -> QueueTable:
-    """Return dumped *queues* in the engine's form."""
+    """Return dumped *queues* as a table of the engine."""
     return QueueTable(
         np.array([queue.number for queue in queues], np.int64),
         requirements_of([queue.fields for queue in queues]),
@@ -101,7 +101,7 @@ def _real_priorities(queue: DumpedQueue, rules: Rules) -> float:
     return total
 
 
-def _block(settings: Settings, dump: TaskQueueDump) -> Mapping[str, Any]:
+def _corrections_block(settings: Settings, dump: TaskQueueDump) -> Mapping[str, Any]:
     if dump.corrections is not None:
         return dump.corrections
     return settings.block("ShareCorrections") if settings["shares.enable_shares_correction"] else {}

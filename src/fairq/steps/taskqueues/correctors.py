@@ -1,4 +1,4 @@
-"""The correctors of shares that the settings start, and the recent usage that they ask for.
+"""The correctors of shares that the settings start, and the recent usage that they request.
 
 Usage is the average number of jobs of groups and users, from fairq's own records and imported reports. A job counts
 from its start to its end, for any number of cores, as DIRAC counts running jobs (docs/dirac.md 4.2). A report covers
@@ -60,48 +60,48 @@ class ShareHistory:
         reported = self._reports.get((request.group, int(request.span)), [])
         if any(report.average_jobs is None for report in reported):
             return None
-        found: dict[str, float] = defaultdict(float)
+        usage: dict[str, float] = defaultdict(float)
         for report in reported:
-            found[report.entity] += report.average_jobs or 0.0
-        for (owner, group), average in self._own(request.span, request.running_only).items():
+            usage[report.entity] += report.average_jobs or 0.0
+        for (owner, group), average in self._own_usage(request.span, request.running_only).items():
             if not request.group:
-                found[group] += average
+                usage[group] += average
             elif group == request.group:
-                found[owner] += average
-        return found
+                usage[owner] += average
+        return usage
 
-    def _own(self, span: float, running_only: bool) -> dict[Identity, float]:
-        known = self._spans.get((span, running_only))
-        if known is not None or span <= 0:
-            return known or {}
+    def _own_usage(self, span: float, running_only: bool) -> dict[Identity, float]:
+        stored = self._spans.get((span, running_only))
+        if stored is not None or span <= 0:
+            return stored or {}
         since = self._now - span
         seconds: dict[str, float] = defaultdict(float)
-        for submitter, ran in runs.seconds_between(self._state, since, self._now):
-            seconds[submitter] += ran
+        for submitter, run_time in runs.seconds_between(self._state, since, self._now):
+            seconds[submitter] += run_time
         for claim in claims.load_all(self._state):
             seconds[claim.submitter] += max(0.0, self._now - max(claim.start_time, since))
         if not running_only:
             for job in jobs.idle(self._state):
                 seconds[job.submitter] += len(job) * max(0.0, self._now - max(job.queue_date, since))
-        found: dict[Identity, float] = defaultdict(float)
+        averages: dict[Identity, float] = defaultdict(float)
         for submitter, sum_of_seconds in seconds.items():
             if sum_of_seconds > 0:
-                found[self.identity(submitter)] += sum_of_seconds / span
-        self._spans[span, running_only] = found
-        return found
+                averages[self.identity(submitter)] += sum_of_seconds / span
+        self._spans[span, running_only] = averages
+        return averages
 
     def identity(self, submitter: str) -> Identity:
         """Return user and group of ``group.user@domain``: the group is the longest known one before a dot."""
         if submitter not in self._identities:
             local = submitter.rpartition("@")[0] or submitter
             parts = local.split(".")
-            found = (local, ROOT_GROUP)
+            identity = (local, ROOT_GROUP)
             for length in range(len(parts) - 1, 0, -1):
                 group = ".".join(parts[:length])
                 if group in self._groups:
-                    found = (".".join(parts[length:]), group)
+                    identity = (".".join(parts[length:]), group)
                     break
-            self._identities[submitter] = found
+            self._identities[submitter] = identity
         return self._identities[submitter]
 
 
@@ -129,7 +129,7 @@ def _make(entry: EntryPoint, corrector: str, instance: str, options: Mapping[str
         problem = f"cannot be started: {entry.value}: {type(error).__name__}: {error}"
         cure = f"fix or remove the plugin, or remove it from {TO_START}"
         raise ShareCorrectorError(name=corrector, problem=problem, cure=cure) from error
-    return made if entry.value.startswith("fairq.") else WatchedCorrector(corrector, entry.value, made)
+    return made if entry.value.startswith("fairq.") else CheckedCorrector(corrector, entry.value, made)
 
 
 def start_corrections(
@@ -152,18 +152,18 @@ def start_corrections(
     return corrections
 
 
-class WatchedCorrector:
-    """The corrector *one* with its *name*, provided by the plugin *value* (``module:object``).
+class CheckedCorrector:
+    """A *corrector* with its *name*, provided by the plugin *value* (``module:object``).
 
     All methods raise ShareCorrectorError if the plugin fails or returns an invalid result.
     """
 
-    def __init__(self, name: str, value: str, one: ShareCorrector) -> None:
+    def __init__(self, name: str, value: str, corrector: ShareCorrector) -> None:
         """Read the group immediately: it must be text."""
-        self._name, self._value, self._one = name, value, one
-        self._group = self._tried("group", lambda: one.group)
+        self._name, self._value, self._corrector = name, value, corrector
+        self._group = self._call("group", lambda: corrector.group)
         if not isinstance(self._group, str):
-            raise self._odd(f"its group is {_shown(self._group)}, not a text")
+            raise self._error(f"its group is {_shown(self._group)}, not a text")
 
     @property
     def group(self) -> str:
@@ -173,47 +173,49 @@ class WatchedCorrector:
     @property
     def notes(self) -> Sequence[str]:
         """Remarks on its settings."""
-        notes = self._tried("notes", lambda: self._one.notes)
+        notes = self._call("notes", lambda: self._corrector.notes)
         if not isinstance(notes, (list, tuple)):
-            raise self._odd(f"its notes are {_shown(notes)}, not a list of texts")
+            raise self._error(f"its notes are {_shown(notes)}, not a list of texts")
         return [str(note) for note in notes]
 
     def update(self, reports: Reports, now: float) -> None:
         """Ask for the history."""
-        self._tried("update", lambda: self._one.update(reports, now))
+        self._call("update", lambda: self._corrector.update(reports, now))
 
     def correct(self, expected: Mapping[str, float]) -> Correction:
         """Return the corrected shares: for each of the *expected* ones, a finite number of at least 0."""
-        found = self._tried("correct", lambda: self._one.correct(dict(expected)))
-        if not isinstance(found, Correction):
-            raise self._odd(f"its method correct returned {_shown(found)}, not a Correction")
-        if not isinstance(found.shares, Mapping):
-            raise self._odd(f"its shares are {_shown(found.shares)}, not a mapping of names to numbers")
-        shares = {name: self._share(name, found.shares) for name in expected}
-        entities = found.entities
-        if not isinstance(entities, Mapping) or not all(isinstance(one, EntityCorrection) for one in entities.values()):
-            raise self._odd(f"its entities are {_shown(entities)}, not a mapping of names to EntityCorrections")
+        correction = self._call("correct", lambda: self._corrector.correct(dict(expected)))
+        if not isinstance(correction, Correction):
+            raise self._error(f"its method correct returned {_shown(correction)}, not a Correction")
+        if not isinstance(correction.shares, Mapping):
+            raise self._error(f"its shares are {_shown(correction.shares)}, not a mapping of names to numbers")
+        shares = {name: self._share(name, correction.shares) for name in expected}
+        entities = correction.entities
+        if not isinstance(entities, Mapping) or not all(
+            isinstance(entry, EntityCorrection) for entry in entities.values()
+        ):
+            raise self._error(f"its entities are {_shown(entities)}, not a mapping of names to EntityCorrections")
         return Correction(shares, entities)
 
     def _share(self, name: str, shares: Mapping[str, Any]) -> float:
         if name not in shares:
-            raise self._odd(f"it returned no share for {name!r}")
+            raise self._error(f"it returned no share for {name!r}")
         share = shares[name]
         if isinstance(share, bool) or not isinstance(share, Real):
-            raise self._odd(f"its share for {name!r} is {_shown(share)}, not a number")
+            raise self._error(f"its share for {name!r} is {_shown(share)}, not a number")
         if not math.isfinite(share) or share < 0:
-            raise self._odd(f"its share for {name!r} is {float(share)}, not a finite number of 0 or more")
+            raise self._error(f"its share for {name!r} is {float(share)}, not a finite number of 0 or more")
         return float(share)
 
-    def _tried(self, what: str, call: Callable[[], Result]) -> Result:
+    def _call(self, member: str, call: Callable[[], Result]) -> Result:
         try:
             return call()
         except FairqError:
             raise
         except Exception as error:  # a plugin may raise anything
-            raise self._odd(f"its {what} raised {type(error).__name__}: {error}") from error
+            raise self._error(f"its {member} raised {type(error).__name__}: {error}") from error
 
-    def _odd(self, problem: str) -> ShareCorrectorError:
+    def _error(self, problem: str) -> ShareCorrectorError:
         cure = f"fix the plugin {self._value}, or remove {self._name} from {TO_START}"
         return ShareCorrectorError(name=self._name, problem=f"cannot be used: {problem}", cure=cure)
 

@@ -55,19 +55,19 @@ def import_task_queues(
 ) -> ImportedQueues:
     """Replace earlier imports by the dump *name* (``-``: stdin), at the actor's time.
 
-    fairq's own jobs stay, and also running jobs from earlier dumps. Jobs that ended here after the dump was made do not
-    wait again. *host* is the domain of the submitters if no setting names one.
+    fairq's own jobs and running jobs from earlier dumps are kept. Jobs that ended here after the dump was made are not
+    queued again. *host* is the domain of the submitters if no setting names one.
 
     Raises:
         TaskQueueDumpError, UnreadableDumpError, InvalidDumpError: the dump cannot be used.
-        InvalidNameError: a name cannot be that of a submitter.
-        ShareCorrectionError: a group's share cannot be meant.
+        InvalidNameError: a name is not valid for a submitter.
+        ShareCorrectionError: a group's share is invalid.
     """
     dump = read_dump(name)
     read_groups(settings, dump.groups or {}, share_rules(settings))
     domain = settings["accounting.accounting_domain"] or settings["accounting.uid_domain"] or host
     with reading(path) if dry_run else writing(path) as state:
-        time = _time_of(state, dump, actor.time)
+        time = _dump_time(state, dump, actor.time)
         ads, ranges = _jobs(dump, domain, time, {*_running(state), *_ended_since(state, time)})
         imported = ImportedQueues(
             len(dump.queues),
@@ -82,9 +82,9 @@ def import_task_queues(
             change = {"TaskQueues": imported.task_queues, "Jobs": imported.jobs}
             entries = history.record(state, actor, [Change("task queues", None, change)])
             undo.record_final(state, actor, entries, "what an import replaces is not kept", settings["pool.undo_kept"])
-            # To form the queues of many other jobs, too, would make the import much dearer.
+            # With many other idle jobs, forming all queues would make the import much slower.
             if idle_jobs.count(state) <= 2 * len(ranges):
-                _keep_formed(state, settings)
+                _store_formed_needs(state, settings)
     return imported
 
 
@@ -97,10 +97,10 @@ def _running(state: State) -> set[tuple[str, int, int]]:
     }
 
 
-def _time_of(state: State, dump: TaskQueueDump, now: int) -> int:
-    """Return when *dump* was made (seconds since 1970): as it says, else when its oldest file was written, else *now*.
+def _dump_time(state: State, dump: TaskQueueDump, now: int) -> int:
+    """Return when *dump* was made (seconds since 1970): its stated time, else that of its oldest file, else *now*.
 
-    A file that is newer than *now* was written by another clock. The dump is then as old as its first import.
+    A file that is newer than *now* was written by another clock. The time is then that of the dump's first import.
     """
     if dump.time is not None or dump.oldest is None:
         return now if dump.time is None else min(dump.time, now)
@@ -121,9 +121,9 @@ def _ended_since(state: State, time: int) -> set[tuple[str, int, int]]:
 
 
 def _jobs(
-    dump: TaskQueueDump, domain: str, time: int, here: set[tuple[str, int, int]]
+    dump: TaskQueueDump, domain: str, time: int, present: set[tuple[str, int, int]]
 ) -> tuple[list[Ad], list[JobRange]]:
-    """Return the jobs that wait since *time*, with their ads numbered from 0, without jobs that are already *here*."""
+    """Return the jobs waiting since *time* and their ads, numbered from 0, without jobs that are already *present*."""
     ads: list[Ad] = []
     ranges: list[JobRange] = []
 
@@ -137,23 +137,25 @@ def _jobs(
         ad = _ad(queue)
         submitter = submitter_of(ad["AccountingGroup"])
         owner = queue.fields["Owner"]
-        fresh = JobRange(0, 0, 0, len(ads), submitter, owner, int(JobStatus.IDLE), time, time)
+        template = JobRange(0, 0, 0, len(ads), submitter, owner, int(JobStatus.IDLE), time, time)
         ads.append(ad)
-        ranges += (job for job in _of_queue(queue, fresh) if (job.schedd, job.cluster, job.first_proc) not in here)
+        ranges += (
+            job for job in _jobs_of_queue(queue, template) if (job.schedd, job.cluster, job.first_proc) not in present
+        )
     return ads, ranges
 
 
-def _of_queue(queue: DumpedQueue, fresh: JobRange) -> Iterator[JobRange]:
+def _jobs_of_queue(queue: DumpedQueue, template: JobRange) -> Iterator[JobRange]:
     for job in queue.members:
         own: Ad = {"UserPriority": job.user_priority}
         if job.real_priority is not None:
             own = {"RealPriority": job.real_priority}
-        yield replace(fresh, schedd=SCHEDD, cluster=job.number, own=own)
+        yield replace(template, schedd=SCHEDD, cluster=job.number, own=own)
     if not queue.members:
         # One range per job: some of them may already be running.
         for proc in range(queue.count):
             own = {"RealPriority": queue.average}
-            yield replace(fresh, schedd=UNNUMBERED, cluster=queue.number, first_proc=proc, last_proc=proc, own=own)
+            yield replace(template, schedd=UNNUMBERED, cluster=queue.number, first_proc=proc, last_proc=proc, own=own)
 
 
 def _ad(queue: DumpedQueue) -> Ad:
@@ -169,42 +171,42 @@ def _ad(queue: DumpedQueue) -> Ad:
         "Requirements": False,
         "MinRAM": 0,
     }
-    asked: dict[str, Any] = {
+    needs: dict[str, Any] = {
         name: ", ".join(value) if isinstance(value, list) else value
         for name, value in queue.fields.items()
         if name not in ("Owner", "OwnerGroup")
     }
-    return ad | asked
+    return ad | needs
 
 
-def _keep_formed(state: State, settings: Settings) -> None:
-    """Store what the jobs need, so that the first match need not read their ads."""
-    with suppress(SettingValueError, ShareCorrectionError, DiracStopsError):  # a match tells what is wrong with them
+def _store_formed_needs(state: State, settings: Settings) -> None:
+    """Store the needs of the jobs, so that the first match does not have to read their ads."""
+    with suppress(SettingValueError, ShareCorrectionError, DiracStopsError):  # a match reports these errors
         policy = share_policy(settings, state)
-        form_queues(state, policy).keep(state, policy)
+        form_queues(state, policy).store_needs(state, policy)
 
 
 def _store(state: State, dump: TaskQueueDump, ads: list[Ad], ranges: list[JobRange], time: int) -> None:
     if dump.oldest is not None:
         meta.set(state, _NEWER, f"{dump.oldest} {time}")
     for schedd in (SCHEDD, UNNUMBERED):
-        former = jobs.select(state, schedd=schedd, statuses=[JobStatus.IDLE, JobStatus.HELD])
-        jobs.remove_many(state, (job.procs for job in former))
-    numbers = jobs.ad_ids(state, ads)
+        former_jobs = jobs.select(state, schedd=schedd, statuses=[JobStatus.IDLE, JobStatus.HELD])
+        jobs.remove_many(state, (job.procs for job in former_jobs))
+    ad_ids = jobs.ad_ids(state, ads)
     for job in ranges:
-        job.ad_id = numbers[job.ad_id]
+        job.ad_id = ad_ids[job.ad_id]
     jobs.add(state, ranges)
-    _number(state, dump, time)
+    _store_numbers(state, dump, time)
     if dump.groups is not None:
         share_groups.replace_all(state, (ShareGroup(name, options) for name, options in dump.groups.items()))
     if dump.history is not None:
         share_groups.replace_reports(state, _reports(dump.history, time))
 
 
-def _number(state: State, dump: TaskQueueDump, time: int) -> None:
+def _store_numbers(state: State, dump: TaskQueueDump, time: int) -> None:
     """Give the queues DIRAC's numbers, and store DIRAC's priorities."""
     parts: dict[Requirements, int] = {}
-    fresh: dict[tuple[Requirements, int], QueueNumber] = {}
+    numbered: dict[tuple[Requirements, int], QueueNumber] = {}
     queues = [queue for queue in dump.queues if queue.count]
     identities = requirements_of(
         [{name: sorted(value) if isinstance(value, list) else value for name, value in queue.fields.items()}
@@ -213,17 +215,17 @@ def _number(state: State, dump: TaskQueueDump, time: int) -> None:
     for queue, identity in zip(queues, identities.tolist(), strict=True):
         part = parts[identity] = parts.get(identity, -1) + 1
         updated = None if queue.priority is None else time
-        fresh[identity, part] = QueueNumber(queue.number, fields_of(identity), part, queue.priority, updated)
+        numbered[identity, part] = QueueNumber(queue.number, fields_of(identity), part, queue.priority, updated)
     stored = task_queues.load_all(state)
-    known = zip(requirements_of([one.identity for one in stored]).tolist(), stored, strict=True)
-    taken = {queue.number for queue in fresh.values()}.intersection(one.number for one in stored)
-    again = (one.number for identity, one in known if (identity, one.part) in fresh)
-    task_queues.forget(state, taken.union(again))
-    task_queues.put(state, fresh.values())
+    stored_identities = zip(requirements_of([queue.identity for queue in stored]).tolist(), stored, strict=True)
+    reused = {queue.number for queue in numbered.values()}.intersection(queue.number for queue in stored)
+    same_identity = (queue.number for identity, queue in stored_identities if (identity, queue.part) in numbered)
+    task_queues.forget(state, reused.union(same_identity))
+    task_queues.put(state, numbered.values())
 
 
-def _reports(found: dict[tuple[str, int], dict[str, float] | None], time: int) -> Iterator[UsageReport]:
-    for (group, span), use in found.items():
+def _reports(usage: dict[tuple[str, int], dict[str, float] | None], time: int) -> Iterator[UsageReport]:
+    for (group, span), use in usage.items():
         if use is None:
             yield UsageReport(group, span, "", None, time)
         else:

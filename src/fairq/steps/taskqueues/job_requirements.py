@@ -26,7 +26,7 @@ def relevant(ad: Ad) -> dict[str, Any]:
 
 @cache
 def read_as(name: str) -> str:
-    """Return the lower-case name of an attribute that is used, otherwise nothing."""
+    """Return the lower-case name of an attribute that is used, otherwise an empty text."""
     lower = name.lower()
     return lower if lower in ATTRIBUTES else ""
 
@@ -34,9 +34,9 @@ def read_as(name: str) -> str:
 def identity_of(ad: Mapping[str, Any], owner: str) -> tuple[str, str]:
     """Return Owner and OwnerGroup of a job; *ad* comes from `relevant`, *owner* is its submitting user."""
     group, user = _text(ad.get("acctgroup")), _text(ad.get("acctgroupuser"))
-    whole = _text(ad.get("accountinggroup"))
-    if not group and whole and whole != user:
-        group, _, last = whole.rpartition(".")
+    accounting_group = _text(ad.get("accountinggroup"))
+    if not group and accounting_group and accounting_group != user:
+        group, _, last = accounting_group.rpartition(".")
         user = user or last
     return user or owner, group or ROOT_GROUP
 
@@ -52,7 +52,7 @@ def plain_value(value: Any) -> Any:
     from fairq.engine.classad import ERROR, UNDEFINED, evaluate_alone, parse
 
     try:
-        found = evaluate_alone(parse(unwrapped(value)))
+        result = evaluate_alone(parse(unwrapped(value)))
     except ExpressionError:
         return None
-    return None if found is UNDEFINED or found is ERROR else found
+    return None if result is UNDEFINED or result is ERROR else result

@@ -27,8 +27,16 @@ from fairq.state.connection import State, reading, writing
 from fairq.state.location import exists
 from fairq.steps.cycle.accounting_policy import accounting_policy, is_dominant
 from fairq.steps.cycle.accounts import load_accountant, settle, store_times
-from fairq.steps.taskqueues.formation import Member, full_ad, remember
-from fairq.steps.taskqueues.pilots import Barred, Pilot, SiteLoad, check_groups, limited_values, load_site, matcher_of
+from fairq.steps.taskqueues.formation import Member, full_ad, store_numbers
+from fairq.steps.taskqueues.pilots import (
+    Pilot,
+    SiteLoad,
+    SiteRestrictions,
+    check_groups,
+    limited_values,
+    load_site,
+    matcher_of,
+)
 from fairq.steps.taskqueues.world import ShareWorld, load_world
 
 if TYPE_CHECKING:
@@ -41,8 +49,8 @@ _UPDATE_AFTER = 60
 """Seconds after which all submitters are charged again, as in a cycle: a pool with only pilots runs no cycle."""
 
 
-class HandedOut(Struct, frozen=True):
-    """One job that a pilot got, its queue, and the chance that this queue came first (None: not computed)."""
+class MatchedJob(Struct, frozen=True):
+    """One job matched to a pilot, its queue, and the chance of this queue to come first (None: not computed)."""
 
     job: JobRange
     owner: str
@@ -56,21 +64,21 @@ class HandedOut(Struct, frozen=True):
 
 
 class Matched(Struct, frozen=True):
-    """The *matches* in order, with the numbers of pilots that *asked*, of all *queues* and of *matching* queues.
+    """The *matches* in order, with the numbers of *pilots*, of all *queues* and of *matching* queues.
 
-    *barred* is what the site is not given any more; *is_barred*: some pilot got no job because of it alone.
+    *restrictions* are those of the site at the end; *is_restricted*: some pilot got no job only because of them.
     """
 
     rules: str
     selection: str
     pilot: Pilot
     time: int
-    asked: int
+    pilots: int
     queues: int
     matching: int
-    barred: Barred
-    is_barred: bool
-    matches: list[HandedOut]
+    restrictions: SiteRestrictions
+    is_restricted: bool
+    matches: list[MatchedJob]
     notes: list[Note | str]
     details: list[Note | str]
 
@@ -86,14 +94,14 @@ def match(
     seed: int | None = None,
     dry_run: bool = False,
 ) -> Matched:
-    """Match jobs to *count* identical pilots like *pilot*, at the actor's time.
+    """Match jobs to *count* pilots like *pilot*, at the actor's time.
 
     *selection* takes precedence over the settings; the same *seed* draws the same jobs from the same state. All matches
     are stored in one transaction, or none with *dry_run*.
 
     Raises:
         PilotDescriptionError, InvalidNameError: the pilot cannot be served.
-        UnknownShareGroupError: nobody knows a group that it names.
+        UnknownShareGroupError: the pilot names an unknown group.
     """
     with reading(path) if dry_run or not exists(path) else writing(path) as state:
         world = load_world(state, settings, actor.time)
@@ -101,8 +109,8 @@ def match(
         rules = world.policy.rules if selection is None else replace(world.policy.rules, selection=selection)
         draw = np.random.default_rng(seed).random
         load = load_site(state, world.policy, pilot.site)
-        handing = _Handing(state, world, pilot, rules, draw, load, actor.time)
-        matches = [found for _ in range(count) if (found := handing.next()) is not None]
+        job_matcher = _JobMatcher(state, world, pilot, rules, draw, load, actor.time)
+        matches = [matched for _ in range(count) if (matched := job_matcher.next()) is not None]
         if matches and not dry_run:
             _store(state, settings, world, pilot, matches, load, actor)
     return Matched(
@@ -112,17 +120,17 @@ def match(
         actor.time,
         count,
         len(world.formed.queues),
-        handing.matching,
-        handing.barred,
-        len(matches) < count and handing.is_barred,
+        job_matcher.matching,
+        job_matcher.restrictions,
+        len(matches) < count and job_matcher.is_restricted,
         matches,
         [*world.notes, *load.notes],
         world.details,
     )
 
 
-class _Handing:
-    """Matches job after job of one snapshot; priorities stay as they were at its start."""
+class _JobMatcher:
+    """Matches one job after another from one snapshot; priorities do not change in between."""
 
     def __init__(
         self,
@@ -139,62 +147,64 @@ class _Handing:
         self._priorities = world.priorities
         self._all_weights = np.array(self._priorities, float)
         self._waiting: dict[int, list[Member]] = {}
-        self.barred = load.barred(pilot.grid_ce, now)
-        self._offer()
+        self.restrictions = load.restrictions(pilot.grid_ce, now)
+        self._find_offered()
         self.matching = len(self._offered)
 
-    def _offer(self) -> None:
-        """Find the matching queues that have jobs left."""
-        self._offered = self._with_jobs(self.barred.negative)
+    def _find_offered(self) -> None:
+        """Find the matching queues that still have jobs."""
+        self._offered = self._matching_queues(self.restrictions.negative)
         self._weights = self._all_weights[self._offered]
 
-    def _with_jobs(self, negative: Mapping[str, Sequence[str]]) -> NDArray[np.intp]:
-        """Return the queues that have jobs left and match the pilot, apart from those that *negative* excludes."""
+    def _matching_queues(self, negative: Mapping[str, Sequence[str]]) -> NDArray[np.intp]:
+        """Return the queues that still have jobs and match the pilot, and that *negative* does not exclude."""
         matcher = matcher_of(self._pilot, self._world.policy, negative)
         emptied = {row for row, waiting in self._waiting.items() if not waiting}
         rows = matcher.matching(self._world.formed.queues.requirements)
         return np.array([row for row in rows if row not in emptied], np.intp)
 
     @property
-    def is_barred(self) -> bool:
-        """Whether limits and delays of the site are all that keeps the pilot from a job."""
-        return bool(self.barred.negative) and not len(self._offered) and len(self._with_jobs({})) > 0
+    def is_restricted(self) -> bool:
+        """Whether only the limits and delays of the site prevent a match."""
+        return bool(self.restrictions.negative) and not len(self._offered) and len(self._matching_queues({})) > 0
 
-    def next(self) -> HandedOut | None:
+    def next(self) -> MatchedJob | None:
         """Match one job; None if there is none for this pilot."""
         if not len(self._offered):
             return None
-        place = choose_queues(self._weights, self._draw, self._rules)[0]
-        row = int(self._offered[place])
+        index = choose_queues(self._weights, self._draw, self._rules)[0]
+        row = int(self._offered[index])
         if row not in self._waiting:
-            self._waiting[row] = self._jobs_of(row)
+            self._waiting[row] = self._single_jobs(row)
         waiting = self._waiting[row]
-        job = waiting.pop(choose_jobs([one.user_priority for one in waiting], self._draw, self._rules)[0])
-        told = chance(self._weights, place, self._rules.selection) if len(self._weights) <= MOST_CHANCES else None
-        handed = self._handed(row, job.job, job.user_priority, told)
+        job = waiting.pop(choose_jobs([member.user_priority for member in waiting], self._draw, self._rules)[0])
+        first_chance = (
+            chance(self._weights, index, self._rules.selection) if len(self._weights) <= MOST_CHANCES else None
+        )
+        matched = self._matched_job(row, job.job, job.user_priority, first_chance)
         if not waiting:
-            self._offered = np.delete(self._offered, place)
-            self._weights = np.delete(self._weights, place)
-        former = self.barred.negative
-        self.barred = self._load.barred(self._pilot.grid_ce, self._now)
-        if self.barred.negative != former:
-            self._offer()
-        return handed
+            self._offered = np.delete(self._offered, index)
+            self._weights = np.delete(self._weights, index)
+        negative_before = self.restrictions.negative
+        self.restrictions = self._load.restrictions(self._pilot.grid_ce, self._now)
+        if self.restrictions.negative != negative_before:
+            self._find_offered()
+        return matched
 
-    def _jobs_of(self, row: int) -> list[Member]:
+    def _single_jobs(self, row: int) -> list[Member]:
         """Return each waiting job of a queue, oldest first."""
         return [
-            Member(replace(one.job, first_proc=proc, last_proc=proc), one.user_priority)
-            for one in self._world.formed.members(self._state, row)
-            for proc in range(one.job.first_proc, one.job.last_proc + 1)
+            Member(replace(member.job, first_proc=proc, last_proc=proc), member.user_priority)
+            for member in self._world.formed.members(self._state, row)
+            for proc in range(member.job.first_proc, member.job.last_proc + 1)
         ]
 
-    def _handed(self, row: int, job: JobRange, user_priority: float, chance: float | None) -> HandedOut:
+    def _matched_job(self, row: int, job: JobRange, user_priority: float, chance: float | None) -> MatchedJob:
         queue, ad = self._world.formed.queues.row(row), full_ad(self._state, job)
         if self._load.is_limited:
             values = limited_values(ad, job.owner, self._pilot.site, queue.requirements.job_types)
             self._load.start(values, self._pilot.grid_ce, self._now)
-        return HandedOut(
+        return MatchedJob(
             job,
             queue.requirements.owner,
             queue.requirements.group,
@@ -212,18 +222,18 @@ def _store(
     settings: Settings,
     world: ShareWorld,
     pilot: Pilot,
-    matches: list[HandedOut],
+    matches: list[MatchedJob],
     load: SiteLoad,
     actor: Actor,
 ) -> None:
     now = actor.time
-    remember(state, world.formed)
-    world.formed.keep(state, world.policy)
-    started = (one.job for one in matches)
+    store_numbers(state, world.formed)
+    world.formed.store_needs(state, world.policy)
+    started = (matched.job for matched in matches)
     jobs.mark_running(
         state, (jobs.Procs(job.schedd, job.cluster, job.first_proc, job.first_proc) for job in started), now
     )
-    records = [SlotRecord(0, one.slot, _slot_ad(one, pilot, now), one.job.schedd) for one in matches]
+    records = [SlotRecord(0, matched.slot, _slot_ad(matched, pilot, now), matched.job.schedd) for matched in matches]
     weights = _weights([record.ad for record in records], settings)
     numbers = slots.add(state, records)
     pilot_slots.add(state, (PilotSlot(number, pilot.site, pilot.grid_ce, pilot.reference) for number in numbers))
@@ -233,15 +243,15 @@ def _store(
         (
             Claim(
                 number,
-                one.job.submitter,
+                matched.job.submitter,
                 now,
                 weight,
-                one.job.schedd,
-                one.job.cluster,
-                one.job.first_proc,
-                concurrency_limits=_limits(one.ad),
+                matched.job.schedd,
+                matched.job.cluster,
+                matched.job.first_proc,
+                concurrency_limits=_limits(matched.ad),
             )
-            for one, number, weight in zip(matches, numbers, weights, strict=True)
+            for matched, number, weight in zip(matches, numbers, weights, strict=True)
         ),
     )
     pilot_slots.put_delays(state, load.delay_states())
@@ -250,28 +260,28 @@ def _store(
         actor,
         (
             Change(
-                f"job {one.job.cluster}.{one.job.first_proc}",
+                f"job {matched.job.cluster}.{matched.job.first_proc}",
                 {"JobStatus": int(JobStatus.IDLE)},
-                {"JobStatus": int(JobStatus.RUNNING), "RemoteHost": one.slot, "TaskQueue": one.queue},
+                {"JobStatus": int(JobStatus.RUNNING), "RemoteHost": matched.slot, "TaskQueue": matched.queue},
             )
-            for one in matches
+            for matched in matches
         ),
     )
 
 
-def _slot_ad(one: HandedOut, pilot: Pilot, now: int) -> Ad:
+def _slot_ad(matched: MatchedJob, pilot: Pilot, now: int) -> Ad:
     """Return the slot that a pilot brings for one job: it has the requested resources, and accepts no other job."""
     ad: Ad = {
         "MyType": "Machine",
         "TargetType": "Job",
-        "Name": one.slot,
+        "Name": matched.slot,
         "Machine": pilot.site,
         "SlotID": 1,
         "SlotType": "Static",
-        "Cpus": _requested(one.ad, "requestcpus", 1),
-        "Memory": _requested(one.ad, "requestmemory", 0),
-        "Disk": _requested(one.ad, "requestdisk", 0),
-        "SlotWeight": _requested(one.ad, "requestcpus", 1),
+        "Cpus": _requested(matched.ad, "requestcpus", 1),
+        "Memory": _requested(matched.ad, "requestmemory", 0),
+        "Disk": _requested(matched.ad, "requestdisk", 0),
+        "SlotWeight": _requested(matched.ad, "requestcpus", 1),
         "Start": False,
         "Requirements": False,
         "Rank": 0.0,
@@ -282,8 +292,8 @@ def _slot_ad(one: HandedOut, pilot: Pilot, now: int) -> Ad:
         "EnteredCurrentActivity": now,
         "Site": pilot.site,
     }
-    more = {"GridCE": pilot.grid_ce, "Platform": pilot.platform, "Pilot": pilot.reference}
-    return ad | {name: value for name, value in more.items() if value is not None}
+    optional = {"GridCE": pilot.grid_ce, "Platform": pilot.platform, "Pilot": pilot.reference}
+    return ad | {name: value for name, value in optional.items() if value is not None}
 
 
 def _requested(ad: Ad, name: str, default: int) -> int:
@@ -302,7 +312,7 @@ def _weights(ads: list[Ad], settings: Settings) -> list[float]:
     if not settings["negotiator.negotiator_use_slot_weights"]:
         return [1.0] * len(ads)
     if not settings["negotiator.force_negotiator_slot_weight"] or is_dominant(settings):
-        # The slots of pilots are no pool whose shares they could have.
+        # Slots of pilots are not part of a pool, so they have no share of it.
         return [float(ad["SlotWeight"]) for ad in ads]
     from fairq.engine.classad import AdColumns
     from fairq.engine.negotiation.pool import slot_weights
@@ -315,7 +325,7 @@ def _weights(ads: list[Ad], settings: Settings) -> list[float]:
 
 
 def _charge(
-    state: State, settings: Settings, matches: list[HandedOut], numbers: list[int], weights: list[float], now: int
+    state: State, settings: Settings, matches: list[MatchedJob], numbers: list[int], weights: list[float], now: int
 ) -> None:
     """Charge the new slots from *now* on, and all submitters if their last charge is too old."""
     settle(state, settings)
@@ -324,13 +334,13 @@ def _charge(
     if not last_update or now - last_update >= _UPDATE_AFTER:
         accountant.update(now)
     touched: set[str] = set()
-    for one, number, weight in zip(matches, numbers, weights, strict=True):
-        submitter = one.job.submitter
+    for matched, number, weight in zip(matches, numbers, weights, strict=True):
+        submitter = matched.job.submitter
         accountant.add_match(submitter, number, weight, now)
         accountant.priority_factor(submitter)
         touched.update((submitter, *group_and_ancestors(accountant.group_of(submitter))))
     is_new = accountant.last_update != last_update
     if is_new:
         store_times(state, accountant)
-    every = accountant.records if is_new else sorted(touched)
-    submitters.store(state, [accountant.record(name) for name in every], accountant.booked)
+    names = accountant.records if is_new else sorted(touched)
+    submitters.store(state, [accountant.record(name) for name in names], accountant.booked)

@@ -42,7 +42,7 @@ from fairq.steps.taskqueues.policy import SharePolicy
 from fairq.steps.taskqueues.world import ShareWorld, check_group
 
 GENERIC = Credentials(HOSTS, frozenset({GENERIC_PILOT}))
-"""The property of a pilot that contains its own VO."""
+"""The credentials of a generic pilot, whose description names its VO."""
 
 
 class Pilot(Struct, frozen=True):
@@ -57,8 +57,8 @@ class Pilot(Struct, frozen=True):
         vo: without groups, it accepts jobs of all groups of this virtual organisation; None: of any.
         proxy: the owner of a pilot that is not generic, as ``user@group``: it accepts only jobs of that group and,
             without job sharing, only of that user (rule point private_pilots); None: it is generic.
-        processors: None: not given.
-        whole_node: it has a whole machine.
+        processors: the number of its processors; None: not given.
+        whole_node: whether it has an entire machine.
         max_ram: in MB; None: not given.
         reference: its own name.
     """
@@ -83,9 +83,9 @@ class Pilot(Struct, frozen=True):
         """Return the description for DIRAC's matcher; raises InvalidNameError for an invalid site."""
         if not self.site or any(letter.isspace() or letter == "@" for letter in self.site):
             raise InvalidNameError(what="the site", value=self.site, expected="give its name, such as LCG.CERN.cern")
-        said = {
+        described = {
             "Site": self.site,
-            "CPUTime": _whole(self.cpu_time),
+            "CPUTime": _integer_if_whole(self.cpu_time),
             "GridCE": self.grid_ce,
             "Platform": self.platform,
             "JobType": self.job_type,
@@ -93,17 +93,17 @@ class Pilot(Struct, frozen=True):
             "Owner": self.owner,
             "VirtualOrganization": self.vo,
             "NumberOfProcessors": self.processors,
-            "MaxRAM": None if self.max_ram is None else _whole(self.max_ram),
+            "MaxRAM": None if self.max_ram is None else _integer_if_whole(self.max_ram),
             "Tag": list(self.tags) or None,
         }
         if self.whole_node:
-            said["WholeNode"] = True
+            described["WholeNode"] = True
         if self.required_tags:
-            said |= {"Tag": list(self.tags), "RequiredTag": list(self.required_tags)}
-        return {name: value for name, value in said.items() if value is not None}
+            described |= {"Tag": list(self.tags), "RequiredTag": list(self.required_tags)}
+        return {name: value for name, value in described.items() if value is not None}
 
 
-def _whole(number: float) -> float:
+def _integer_if_whole(number: float) -> float:
     """Return a number without decimals as an integer, which DIRAC requires."""
     return int(number) if float(number).is_integer() else number
 
@@ -112,8 +112,8 @@ Values = Mapping[str, tuple[str, ...]]
 """The values of a job's attributes; a job may have several JobTypes."""
 
 
-class Barred(Struct, frozen=True):
-    """What pilots at a site are not given now: the limits *reached*, and the seconds that each delay still lasts."""
+class SiteRestrictions(Struct, frozen=True):
+    """The jobs that a site may not start now: the limits *reached*, and the remaining seconds of each delay."""
 
     reached: tuple[RunningLimit, ...] = ()
     delayed: Mapping[Kind, float] = field(default_factory=dict)
@@ -121,12 +121,12 @@ class Barred(Struct, frozen=True):
     @property
     def limited(self) -> dict[str, list[str]]:
         """The values at their limit, by attribute."""
-        return by_attribute((one.attribute, one.value) for one in self.reached)
+        return by_attribute((limit.attribute, limit.value) for limit in self.reached)
 
     @property
     def negative(self) -> dict[str, list[str]]:
-        """The negative condition of the task queues: by attribute, the values."""
-        return by_attribute([*((one.attribute, one.value) for one in self.reached), *self.delayed])
+        """The negative condition for task queues: the excluded values, by attribute."""
+        return by_attribute([*((limit.attribute, limit.value) for limit in self.reached), *self.delayed])
 
 
 class SiteLoad(Struct):
@@ -142,16 +142,16 @@ class SiteLoad(Struct):
     touched: set[Kind] = field(default_factory=set)
     notes: list[Note | str] = field(default_factory=list)
 
-    def barred(self, grid_ce: str | None, now: int) -> Barred:
-        """Return what a pilot of *grid_ce* is not given at *now*."""
+    def restrictions(self, grid_ce: str | None, now: int) -> SiteRestrictions:
+        """Return the restrictions for a pilot of *grid_ce* at *now*."""
         if not self.is_limited:
-            return Barred()
+            return SiteRestrictions()
         limits = running_limits(self.policy.job_scheduling, self.site, grid_ce, self.count, self.policy.rules)
         delays, notes = self.delays()
         self.notes = [*limits.notes, *notes]
-        # Jobs of other sites do not run here, so that a limit on them keeps nothing away.
-        reached = tuple(one for one in limits.reached if one.attribute != "Site" or one.value == self.site)
-        return Barred(reached, delayed(delays, self.buckets, now))
+        # Jobs of other sites do not run here, so a limit on other sites excludes nothing.
+        reached = tuple(limit for limit in limits.reached if limit.attribute != "Site" or limit.value == self.site)
+        return SiteRestrictions(reached, delayed(delays, self.buckets, now))
 
     def delays(self) -> tuple[dict[Kind, Delay], tuple[Note, ...]]:
         """Return the delays that are applied, and notes about the others."""
@@ -175,9 +175,9 @@ class SiteLoad(Struct):
     def start(self, values: Values, grid_ce: str | None, now: int) -> None:
         """Count a job, with the *values* of its attributes, that a pilot starts at *now*."""
         self.running.append((grid_ce, values))
-        changed = started(self.delays()[0], self.buckets, values, now)
-        self.buckets |= changed
-        self.touched |= changed.keys()
+        changed_buckets = started(self.delays()[0], self.buckets, values, now)
+        self.buckets |= changed_buckets
+        self.touched |= changed_buckets.keys()
 
     def delay_states(self) -> list[DelayState]:
         """Return the token buckets that matches have changed."""
@@ -194,16 +194,16 @@ def load_site(state: State, policy: SharePolicy, site: str) -> SiteLoad:
     if not load.is_limited:
         return load
     delays = pilot_slots.load_delays(state, site)
-    load.buckets = {(one.attribute, one.value): Bucket(one.tokens, one.time) for one in delays}
+    load.buckets = {(delay.attribute, delay.value): Bucket(delay.tokens, delay.time) for delay in delays}
     running = jobs.select(state, statuses=LIMITED_STATUSES)
-    shared = jobs.ads(state, {job.ad_id for job in running})
+    ads = jobs.ads(state, {job.ad_id for job in running})
     by_cluster: dict[tuple[str, int], list[JobRange]] = {}
     for job in running:
         by_cluster.setdefault((job.schedd, job.cluster), []).append(job)
     for schedd, cluster, proc, grid_ce in pilot_slots.jobs_at(state, site):
         for job in by_cluster.get((schedd, cluster), ()):
             if job.first_proc <= proc <= job.last_proc:
-                ad = job.ad_of(shared[job.ad_id], proc)
+                ad = job.ad_of(ads[job.ad_id], proc)
                 load.running.append((grid_ce, limited_values(ad, job.owner, site, _job_types(ad, policy))))
     return load
 
@@ -211,20 +211,20 @@ def load_site(state: State, policy: SharePolicy, site: str) -> SiteLoad:
 def limited_values(ad: Ad, owner: str, site: str, job_types: Sequence[str]) -> Values:
     """Return a job's values of the attributes that can be limited; *job_types* are those of its task queue."""
     user, group = identity_of(relevant(ad), owner)
-    known = {name.lower(): name for name in JOB_ATTRIBUTES}
-    found = {
-        known[name.lower()]: (str(value),)
+    attribute_names = {name.lower(): name for name in JOB_ATTRIBUTES}
+    values_by_name = {
+        attribute_names[name.lower()]: (str(value),)
         for name, value in ad.items()
-        if name.lower() in known and isinstance(value, str | int | float)
+        if name.lower() in attribute_names and isinstance(value, str | int | float)
     }
-    return found | {"Owner": (user,), "OwnerGroup": (group,), "Site": (site,), "JobType": tuple(job_types)}
+    return values_by_name | {"Owner": (user,), "OwnerGroup": (group,), "Site": (site,), "JobType": tuple(job_types)}
 
 
 def _job_types(ad: Ad, policy: SharePolicy) -> tuple[str, ...]:
-    """Return the JobTypes of a running job, as its task queue had them."""
+    """Return the JobTypes of a running job, as in its task queue."""
     try:
-        asked = {name: plain_value(value) for name, value in relevant(ad).items()}
-        given = given_names(asked, "job_types")
+        needs = {name: plain_value(value) for name, value in relevant(ad).items()}
+        given = given_names(needs, "job_types")
         return normal_names(LISTS["job_types"], given, policy.job_defaults.rules)
     except JobRequirementError:  # it was matched under other rules, or changed since
         return ()
@@ -246,7 +246,7 @@ def _credentials(pilot: Pilot, policy: SharePolicy) -> Credentials | None:
 
 
 def check_groups(state: State, world: ShareWorld, pilot: Pilot) -> None:
-    """Raise UnknownShareGroupError if the *pilot* names a group that nobody knows."""
+    """Raise UnknownShareGroupError if the *pilot* names an unknown group."""
     for group in pilot.groups:
         check_group(state, world, group, "--group")
     if pilot.proxy is not None:

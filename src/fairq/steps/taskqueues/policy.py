@@ -65,12 +65,12 @@ def share_policy(settings: Settings, state: State, rules_name: str | None = None
     priority_bounds = settings["shares.min_priority"], settings["shares.max_priority"]
     return SharePolicy(
         rules=rules,
-        groups=read_groups(settings, {one.name: one.properties for one in share_groups.load_all(state)}, rules),
+        groups=read_groups(settings, {group.name: group.properties for group in share_groups.load_all(state)}, rules),
         job_defaults=JobDefaults(
             rules,
             segments,
             int(default_within(settings["shares.default_cpu_time"], *cpu_time_bounds, rules)),
-            _whole_if_it_is(float(default_within(settings["shares.default_priority"], *priority_bounds, rules))),
+            _integer_if_whole(float(default_within(settings["shares.default_priority"], *priority_bounds, rules))),
         ),
         capacity=settings["shares.max_jobs_in_task_queue"],
         corrections=settings.block("ShareCorrections") if settings["shares.enable_shares_correction"] else {},
@@ -99,7 +99,7 @@ def preset(name: str, **points: Any) -> Rules:
     return Rules(**{"name": name, **{key.name: key.default_under(name) for key in POINTS}, **points})
 
 
-def _whole_if_it_is(number: float) -> float:
+def _integer_if_whole(number: float) -> float:
     return int(number) if number.is_integer() else number
 
 
@@ -109,19 +109,23 @@ def read_groups(settings: Settings, imported: Mapping[str, Mapping[str, Any]], r
     Raises ShareCorrectionError: a group's share is invalid.
     """
     configured = settings.share_groups
-    options = {name: _over(imported.get(name, {}), configured.get(name, {})) for name in (*imported, *configured)}
+    options = {
+        name: _merged_options(imported.get(name, {}), configured.get(name, {})) for name in (*imported, *configured)
+    }
     return {name: read_group(name, options[name], rules) for name in options}
 
 
-def _over(imported: Mapping[str, Any], configured: Mapping[str, Any]) -> dict[str, Any]:
+def _merged_options(imported: Mapping[str, Any], configured: Mapping[str, Any]) -> dict[str, Any]:
     """Return a group's options by DIRAC's names: imported options, overridden by configured ones."""
     options = dict(imported)
     if "job_share" in configured:
         share = configured["job_share"]
-        options["JobShare"] = _whole_if_it_is(float(share))
+        options["JobShare"] = _integer_if_whole(float(share))
     if "job_sharing" in configured:
-        others = [name for name in names(options.get("Properties")) if name not in (JOB_SHARING, SCHEMA_JOB_SHARING)]
-        options["Properties"] = [*others, JOB_SHARING] if configured["job_sharing"] else others
+        properties = [
+            name for name in names(options.get("Properties")) if name not in (JOB_SHARING, SCHEMA_JOB_SHARING)
+        ]
+        options["Properties"] = [*properties, JOB_SHARING] if configured["job_sharing"] else properties
     if "allow_background_tqs" in configured:
         options["AllowBackgroundTQs"] = configured["allow_background_tqs"]
     if configured.get("vo"):

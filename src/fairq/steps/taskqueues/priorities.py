@@ -16,7 +16,7 @@ from fairq.engine.shares.queues import TaskQueue
 from fairq.state import task_queues
 from fairq.state.connection import reading, writing
 from fairq.state.location import exists
-from fairq.steps.taskqueues.formation import members_of, remember
+from fairq.steps.taskqueues.formation import members_of, store_numbers
 from fairq.steps.taskqueues.world import ShareWorld, check_group, load_world
 
 if TYPE_CHECKING:
@@ -72,20 +72,25 @@ def recalculate_shares(
     Raises:
         UnknownShareGroupError: *group* is unknown.
     """
-    stored = not dry_run and exists(path)
-    with writing(path) if stored else reading(path) as state:
+    stores = not dry_run and exists(path)
+    with writing(path) if stores else reading(path) as state:
         world = load_world(state, settings, now, rules)
         check_group(state, world, group, "--group")
-        before = task_queues.priorities(state)
-        if stored:
-            remember(state, world.formed, world.priorities, now)
-            world.formed.keep(state, world.policy)
-    explained = explain(world.result, group)
+        stored = task_queues.priorities(state)
+        if stores:
+            store_numbers(state, world.formed, world.priorities, now)
+            world.formed.store_needs(state, world.policy)
+    explanations = explain(world.result, group)
     return ShareReport(
         world.policy.rules.name,
-        [_group_ad(one, one.group.name in world.policy.groups) for one in explained],
-        [_user_ad(one.group.name, user) for one in explained if not one.group.job_sharing for user in one.users],
-        _explained_queues(world, explained, before),
+        [_group_ad(entry, entry.group.name in world.policy.groups) for entry in explanations],
+        [
+            _user_ad(entry.group.name, user)
+            for entry in explanations
+            if not entry.group.job_sharing
+            for user in entry.users
+        ],
+        _explained_queues(world, explanations, stored),
         world.notes,
         world.details,
     )
@@ -108,28 +113,28 @@ def _queue_ad(queue: TaskQueue, priority: float, stored: Stored) -> Ad:
     }
 
 
-def _group_ad(one: GroupExplanation, is_configured: bool) -> Ad:
+def _group_ad(explanation: GroupExplanation, is_configured: bool) -> Ad:
     return {
-        "owner_group": one.group.name,
+        "owner_group": explanation.group.name,
         "configured": is_configured,
-        "job_sharing": one.group.job_sharing,
-        "allow_background_tqs": one.group.background,
-        "users": len({queue.queue.requirements.owner for user in one.users for queue in user.queues}),
-        "task_queues": sum(len(user.queues) for user in one.users),
-        "job_share": one.share.expected,
-        "share": one.share.share,
-        **_corrections(one.share.steps),
+        "job_sharing": explanation.group.job_sharing,
+        "allow_background_tqs": explanation.group.background,
+        "users": len({queue.queue.requirements.owner for user in explanation.users for queue in user.queues}),
+        "task_queues": sum(len(user.queues) for user in explanation.users),
+        "job_share": explanation.share.expected,
+        "share": explanation.share.share,
+        **_corrections(explanation.share.steps),
     }
 
 
-def _user_ad(group: str, one: UserExplanation) -> Ad:
+def _user_ad(group: str, explanation: UserExplanation) -> Ad:
     return {
         "owner_group": group,
-        "owner": one.owner,
-        "task_queues": len(one.queues),
-        "expected_share": one.share.expected,
-        "share": one.share.share,
-        **_corrections(one.share.steps),
+        "owner": explanation.owner,
+        "task_queues": len(explanation.queues),
+        "expected_share": explanation.share.expected,
+        "share": explanation.share.share,
+        **_corrections(explanation.share.steps),
     }
 
 
@@ -169,12 +174,12 @@ def _corrections(steps: tuple[EntityCorrection, ...]) -> Ad:
     }
 
 
-def _explained_queues(world: ShareWorld, explained: list[GroupExplanation], stored: Stored) -> list[Ad]:
-    kept = dict(zip(world.formed.queues.ids.tolist(), world.priorities, strict=True))
+def _explained_queues(world: ShareWorld, explanations: list[GroupExplanation], stored: Stored) -> list[Ad]:
+    priorities = dict(zip(world.formed.queues.ids.tolist(), world.priorities, strict=True))
     return [
-        {**_queue_ad(queue.queue, kept[queue.queue.id], stored), **_division(queue)}
-        for one in explained
-        for user in one.users
+        {**_queue_ad(queue.queue, priorities[queue.queue.id], stored), **_division(queue)}
+        for explanation in explanations
+        for user in explanation.users
         for queue in user.queues
     ]
 

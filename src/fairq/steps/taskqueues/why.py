@@ -29,7 +29,7 @@ from fairq.steps.jobs.overlay import Overlay
 from fairq.steps.jobs.selection import Target, missing
 from fairq.steps.rule_comparison import Steps, compare_rules
 from fairq.steps.taskqueues.match import MOST_CHANCES
-from fairq.steps.taskqueues.pilots import Barred, Pilot, SiteLoad, check_groups, load_site, matcher_of
+from fairq.steps.taskqueues.pilots import Pilot, SiteLoad, SiteRestrictions, check_groups, load_site, matcher_of
 from fairq.steps.taskqueues.policy import SharePolicy
 from fairq.steps.taskqueues.world import ShareWorld, load_world
 from fairq.steps.why.subjects import held_cure
@@ -50,7 +50,7 @@ _PROCESSORS, _SEVERAL = "Processors", "MultiProcessor"
 
 
 class Failure(Struct, frozen=True):
-    """One condition that fails: what the queue *wanted*, what the pilot *offered*, and the smallest change of either.
+    """A failing condition: the queue's requirement (*wanted*), the pilot's offer, and the smallest change of each.
 
     *pilot_change* is a change of the pilot's options, *job_change* of the jobs' attributes; empty if no change on that
     side helps.
@@ -66,9 +66,9 @@ class Failure(Struct, frozen=True):
 class WhyNot(Struct, frozen=True):
     """The explanation for a queue (or its job *job*) and a pilot.
 
-    Without a *queue*, the job is in none; *reason* says why. Without *failures*, the queue is offered. *chance* is its
-    chance to come first among the *matching* queues (None: not computed). *ahead* is the number of older jobs of the
-    queue with the same UserPriority.
+    *queue* is None if the job is in no queue; *reason* says why. Without *failures*, the queue is offered. *chance* is
+    its chance to come first among the *matching* queues (None: not computed). *ahead* is the number of older jobs of
+    the queue with the same UserPriority.
     """
 
     rules: str
@@ -99,33 +99,33 @@ def why_not(path: Path, settings: Settings, pilot: Pilot, target: int | tuple[in
         world = load_world(state, settings, now)
         check_groups(state, world, pilot)
         load = load_site(state, world.policy, pilot.site)
-        barred = load.barred(pilot.grid_ce, now)
-        matcher = matcher_of(pilot, world.policy, barred.negative)
-        about = subject_of(state, world, target)
-        row, queue = about.row, about.queue
+        restrictions = load.restrictions(pilot.grid_ce, now)
+        matcher = matcher_of(pilot, world.policy, restrictions.negative)
+        subject = subject_of(state, world, target)
+        row, queue = subject.row, subject.queue
         ahead = None if row is None or isinstance(target, int) else _ahead(state, world, row, *target)
-    places = matcher.matching(world.formed.queues.requirements)
+    matching = matcher.matching(world.formed.queues.requirements)
     priorities = world.priorities
     failures: list[Failure] = []
-    first = None
+    first_chance = None
     if row is not None and queue is not None:
-        failures += failures_of(pilot, matcher, queue.requirements, barred, load)
-        if row in places and len(places) <= MOST_CHANCES:
-            weights = [priorities[place] for place in places]
-            first = chance(weights, places.index(row), world.policy.rules.selection)
+        failures += failures_of(pilot, matcher, queue.requirements, restrictions, load)
+        if row in matching and len(matching) <= MOST_CHANCES:
+            weights = [priorities[index] for index in matching]
+            first_chance = chance(weights, matching.index(row), world.policy.rules.selection)
     return WhyNot(
         world.policy.rules.name,
         pilot,
-        about.job,
+        subject.job,
         None if queue is None else queue.id,
         None if queue is None else queue.requirements,
         0 if queue is None else queue.jobs,
         None if row is None else priorities[row],
         failures,
-        about.reason,
-        len(places),
+        subject.reason,
+        len(matching),
         len(world.formed.queues),
-        first,
+        first_chance,
         ahead,
         [*world.notes, *load.notes],
         world.details,
@@ -133,19 +133,19 @@ def why_not(path: Path, settings: Settings, pilot: Pilot, target: int | tuple[in
 
 
 def failures_of(
-    pilot: Pilot, matcher: Matcher, queue: Requirements, barred: Barred, load: SiteLoad
+    pilot: Pilot, matcher: Matcher, queue: Requirements, restrictions: SiteRestrictions, load: SiteLoad
 ) -> Iterator[Failure]:
     """Yield each condition of *queue* that fails for the *pilot*."""
-    told = _Changes(pilot, load.policy)
+    changes = _Changes(pilot, load.policy)
     for refusal in matcher.refusals(queue):
         if refusal.key == LIMITS:
-            yield from _barring(barred, queue, load)
+            yield from _restriction_failures(restrictions, queue, load)
         else:
-            yield told.of(refusal, queue)
+            yield changes.of(refusal, queue)
 
 
 class Subject(NamedTuple):
-    """A queue, at a *row*, or the *job* in it that is asked about; without a queue, *reason* says why."""
+    """The queue to explain, at a *row*, or a *job* in it; if the job is in no queue, *reason* says why."""
 
     job: str | None
     row: int | None
@@ -154,7 +154,7 @@ class Subject(NamedTuple):
 
 
 def subject_of(state: State, world: ShareWorld, target: int | tuple[int, int]) -> Subject:
-    """Return the queue of number *target*, or that of the job (cluster, proc).
+    """Return the queue of number *target*, or the queue of the job (cluster, proc).
 
     Raises UnknownTaskQueueError, UnknownJobError.
     """
@@ -162,7 +162,7 @@ def subject_of(state: State, world: ShareWorld, target: int | tuple[int, int]) -
     queue = None if row is None else world.formed.queues.row(row)
     if isinstance(target, int):
         return Subject(None, row, queue, "")
-    return Subject("{}.{}".format(*target), row, queue, "" if queue else _not_waiting(state, world, *target))
+    return Subject("{}.{}".format(*target), row, queue, "" if queue else _why_not_waiting(state, world, *target))
 
 
 def _row_of_number(world: ShareWorld, number: int) -> int:
@@ -175,31 +175,31 @@ def _row_of_number(world: ShareWorld, number: int) -> int:
 def _ahead(state: State, world: ShareWorld, row: int, cluster: int, proc: int) -> int:
     """Return the number of older jobs of the queue at *row* with the UserPriority of the job."""
     members = world.formed.members(state, row)
-    own = next(one for one in members if _has(one.job, cluster, proc))
-    older = 0
-    for one in members:
-        if one is own:
-            return older + proc - own.job.first_proc
-        older += len(one.job) if one.user_priority == own.user_priority else 0
-    return older
+    own_member = next(member for member in members if _contains(member.job, cluster, proc))
+    older_jobs = 0
+    for member in members:
+        if member is own_member:
+            return older_jobs + proc - own_member.job.first_proc
+        older_jobs += len(member.job) if member.user_priority == own_member.user_priority else 0
+    return older_jobs
 
 
-def _has(job: JobRange, cluster: int, proc: int) -> bool:
+def _contains(job: JobRange, cluster: int, proc: int) -> bool:
     return job.cluster == cluster and job.first_proc <= proc <= job.last_proc
 
 
-def _not_waiting(state: State, world: ShareWorld, cluster: int, proc: int) -> str:
+def _why_not_waiting(state: State, world: ShareWorld, cluster: int, proc: int) -> str:
     """Return why a job is in no task queue."""
-    for one in world.formed.left_out:
-        if one.cluster == cluster and one.first <= proc <= one.last:
-            return f"it is in no task queue: {one.reason}"
-    found = jobs.select(state, cluster=cluster, proc=proc)
-    if not found:
+    for left_jobs in world.formed.left_out:
+        if left_jobs.cluster == cluster and left_jobs.first <= proc <= left_jobs.last:
+            return f"it is in no task queue: {left_jobs.reason}"
+    matching = jobs.select(state, cluster=cluster, proc=proc)
+    if not matching:
         raise missing(state, Target(f"{cluster}.{proc}", cluster, proc, proc))
-    job = found[0]
+    job = matching[0]
     if job.status == JobStatus.RUNNING:
-        held = claims.of_procs(state, [jobs.Procs(job.schedd, cluster, proc, proc)])
-        host = Overlay(state).of(job, proc).get("RemoteHost") if held else None
+        claimed = claims.of_procs(state, [jobs.Procs(job.schedd, cluster, proc, proc)])
+        host = Overlay(state).of(job, proc).get("RemoteHost") if claimed else None
         return f"it is running{f' on {host}' if host else ''}"
     if job.status == JobStatus.HELD:
         reason = f": {job.reason}" if job.reason else ""
@@ -212,8 +212,8 @@ class _Changes:
 
     def __init__(self, pilot: Pilot, policy: SharePolicy) -> None:
         self._pilot, self._policy = pilot, policy
-        self._of: dict[str, Callable[[Requirements], tuple[str, str]]] = {
-            "CPUTime": lambda queue: (f"--cputime {queue.cpu_time}", self._shorter()),
+        self._change_of: dict[str, Callable[[Requirements], tuple[str, str]]] = {
+            "CPUTime": lambda queue: (f"--cputime {queue.cpu_time}", self._shorter_job()),
             "Site": lambda queue: (f"--site {_one_of(queue.sites)}", f"Sites with {pilot.site}"),
             "BannedSites": lambda queue: ("--site OTHER", f"BannedSites without {pilot.site}"),
             "GridCE": lambda queue: (f"--grid-ce {_one_of(queue.grid_ces)}", f"GridCEs with {pilot.grid_ce}"),
@@ -223,17 +223,17 @@ class _Changes:
             "OwnerGroup": self._owner,
             "Owner": self._owner,
             "Tag": self._tags,
-            "RequiredTag": self._required,
+            "RequiredTag": self._required_tags,
         }
 
     def of(self, refusal: Refusal, queue: Requirements) -> Failure:
         """Return the failure for the *refusal* of *queue*."""
-        told = self._of.get(refusal.key)
-        pilot_change, job_change = ("", "") if told is None else told(queue)
+        find_change = self._change_of.get(refusal.key)
+        pilot_change, job_change = ("", "") if find_change is None else find_change(queue)
         return Failure(refusal.key, terms_words(refusal.wanted), terms_words(refusal.offered), pilot_change, job_change)
 
-    def _shorter(self) -> str:
-        """Return a job change: the longest CPU time, in the steps that CPU times are rounded to, that the pilot has."""
+    def _shorter_job(self) -> str:
+        """Return the change of the job's CPU time: the largest segment that fits the pilot's CPU time."""
         fitting = [segment for segment in self._policy.job_defaults.segments if segment <= self._pilot.cpu_time]
         return f"CPUTime = {fitting[-1]} or less" if fitting else ""
 
@@ -269,27 +269,27 @@ class _Changes:
 
         return set(match_conditions(self._pilot.description(), self._policy.rules).get("Tag", ()))
 
-    def _required(self, queue: Requirements) -> tuple[str, str]:
+    def _required_tags(self, queue: Requirements) -> tuple[str, str]:
         missing = [tag for tag in self._pilot.required_tags if tag not in queue.tags]
         words = ", ".join(missing)
         return f"no --required-tag {words}", f"Tags with {words}"
 
 
-def _barring(barred: Barred, queue: Requirements, load: SiteLoad) -> Iterator[Failure]:
+def _restriction_failures(restrictions: SiteRestrictions, queue: Requirements, load: SiteLoad) -> Iterator[Failure]:
     """Yield a failure for each limit and delay that applies to *queue*."""
 
     def applies(attribute: str, value: str) -> bool:
         return attribute in (*SETS, *SINGLE) and excludes({attribute: [value]}, queue, load.policy.rules)
 
-    for one in barred.reached:
-        if applies(one.attribute, one.value):
-            wanted, offered = f"{one.attribute} {one.value}", f"{one.running} of at most {one.limit} running"
+    for limit in restrictions.reached:
+        if applies(limit.attribute, limit.value):
+            wanted, offered = f"{limit.attribute} {limit.value}", f"{limit.running} of at most {limit.limit} running"
             change = f"wait until a job ends, or raise the limit of {load.site}"
             yield Failure("RunningLimit", wanted, offered, change, "")
-    for (attribute, value), seconds in barred.delayed.items():
+    for (attribute, value), seconds in restrictions.delayed.items():
         if applies(attribute, value):
-            left = shown_duration(math.ceil(seconds))
-            yield Failure("MatchingDelay", f"{attribute} {value}", f"next start in {left}", f"wait {left}", "")
+            duration = shown_duration(math.ceil(seconds))
+            yield Failure("MatchingDelay", f"{attribute} {value}", f"next start in {duration}", f"wait {duration}", "")
 
 
 def _one_of(values: tuple[str, ...]) -> str:
@@ -301,33 +301,39 @@ MOST_QUEUES = 1_000
 
 
 def compared(path: Path, settings: Settings, pilot: Pilot, target: int | tuple[int, int], now: int) -> dict[str, Any]:
-    """Return both rule sets' decisions about the queue or job *target* and *pilot* (see `compare_rules`).
+    """Return the decisions of both sets of rules about the queue or job *target* and *pilot* (see `compare_rules`).
 
     The decision is whether the queue is offered, and its chance to be drawn first.
 
     Raises the errors of `why_not`.
     """
 
-    def decide(under: Settings) -> Steps:
+    def decide(changed_settings: Settings) -> Steps:
         try:
-            return _steps(why_not(path, under, pilot, target, now))
+            return _steps(why_not(path, changed_settings, pilot, target, now))
         except UnknownTaskQueueError:  # the other rules form other queues
             return dict.fromkeys(_STEPS) | {"decision": "no such task queue"}
 
-    few = why_not(path, settings, pilot, target, now).queues <= MOST_QUEUES
-    return compare_rules(settings, DIRAC, decide, try_points=few)
+    try_points = why_not(path, settings, pilot, target, now).queues <= MOST_QUEUES
+    return compare_rules(settings, DIRAC, decide, try_points=try_points)
 
 
 _STEPS = ("task queue", "task queues", "conditions that fail", "task queues that match", "priority", "decision")
 
 
-def _steps(found: WhyNot) -> Steps:
-    failing = ", ".join(failure.condition for failure in found.failures)
-    priority = None if found.priority is None else round(found.priority, 4)
-    if found.queue is None:
-        decision = found.reason
+def _steps(explanation: WhyNot) -> Steps:
+    failing = ", ".join(failure.condition for failure in explanation.failures)
+    priority = None if explanation.priority is None else round(explanation.priority, 4)
+    if explanation.queue is None:
+        decision = explanation.reason
     elif failing:
         decision = "not offered"
     else:
-        decision = "offered" if found.chance is None else f"offered, chance {found.chance:.1%}"
-    return dict(zip(_STEPS, (found.queue, found.queues, failing, found.matching, priority, decision), strict=True))
+        decision = "offered" if explanation.chance is None else f"offered, chance {explanation.chance:.1%}"
+    return dict(
+        zip(
+            _STEPS,
+            (explanation.queue, explanation.queues, failing, explanation.matching, priority, decision),
+            strict=True,
+        )
+    )

@@ -1,4 +1,4 @@
-"""At which of the known sites a task queue or a job may be offered, to a pilot that has all else that it asks for."""
+"""The known sites at which a task queue or a job is offered, to a pilot that meets all other requirements."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class SiteVerdict(Struct, frozen=True):
 class WhySites(Struct, frozen=True):
     """The verdicts of all known sites about a queue (or its job *job*).
 
-    Without a *queue*, the job is in none; *reason* says why.
+    *queue* is None if the job is in no queue; *reason* says why.
     """
 
     rules: str
@@ -45,27 +45,29 @@ class WhySites(Struct, frozen=True):
 def why_sites(path: Path, settings: Settings, pilot: Pilot, target: int | tuple[int, int], now: int) -> WhySites:
     """Return at which sites the queue of number *target*, or the job (cluster, proc), is offered at *now*.
 
-    The *pilot* is at each site in turn. What is not said of it is what the queue asks for.
+    The *pilot* is moved to each site in turn. Properties that it does not state are those that the queue requires.
 
     Raises the errors of `why_not`.
     """
     with reading(path) as state:
         world = load_world(state, settings, now)
         check_groups(state, world, pilot)
-        about, verdicts = subject_of(state, world, target), []
-        if about.queue is not None:
-            asked = about.queue.requirements
+        subject, verdicts = subject_of(state, world, target), []
+        if subject.queue is not None:
+            requirements = subject.queue.requirements
             for site in known_sites(state, world):
                 load = load_site(state, world.policy, site)
-                there = _completed(replace(pilot, site=site), asked)
-                barred = load.barred(there.grid_ce, now)
-                matcher = matcher_of(there, world.policy, barred.negative)
-                verdicts.append(SiteVerdict(site, list(failures_of(there, matcher, asked, barred, load))))
+                pilot_at_site = _completed(replace(pilot, site=site), requirements)
+                restrictions = load.restrictions(pilot_at_site.grid_ce, now)
+                matcher = matcher_of(pilot_at_site, world.policy, restrictions.negative)
+                verdicts.append(
+                    SiteVerdict(site, list(failures_of(pilot_at_site, matcher, requirements, restrictions, load)))
+                )
     return WhySites(
         world.policy.rules.name,
-        about.job,
-        None if about.queue is None else about.queue.id,
-        about.reason,
+        subject.job,
+        None if subject.queue is None else subject.queue.id,
+        subject.reason,
         verdicts,
         world.notes,
         world.details,
@@ -79,17 +81,17 @@ def known_sites(state: State, world: ShareWorld) -> list[str]:
     table = world.formed.queues.requirements
     for column in (table.sites, table.banned_sites):
         sites.update(*set(column.tolist()))
-    sites.update(one.site for one in pilot_slots.load_all(state))
+    sites.update(slot.site for slot in pilot_slots.load_all(state))
     return sorted(sites)
 
 
 def _completed(pilot: Pilot, queue: Requirements) -> Pilot:
-    """Return *pilot* with all that *queue* asks for where nothing is said of it, the site apart."""
-    is_said = bool(pilot.tags or pilot.processors or pilot.whole_node)
+    """Return *pilot* with its unstated properties, except the site, set to those that *queue* requires."""
+    states_tags = bool(pilot.tags or pilot.processors or pilot.whole_node)
     return replace(
         pilot,
         grid_ce=pilot.grid_ce or next(iter(queue.grid_ces), None),
         platform=pilot.platform or next(iter(queue.platforms), None),
         job_type=pilot.job_type or next(iter(queue.job_types), None),
-        tags=pilot.tags if is_said else queue.tags,
+        tags=pilot.tags if states_tags else queue.tags,
     )

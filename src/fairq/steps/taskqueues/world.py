@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 
-class Told(Protocol):
+class HasNotes(Protocol):
     """Notes for all users (*notes*), and for --verbose (*details*)."""
 
     @property
@@ -39,7 +39,7 @@ class Told(Protocol):
 
 
 class ShareWorld(Struct):
-    """The task queues of one snapshot, their priorities, and notes (see `Told`).
+    """The task queues of one snapshot, their priorities, and notes (see `HasNotes`).
 
     *configured* are the groups in the settings or an import.
     """
@@ -54,11 +54,11 @@ class ShareWorld(Struct):
     @property
     def priorities(self) -> list[float]:
         """The stored form of every queue's priority, in the order of the queues."""
-        return self.result.kept_priorities()
+        return self.result.stored_priorities()
 
 
 def load_world(state: State, settings: Settings, now: int, rules: str | None = None) -> ShareWorld:
-    """Form the task queues of *state* and recalculate all priorities at *now*, by *rules* or those of the settings.
+    """Form the task queues of *state* and recalculate all priorities at *now*, under *rules* or those of the settings.
 
     Raises:
         ShareCorrectionError, ShareCorrectorError, DiracStopsError: see `start_corrections`.
@@ -66,20 +66,24 @@ def load_world(state: State, settings: Settings, now: int, rules: str | None = N
     """
     policy = share_policy(settings, state, rules)
     formed = form_queues(state, policy)
-    owning = dict.fromkeys(group for group, _ in formed.queues.owners[0])
+    groups_with_queues = dict.fromkeys(group for group, _ in formed.queues.owners[0])
     groups = dict(policy.groups)
     if policy.rules.checked_settings:
-        # Owners of queues take part in corrections even if their group is not configured; in DIRAC they do not.
-        groups |= {name: OwnerGroup(name) for name in owning if name not in groups}
-    known = dict.fromkeys((*policy.groups, *settings.groups))
+        # Groups with queues are corrected even if they are not configured; in DIRAC they are not.
+        groups |= {name: OwnerGroup(name) for name in groups_with_queues if name not in groups}
+    known_groups = dict.fromkeys((*policy.groups, *settings.groups))
     corrections = None
     if names(policy.corrections.get(TO_START)):
-        history = ShareHistory(state, {*groups, *owning, *known, *_running_groups(state)}, now)
+        history = ShareHistory(state, {*groups, *groups_with_queues, *known_groups, *_running_groups(state)}, now)
         corrections = start_corrections(policy.rules, policy.corrections, history, now)
     result = recalculate(formed.queues, groups, policy.rules, corrections)
-    details = [] if corrections is None else [*corrections.notes, *_inert(policy), *_stale(policy, state, now)]
-    idle = [] if corrections is None else corrections.idle(known, owning)
-    return ShareWorld(policy, formed, result, [*_left_out(formed), *idle], details, list(known))
+    details = (
+        []
+        if corrections is None
+        else [*corrections.notes, *_notes_on_ineffective(policy), *_notes_on_old_reports(policy, state, now)]
+    )
+    idle_notes = [] if corrections is None else corrections.idle(known_groups, groups_with_queues)
+    return ShareWorld(policy, formed, result, [*_notes_on_left_out(formed), *idle_notes], details, list(known_groups))
 
 
 def _running_groups(state: State) -> set[str]:
@@ -89,37 +93,37 @@ def _running_groups(state: State) -> set[str]:
     return {identity_of(relevant({**shared[job.ad_id], **(job.own or {})}), job.owner)[1] for job in running}
 
 
-def _left_out(formed: FormedQueues) -> list[str]:
+def _notes_on_left_out(formed: FormedQueues) -> list[str]:
     left_out = formed.left_out
     if not left_out:
         return []
-    first, count = left_out[0], sum(one.last - one.first + 1 for one in left_out)
+    first, count = left_out[0], sum(left_jobs.last - left_jobs.first + 1 for left_jobs in left_out)
     jobs_are = "1 idle job is" if count == 1 else f"{count} idle jobs are"
     return [f"{jobs_are} in no task queue; the first is job {first.cluster}.{first.first}: {first.reason}"]
 
 
-def _inert(policy: SharePolicy) -> list[str]:
+def _notes_on_ineffective(policy: SharePolicy) -> list[str]:
     """Return notes about corrections that never have an effect."""
     corrected = _corrected_groups(policy)
-    told = [
+    texts = [
         f"a corrector is for the users of {name}, but job sharing does not divide its share among users"
         for name in corrected
         if name in policy.groups and policy.groups[name].job_sharing
     ]
     if policy.rules.in_group_key == "dn" and corrected:
-        told.append(
+        texts.append(
             "corrections inside a group have no effect, as in DIRAC: reports name users by distinguished name, task "
             'queues by name. To correct by name, set shares.in_group_key = "name"'
         )
-    return told
+    return texts
 
 
-def _stale(policy: SharePolicy, state: State, now: int) -> list[str]:
+def _notes_on_old_reports(policy: SharePolicy, state: State, now: int) -> list[str]:
     """Return notes about imported reports that are older than the correctors' UpdateHistoryPeriod."""
     oldest = min((report.time for report in share_groups.load_reports(state)), default=now)
     periods = [
-        number(one, "UpdateHistoryPeriod", DEFAULT_PERIOD, policy.rules, TO_START, lambda _: None)
-        for one in _instances(policy)
+        number(options, "UpdateHistoryPeriod", DEFAULT_PERIOD, policy.rules, TO_START, lambda _: None)
+        for options in _instances(policy)
     ]
     if now - oldest <= min(periods, default=DEFAULT_PERIOD):
         return []
@@ -128,13 +132,13 @@ def _stale(policy: SharePolicy, state: State, now: int) -> list[str]:
 
 def _corrected_groups(policy: SharePolicy) -> list[str]:
     """Return the groups whose users are corrected."""
-    return [str(one["Group"]) for one in _instances(policy) if one.get("Group")]
+    return [str(options["Group"]) for options in _instances(policy) if options.get("Group")]
 
 
 def _instances(policy: SharePolicy) -> list[Mapping[str, Any]]:
     """Return the settings of the instances of all correctors."""
     blocks = [block for block in policy.corrections.values() if isinstance(block, Mapping)]
-    return [one for block in blocks for one in block.values() if isinstance(one, Mapping)]
+    return [options for block in blocks for options in block.values() if isinstance(options, Mapping)]
 
 
 def check_group(state: State, world: ShareWorld, group: str | None, where: str) -> None:
@@ -142,12 +146,12 @@ def check_group(state: State, world: ShareWorld, group: str | None, where: str) 
 
     Without configured groups, no group is refused: one whose jobs have all ended would look unknown.
     """
-    known = {*world.configured, *(name for name, _ in world.formed.queues.owners[0])}
-    if group is None or group in known or not world.configured:
+    known_groups = {*world.configured, *(name for name, _ in world.formed.queues.owners[0])}
+    if group is None or group in known_groups or not world.configured:
         return
-    known |= {*_corrected_groups(world.policy), *_running_groups(state)}
-    if group in known:
+    known_groups |= {*_corrected_groups(world.policy), *_running_groups(state)}
+    if group in known_groups:
         return
-    close = nearest(group, sorted(known))
-    hint = f"did you mean {close!r}?" if close else f"known are {', '.join(sorted(known)) or 'none'}"
+    close = nearest(group, sorted(known_groups))
+    hint = f"did you mean {close!r}?" if close else f"known are {', '.join(sorted(known_groups)) or 'none'}"
     raise UnknownShareGroupError(where=where, group=group, hint=hint)
