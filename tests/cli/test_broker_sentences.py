@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fairq.cli.broker.sentences import findings, settings, software, timeouts
-from fairq.cli.broker.sentences.reasons import WORDS, change_of, tell
+from fairq.cli.broker.sentences.reasons import WORDS, add_texts, change_of
 from fairq.engine.brokerage.analysis.flow import analysis_plan
 from fairq.engine.brokerage.pool.config import KEYS
 from fairq.engine.brokerage.production.flow import production_plan
@@ -40,7 +40,7 @@ def test_a_remedy_agrees_with_its_number(most, told):
 
 def test_a_record_is_told_in_words():
     record = {"reason": "cache", "stage": "SW/HW check", "meaning": "", "change": "", "compared": {"why": "no_gpu"}}
-    tell(record)
+    add_texts(record)
     assert record["meaning"] == "the queue lacks the release, the container or the hardware"
     assert record["change"] == "the queue publishes what the task needs (it has no GPU)"
 

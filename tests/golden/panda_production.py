@@ -208,7 +208,7 @@ def _network(outcome: Outcome, wanted: Mapping[str, Mapping[str, Any]]) -> list[
 
 def stages_of(outcome: Outcome) -> list[list[Any]]:
     lines: list[list[Any]] = []
-    if outcome.ask.given == frozenset() and outcome.ask.task.nucleus:
+    if outcome.ask.given_rows == frozenset() and outcome.ask.task.nucleus:
         # PanDA has no stage for the candidates, and finds in its first one that it has none.
         return [["link check", 0]]
     for stage in outcome.stages:
@@ -225,7 +225,7 @@ def stages_of(outcome: Outcome) -> list[list[Any]]:
 
 def _given_unified(outcome: Outcome) -> int:
     """Return how many unified queues that the task is given are left after the jumbo job check."""
-    columns, given = outcome.ask.pool, outcome.ask.given
+    columns, given = outcome.ask.pool, outcome.ask.given_rows
     if given is None:
         return 0
     stages = [stage.stage for stage in outcome.stages]

@@ -36,7 +36,7 @@ def sw_check(world: SoftwareWorld, given: Any, wanted: Any) -> list[str]:
             world.sw_map.get(name),
             world.gpus.get(name, ()),
             world.sw_map.get("ALL"),
-            how=SoftwareRules.of(PANDA),
+            rules=SoftwareRules.of(PANDA),
         ).verdict
         for name in queues
     }

@@ -34,7 +34,7 @@ def dataset_availability(_: str, given: Any, wanted: Any) -> list[str]:
     storage = storage_of("D", {"is_tape": given["tape"], "detailed_status": given["detailed_status"]})
     replica = Replica(storage, given["found"], given["total"])
     result = availability([replica], given["MAX_MISSING_INPUT_FILES"], given["MIN_INPUT_COMPLETENESS"])
-    state = "unknown" if replica.found is None else "complete" if replica.is_complete else "incomplete"
+    state = "unknown" if replica.file_count is None else "complete" if replica.is_complete else "incomplete"
     found = {
         "by_queue": {"Q": {"D": {"tape": given["tape"], "state": state}}},
         "regarded_complete_disk": result.disk,

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.broker_rules import RULES
 
-from fairq.cli.broker.sentences.findings import told
+from fairq.cli.broker.sentences.findings import finding_texts
 from fairq.columns.broker.column import Kind
 from fairq.columns.broker.counts import PILOTS
 from fairq.columns.broker.places import QUEUES, SOFTWARE, STORAGES
@@ -77,7 +77,7 @@ def test_a_bad_queue_is_handled_or_refused_by_name_and_breaks_nothing(odd, rules
         assert ("ODD" in queues) != any("ODD" in refused for refused in imported.found.refused)
         findings, number = find_misconfigurations(state, preset("documented"), [], ACTOR.time)
         assert number == len(queues)
-        assert all(all(told(one.problem, one.facts)) for one in findings)
+        assert all(all(finding_texts(one.problem, one.facts)) for one in findings)
         clean(state, load(None, None, {}), ACTOR, rules=rules, apply=True)
         done = run(state, RULES[rules], ACTOR, [], every=True)
         assert [one.status for one in done.decided] == ["assigned", "assigned"]

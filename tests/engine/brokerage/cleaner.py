@@ -43,7 +43,7 @@ def decided(*jobs: PandaJob, rules: Rules = DOCUMENTED, config: dict[str, Any] |
     return timeouts(jobs, QUEUES, TimeoutPolicy.of(config or {}, rules), NOW)
 
 
-def row_of(one: PandaJob, **options: Any) -> str | None:
+def row_of(panda_job: PandaJob, **options: Any) -> str | None:
     """Return the row that decides about a job; None: nothing happens to it."""
-    found = [each.row for each in decided(one, **options) if not each.exempt]
-    return found[0] if found else None
+    rows = [timeout.row for timeout in decided(panda_job, **options) if not timeout.exempt]
+    return rows[0] if rows else None

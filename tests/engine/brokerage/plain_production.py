@@ -227,8 +227,8 @@ class Plain:
             return "shortwalltime", True
         unknown = not task.cpu_time if task.cpu_time_unit else not task.walltime and not task.walltime_unit
         needs = (self.scout and not self.spared_alone) or self.merging or (unknown and not self.page)
-        less = 0 < queue.maxtime < day if self.page else 0 < fits < day * 10 * cores
-        if needs and less:
+        too_short = 0 < queue.maxtime < day if self.page else 0 < fits < day * 10 * cores
+        if needs and too_short:
             return ("scout_walltime" if self.scout else "min_walltime"), True
         if self.page or not queue.mintime:
             return None
@@ -276,12 +276,12 @@ class Plain:
     def data(self, queue: Queue) -> tuple[float, int]:
         storage, held = self.storage_of(queue.unit), set[str]()
         for dataset in self.chunk.datasets:
-            places = self.world.replicas.get(dataset.name, {})
-            if storage is None or storage.rse not in places:
+            replicas = self.world.replicas.get(dataset.name, {})
+            if storage is None or storage.rse not in replicas:
                 continue
-            there = places[storage.rse]
+            names = replicas[storage.rse]
             files = {file.lfn for file in dataset.files}
-            found = files if there is None else there & files
+            found = files if names is None else names & files
             held |= files if found and self.merging else found
         return sum(self.sizes[name] for name in held), len(held)
 
@@ -325,23 +325,23 @@ class Plain:
 def plain_production(world: World, task: Task, chunk: Chunk, *, page: bool) -> tuple[dict[str, str], dict[str, float]]:
     """Return why queues are out before they are weighed, and the weights of the others; input and the check of much
     I/O are left to the caller to avoid."""
-    one = Plain(world, task, chunk, page=page)
-    left = dict(one.queues)
+    plain = Plain(world, task, chunk, page=page)
+    passing = dict(plain.queues)
     out: dict[str, str] = {}
     soon: dict[str, str] = {}
-    for check in one.filters():
-        for name, queue in list(left.items()):
+    for check in plain.filters():
+        for name, queue in list(passing.items()):
             answer = check(queue)
             if answer is not None and answer[1]:
                 out[name] = answer[0]
-                del left[name]
+                del passing[name]
             elif answer is not None:
                 soon[name] = answer[0]
-        if not left:
+        if not passing:
             break
-    for name in [name for name in left if name in soon]:
+    for name in [name for name in passing if name in soon]:
         out[name] = soon[name]
-        del left[name]
-    weights = {name: one.weight(queue) for name, queue in left.items()}
+        del passing[name]
+    weights = {name: plain.weight(queue) for name, queue in passing.items()}
     assert all(math.isfinite(weight) for weight in weights.values())
     return out, weights

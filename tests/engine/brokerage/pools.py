@@ -110,4 +110,4 @@ def reason(outcome: Outcome, name: str) -> str:
 
 def names(outcome: Outcome) -> list[str]:
     """Return the candidates in their order."""
-    return [one.queue for one in outcome.candidates]
+    return [candidate.queue for candidate in outcome.candidates]

@@ -52,11 +52,11 @@ def ask(
 
 def reasons(outcome):
     """Return the reason of each queue, empty for candidates; the nucleus's own queue is left out."""
-    return {one.queue: one.reason for one in outcome.verdicts() if one.queue != "NUC_Q"}
+    return {verdict.queue: verdict.reason for verdict in outcome.verdicts() if verdict.queue != "NUC_Q"}
 
 
 def names(outcome):
-    return [one.queue for one in outcome.candidates]
+    return [candidate.queue for candidate in outcome.candidates]
 
 
 def jobs(**of_queues):
@@ -86,9 +86,9 @@ class TestStops:
 
 class TestTemporaryProblems:
     def test_by_the_code_a_task_may_leave_its_input_if_every_queue_with_it_has_a_problem(self):
-        there = {SHARE: {"jane": UserJobs(500, 0), "_total": UserJobs(500, 300)}}
+        user_jobs = {SHARE: {"jane": UserJobs(500, 0), "_total": UserJobs(500, 300)}}
         stats = jobs(A={"activated": 500, "running": 300})
-        world = users_pool(replicas={"ds": {"A": None}}, user_stats={"A": there}, job_stats=stats)
+        world = users_pool(replicas={"ds": {"A": None}}, user_stats={"A": user_jobs}, job_stats=stats)
         code = preset("documented", problems_open_second_pass=True, locality_suppressed=False)
         stays, leaves = ask(world, code, task_priority=1999), ask(world, code, task_priority=2000)
         assert (stays.status, names(stays)) == ("failed", [])
@@ -132,10 +132,10 @@ class TestNumberOfJobs:
 
 def test_a_task_failing_for_long_may_leave_its_input():
     config = Config({"anal_jobbroker.DATA_CHECK_TIMEOUT_USER": 48})
-    there = {SHARE: {"jane": UserJobs(500, 0), "_total": UserJobs(500, 300)}}
+    user_jobs = {SHARE: {"jane": UserJobs(500, 0), "_total": UserJobs(500, 300)}}
     world = users_pool(
         replicas={"ds": {"A": None}},
-        user_stats={"A": there},
+        user_stats={"A": user_jobs},
         job_stats=jobs(A={"activated": 500, "running": 300}),
         config=config,
     )

@@ -29,8 +29,8 @@ def is_brown(task, queue, world):
 def test_a_rule_about_one_queue_becomes_a_filter():
     plan = production_plan([*FILTERS, per_queue("green", GREEN, is_brown)])
     outcome = ask(pool(queue("WIND"), queue("COAL", params={"power": "coal"})), plan=plan)
-    told = verdict(outcome, "COAL")
-    assert (told.reason, told.stage, told.details) == ("not_green", "green", {"power": "coal"})
+    coal = verdict(outcome, "COAL")
+    assert (coal.reason, coal.stage, coal.details) == ("not_green", "green", {"power": "coal"})
     assert "WIND" in names(outcome)
     line = next(line for line in outcome.stages if line.stage == "green")
     assert (line.units_before, line.units_after) == (3, 2)
@@ -50,17 +50,17 @@ def test_a_temporary_reason_is_sorted_out_with_the_others():
 def test_a_filter_may_look_at_weighed_queues():
     odd = per_queue("odd", Reason("odd", "of that name"), lambda task, queue, world: queue.name == "Q",
                     stage="final check", place=3050, phase="after")  # fmt: skip
-    told = verdict(ask(pool(queue("Q")), plan=production_plan([*FILTERS, odd])), "Q")
-    assert told.reason == "odd"
-    assert told.weight is not None
+    refused = verdict(ask(pool(queue("Q")), plan=production_plan([*FILTERS, odd])), "Q")
+    assert refused.reason == "odd"
+    assert refused.weight is not None
 
 
 def test_a_filter_reads_the_weight_of_each_queue():
     reason = Reason("light", "lighter than the best")
 
     @refuses("light", "final check", reason, reads=lambda ask: (), looks_back=True, phase="after", place=3050)
-    def light(pool, left):
-        yield Refusal(reason, left.weights < left.weights[left.rows].max())
+    def light(pool, remaining):
+        yield Refusal(reason, remaining.weights < remaining.weights[remaining.rows].max())
 
     wind = per_queue_weight("wind", lambda task, queue, world: 3.0 if queue.name == "WIND" else 1.0)
     plan = production_plan([*FILTERS, light], [*WEIGHTS, wind])
@@ -72,9 +72,9 @@ def test_a_weight_of_others_is_one_more_factor():
     wind = per_queue_weight("wind", lambda task, queue, world: 3.0 if queue.name == "WIND" else 1.0)
     plan = production_plan(weights=[*WEIGHTS, wind])
     world = pool(queue("WIND"), queue("COAL"))
-    told, before = verdict(ask(world, plan=plan), "WIND"), verdict(ask(world), "WIND")
-    assert told.terms["wind"] == 3
-    assert told.weight == pytest.approx(3 * before.weight)
+    after, before = verdict(ask(world, plan=plan), "WIND"), verdict(ask(world), "WIND")
+    assert after.terms["wind"] == 3
+    assert after.weight == pytest.approx(3 * before.weight)
     assert verdict(ask(world, plan=plan), "COAL").weight == verdict(ask(world), "COAL").weight
 
 
@@ -92,19 +92,19 @@ def test_fairq_s_own_have_the_shape_that_is_asked_of_others():
 
 
 def test_a_filter_that_tells_what_it_reads_is_asked_once_for_equal_values():
-    asked = []
+    cores_judged = []
     reason = Reason("small", "too few cores")
 
     @refuses("small", "small check", reason, reads=lambda ask: (ask.task.core_count,))
     def small(pool, cores):
-        asked.append(cores)
+        cores_judged.append(cores)
         yield Refusal(reason, pool.numbers("corecount", lambda queue: queue.corecount) < cores)
 
     plan, columns = production_plan([*FILTERS, small]), columns_of(pool(queue("Q")))
     for cores in (1, 8, 1, 8):
         outcome = broker_production(task(core_count=cores), chunk(), columns, plan, DOCUMENTED)
         assert (outcome.verdict(columns.rows["Q"]).reason != "") is (cores == 8)
-    assert asked.count(1) == 1
+    assert cores_judged.count(1) == 1
 
 
 def test_stages_that_do_not_apply_have_no_line():

@@ -94,6 +94,6 @@ def test_a_unified_queue_that_no_resource_type_fits_is_told_so():
     kinds = (ResourceType("MCORE", 2),)
     world = pool(queue("U", capability="ucore", corecount=1), queue("V", capability="ucore", corecount=4))
     outcome = ask(replace(world, resource_types=kinds), task(core_count=4))
-    told = verdict(outcome, "U")
-    assert (told.reason, told.details) == ("no_resource_type", {"corecount": 1, "resource_types": ["MCORE"]})
+    refused = verdict(outcome, "U")
+    assert (refused.reason, refused.details) == ("no_resource_type", {"corecount": 1, "resource_types": ["MCORE"]})
     assert names(outcome) == ["V/MCORE"]

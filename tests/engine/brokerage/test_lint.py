@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairq.cli.broker.sentences.findings import told
+from fairq.cli.broker.sentences.findings import finding_texts
 from fairq.engine.brokerage.lint import pool as lint_pool
 from fairq.engine.brokerage.pool.world import Queue, Relation, ResourceType, Slots, Storage, World
 from fairq.steps.broker.flows import preset
@@ -42,17 +42,17 @@ def world(further=None, software=None, **fields):
     return World(queues={"Q": queue}, software={"Q": SOFTWARE if software is None else software}, **(further or {}))
 
 
-def lint(of, further=None):
+def lint(pool, further=None):
     """What is told under the rules panda, which take most things amiss."""
-    return lint_pool.lint(of, PANDA, further)
+    return lint_pool.lint(pool, PANDA, further)
 
 
 def kinds(findings):
-    return [f"{one.field}: {one.kind}" for one in findings]
+    return [f"{finding.field}: {finding.kind}" for finding in findings]
 
 
 def cure_of(finding):
-    return told(finding.problem, finding.facts)[1]
+    return finding_texts(finding.problem, finding.facts)[1]
 
 
 def policy(text):
@@ -113,21 +113,24 @@ ODD_POLICIES = {
 
 @pytest.mark.parametrize("text", ODD_POLICIES)
 def test_a_policy_that_means_something_else_is_told(text):
-    assert [one.kind for one in policy(text)] == ODD_POLICIES[text]
-    assert all(one.field == "fairsharepolicy" and all(told(one.problem, one.facts)) for one in policy(text))
+    assert [finding.kind for finding in policy(text)] == ODD_POLICIES[text]
+    assert all(
+        finding.field == "fairsharepolicy" and all(finding_texts(finding.problem, finding.facts))
+        for finding in policy(text)
+    )
 
 
 def test_a_finding_names_the_queue_what_it_means_and_what_to_write():
-    (one,) = policy("TYPE=evgen:0%")
-    assert one.queue == "Q"
-    assert one.value == "TYPE=evgen:0%"
-    meaning, cure = told(one.problem, one.facts)
+    (finding,) = policy("TYPE=evgen:0%")
+    assert finding.queue == "Q"
+    assert finding.value == "TYPE=evgen:0%"
+    meaning, cure = finding_texts(finding.problem, finding.facts)
     assert meaning == "'TYPE=evgen' is not a field: it sets no condition and applies to everybody"
     assert cure == "write type=evgen"
-    (one,) = policy("type=evgen:100%")
-    assert cure_of(one) == "end it with an any:0, for example type=evgen:100%,type=any:0%"
-    (one,) = policy("gshare=Express*:100%,gshare=any:100%")
-    assert cure_of(one) == "write gshare=any:0%, or leave the policy empty"
+    (finding,) = policy("type=evgen:100%")
+    assert cure_of(finding) == "end it with an any:0, for example type=evgen:100%,type=any:0%"
+    (finding,) = policy("gshare=Express*:100%,gshare=any:100%")
+    assert cure_of(finding) == "write gshare=any:0%, or leave the policy empty"
 
 
 def test_a_sound_queue_is_not_told():
@@ -174,11 +177,11 @@ ODD_FIELDS: list[tuple[dict[str, Any], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("fields", "wanted"), ODD_FIELDS, ids=[str(fields) for fields, _ in ODD_FIELDS])
-def test_an_odd_field_is_told(fields, wanted):
-    found = lint(world(**fields))
-    assert kinds(found) == wanted
-    assert all(all(told(one.problem, one.facts)) for one in found)
+@pytest.mark.parametrize(("fields", "expected"), ODD_FIELDS, ids=[str(fields) for fields, _ in ODD_FIELDS])
+def test_an_odd_field_is_told(fields, expected):
+    findings = lint(world(**fields))
+    assert kinds(findings) == expected
+    assert all(all(finding_texts(finding.problem, finding.facts)) for finding in findings)
 
 
 def test_a_unified_queue_without_pseudo_queues_is_told():
@@ -190,17 +193,17 @@ def test_a_unified_queue_without_pseudo_queues_is_told():
 
 def test_values_that_are_not_understood_are_told():
     further = {"Q": {"status": "online", "corecount": "many", "maxrss": "16000", "direct_access_lan": "true"}}
-    found = lint(world(), further)
-    assert [(one.field, one.kind, one.value) for one in found] == [
+    findings = lint(world(), further)
+    assert [(finding.field, finding.kind, finding.value) for finding in findings] == [
         ("corecount", "value", "many"), ("direct_access_lan", "value", "true"),
     ]  # fmt: skip
-    assert told(found[1].problem, found[1].facts)[0] == "it is invalid and is read as False"
+    assert finding_texts(findings[1].problem, findings[1].facts)[0] == "it is invalid and is read as False"
 
 
 def test_fields_that_nothing_reads_are_told_if_they_are_nearly_those_that_are_read():
     further = {"Q": {"max_rss": 1, "fairsharePolicy": "", "maxdiskio_data": {}, "localqueue": "x", "status": "online"}}
-    found = lint(world(), further)
-    assert [(one.field, one.kind, cure_of(one)) for one in found] == [
+    findings = lint(world(), further)
+    assert [(finding.field, finding.kind, cure_of(finding)) for finding in findings] == [
         ("max_rss", "misspelt", "rename it to maxrss"),
         ("fairsharePolicy", "misspelt", "rename it to fairsharepolicy"),
     ]
@@ -223,11 +226,11 @@ ODD_SOFTWARE: list[tuple[dict[str, Any], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("fields", "wanted"), ODD_SOFTWARE, ids=[str(fields) for fields, _ in ODD_SOFTWARE])
-def test_odd_software_is_told(fields, wanted):
-    found = lint(world(software={**SOFTWARE, **fields}))
-    assert kinds(found) == wanted
-    assert all(all(told(one.problem, one.facts)) for one in found)
+@pytest.mark.parametrize(("fields", "expected"), ODD_SOFTWARE, ids=[str(fields) for fields, _ in ODD_SOFTWARE])
+def test_odd_software_is_told(fields, expected):
+    findings = lint(world(software={**SOFTWARE, **fields}))
+    assert kinds(findings) == expected
+    assert all(all(finding_texts(finding.problem, finding.facts)) for finding in findings)
 
 
 def test_a_queue_that_is_not_in_the_software_map_is_told():
@@ -237,25 +240,25 @@ def test_a_queue_that_is_not_in_the_software_map_is_told():
 
 def test_missing_storage_is_told_once_storage_is_known():
     disk = Storage("DISK", type="DATADISK")
-    known = {"storages": {"DISK": disk}, "relations": {"Q": (Relation("DISK"),)}}
-    assert lint(world(known)) == []
-    assert kinds(lint(world(known | {"relations": {"Q": (Relation("DISC"),)}}))) == [
+    storage = {"storages": {"DISK": disk}, "relations": {"Q": (Relation("DISK"),)}}
+    assert lint(world(storage)) == []
+    assert kinds(lint(world(storage | {"relations": {"Q": (Relation("DISC"),)}}))) == [
         "relations: unknown endpoint", "relations: no storage", "relations: no storage", "relations: no default",
     ]  # fmt: skip
     tape = {"storages": {"DISK": Storage("DISK", type="DATATAPE")}}
-    assert kinds(lint(world(known | tape, type="production"))) == ["relations: no datadisk"] * 2
+    assert kinds(lint(world(storage | tape, type="production"))) == ["relations: no datadisk"] * 2
 
 
 def test_what_is_told_of_queues_that_are_not_there_is_told():
     slots = {"slots": (Slots("QQ", None, None, 5), Slots("Q", None, "MCOR", 5))}
-    found = lint(world(slots))
-    assert kinds(found) == ["slots: unknown queue", "slots: unknown type"]
-    assert cure_of(found[1]) == "write MCORE"
+    findings = lint(world(slots))
+    assert kinds(findings) == ["slots: unknown queue", "slots: unknown type"]
+    assert cure_of(findings[1]) == "write MCORE"
 
 
 def test_findings_come_by_queue():
     queues = {name: Queue(name, **SOUND | {"minrss": 20000}) for name in ("B", "A", "C")}
-    assert [one.queue for one in lint(World(queues=queues))] == ["A", "B", "C"]
+    assert [finding.queue for finding in lint(World(queues=queues))] == ["A", "B", "C"]
 
 
 ONLY_OF_PANDA: list[dict[str, Any]] = [
@@ -281,7 +284,7 @@ def test_an_empty_text_of_hardware_is_any_on_the_page():
 
 
 @pytest.mark.parametrize(
-    ("fields", "wanted"),
+    ("fields", "expected"),
     [
         ({"maxwdir": 500}, ["maxwdir: scratch"]),
         ({"maxwdir": 501, "capability": "score", "corecount": 1}, []),
@@ -292,15 +295,16 @@ def test_an_empty_text_of_hardware_is_any_on_the_page():
     ],
     ids=str,
 )
-def test_scratch_is_that_of_the_page_for_every_queue(fields, wanted):
-    found = lint_pool.lint(world(**fields), DOCUMENTED)
-    assert kinds(found) == wanted
-    assert all(all(told(one.problem, one.facts)) for one in found)
+def test_scratch_is_that_of_the_page_for_every_queue(fields, expected):
+    findings = lint_pool.lint(world(**fields), DOCUMENTED)
+    assert kinds(findings) == expected
+    assert all(all(finding_texts(finding.problem, finding.facts)) for finding in findings)
 
 
 def test_unknown_words_are_told_by_what_they_do_under_the_rules_in_force():
     fields = {"status": "Online", "type": "prod", "wnconnectivity": "full#ipv6"}
-    assert [told(one.problem, one.facts)[0] for one in lint_pool.lint(world(**fields), DOCUMENTED)] == [
+    findings = lint_pool.lint(world(**fields), DOCUMENTED)
+    assert [finding_texts(finding.problem, finding.facts)[0] for finding in findings] == [
         "no task goes there unless the queue is given to it", "analysis does not use it",
         "tasks with an ipConnectivity never match",
     ]  # fmt: skip

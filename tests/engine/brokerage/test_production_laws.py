@@ -25,8 +25,8 @@ names = st.sampled_from(NAMES)
 
 def mostly(*values):
     """The first value four times in five, the others otherwise."""
-    rest = values[1:]
-    return st.integers(0, 9).flatmap(lambda draw: st.sampled_from(rest) if draw in {4, 7} else st.just(values[0]))
+    others = values[1:]
+    return st.integers(0, 9).flatmap(lambda draw: st.sampled_from(others) if draw in {4, 7} else st.just(values[0]))
 
 
 COUNTS = st.dictionaries(
@@ -103,10 +103,10 @@ rule_sets = st.sampled_from([DOCUMENTED, PANDA])
 @given(worlds(), tasks, chunks, rule_sets)
 def test_a_queue_is_a_candidate_or_has_one_reason(world, asked, data, rules):
     outcome = ask(world, asked, data, rules)
-    chosen = {one.queue for one in outcome.candidates}
-    for one in outcome.verdicts():
-        assert (one.reason == "") == (one.queue in chosen)
-        assert bool(one.stage) == bool(one.reason)
+    chosen = {verdict.queue for verdict in outcome.candidates}
+    for verdict in outcome.verdicts():
+        assert (verdict.reason == "") == (verdict.queue in chosen)
+        assert bool(verdict.stage) == bool(verdict.reason)
     assert (outcome.status == "assigned") == bool(chosen)
     assert (outcome.retry_after is None) == bool(chosen)
 
@@ -114,23 +114,23 @@ def test_a_queue_is_a_candidate_or_has_one_reason(world, asked, data, rules):
 @given(worlds(), tasks, chunks, rule_sets)
 def test_weights_are_finite_and_products_of_their_terms(world, asked, data, rules):
     outcome = ask(world, asked, data, rules)
-    for one in outcome.verdicts():
-        if one.weight is not None:
-            assert np.isfinite(one.weight)
-            assert one.weight >= 0
-            assert np.isclose(one.weight, np.prod(list(one.terms.values())))
-    assert len([one for one in outcome.candidates if not one.jumbo]) <= 10
+    for verdict in outcome.verdicts():
+        if verdict.weight is not None:
+            assert np.isfinite(verdict.weight)
+            assert verdict.weight >= 0
+            assert np.isclose(verdict.weight, np.prod(list(verdict.terms.values())))
+    assert len([verdict for verdict in outcome.candidates if not verdict.jumbo]) <= 10
 
 
 @given(worlds(), tasks, chunks, rule_sets)
 def test_a_run_is_deterministic_and_leaves_the_columns_as_they_are(world, asked, data, rules):
     """A second task on the same columns, and one on columns of their own, get the same answer."""
     first = ask(world, asked, data, rules)
-    told = essence(first)
-    assert told == essence(ask(world, asked, data, rules))
+    expected = essence(first)
+    assert expected == essence(ask(world, asked, data, rules))
     columns = first.ask.pool
     broker_production(replace(asked, current_priority=100, core_count=8), data, columns, PLAN, rules)
-    assert told == essence(broker_production(asked, data, columns, PLAN, rules))
+    assert expected == essence(broker_production(asked, data, columns, PLAN, rules))
 
 
 def essence(outcome):
@@ -140,19 +140,19 @@ def essence(outcome):
 @given(worlds(), tasks, chunks, rule_sets, queues)
 def test_one_more_queue_changes_no_other_weight(world, asked, data, rules, added):
     """Elsewhere than at the nucleus and with storage of its own, a queue is nobody else's business."""
-    more = replace(added, name="NEW", site="NEW", role="satellite")
+    new_queue = replace(added, name="NEW", site="NEW", role="satellite")
     joined = replace(
         world,
-        queues={**world.queues, "NEW": more},
+        queues={**world.queues, "NEW": new_queue},
         storages={**world.storages, "NEW": Storage("NEW", "NEW", space_free=1000)},
         relations={**world.relations, "NEW": (Relation("NEW"),)},
         pilots={**world.pilots, "NEW": Pilots(5, 5)},
     )
     before, after = ask(world, asked, data, rules), ask(joined, asked, data, rules)
-    weights = {one.queue: one.weight for one in after.verdicts()}
-    for one in before.verdicts():
-        if one.weight is not None and weights[one.queue] is not None:
-            assert weights[one.queue] == one.weight
+    weights = {verdict.queue: verdict.weight for verdict in after.verdicts()}
+    for verdict in before.verdicts():
+        if verdict.weight is not None and weights[verdict.queue] is not None:
+            assert weights[verdict.queue] == verdict.weight
 
 
 @given(worlds(), tasks, chunks, rule_sets)
@@ -178,11 +178,11 @@ def test_columns_say_what_queue_by_queue_rules_say(world, asked, data, rules):
     if outcome.stopped_by:
         return
     out, weights = plain_production(world, asked, data, page=rules is DOCUMENTED)
-    for one in outcome.verdicts():
-        if one.weight is None:
-            assert out.get(one.queue) == one.reason, one
+    for verdict in outcome.verdicts():
+        if verdict.weight is None:
+            assert out.get(verdict.queue) == verdict.reason, verdict
         else:
-            assert np.isclose(weights[one.queue], one.weight, rtol=1e-12), one
+            assert np.isclose(weights[verdict.queue], verdict.weight, rtol=1e-12), verdict
     assert len(out) + len(weights) == len(outcome.decided)
 
 

@@ -61,18 +61,18 @@ def test_a_share_without_a_threshold_is_left_alone():
 
 def test_a_queue_with_slots_is_exempt_and_its_jobs_count_in_the_total_of_the_page():
     jobs = crowd(("SLOTS", "activated", 60), ("Q", "activated", 12))
-    assert [one.queue for one in overshoots(jobs, QUEUES, TimeoutPolicy.of(SHARE_OF_10, PANDA))] == ["Q"]
+    assert [overshoot.queue for overshoot in overshoots(jobs, QUEUES, TimeoutPolicy.of(SHARE_OF_10, PANDA))] == ["Q"]
     assert sent_back(jobs, rules=PANDA) == [61]
     assert overshoots(jobs, QUEUES, TimeoutPolicy.of(SHARE_OF_10, DOCUMENTED)) == []
     jobs = crowd(("SLOTS", "activated", 20), ("Q", "activated", 12))
-    (found,) = overshoots(jobs, QUEUES, TimeoutPolicy.of(SHARE_OF_10, DOCUMENTED))
-    assert (found.queue, found.total, found.excess) == ("Q", 32, 2)
+    (overshoot,) = overshoots(jobs, QUEUES, TimeoutPolicy.of(SHARE_OF_10, DOCUMENTED))
+    assert (overshoot.queue, overshoot.total, overshoot.excess) == ("Q", 32, 2)
 
 
 def test_a_fraction_that_is_not_exact_in_binary_makes_no_excess():
     config = {**SHARE_OF_10, "rebroker.FAST_REBRO_THRESHOLD_NQUEUE_FRAC": 0.29}
     jobs = crowd(("Q", "activated", 29), ("IDLE", "activated", 71))
-    assert [one.queue for one in overshoots(jobs, QUEUES, TimeoutPolicy.of(config, DOCUMENTED))] == ["IDLE"]
+    assert [overshoot.queue for overshoot in overshoots(jobs, QUEUES, TimeoutPolicy.of(config, DOCUMENTED))] == ["IDLE"]
 
 
 def test_jobs_for_special_resources_count_nowhere():
@@ -100,11 +100,11 @@ def test_a_paused_queue_keeps_its_jobs_by_the_page():
 
 
 def test_fast_rebrokerage_is_told_with_what_was_compared():
-    found = decided(*crowd(("Q", "activated", 12)), config=SHARE_OF_10)
-    assert [(one.job.id, one.row, one.action, one.code) for one in found] == [
+    timeouts = decided(*crowd(("Q", "activated", 12)), config=SHARE_OF_10)
+    assert [(timeout.job.id, timeout.row, timeout.action, timeout.code) for timeout in timeouts] == [
         (number, "fast_rebrokerage", "rebroker", 10) for number in (1, 2)
     ]
-    assert found[0].numbers == {"queued": 12, "running": 0, "total": 12, "threshold": 10, "excess": 2}
+    assert timeouts[0].numbers == {"queued": 12, "running": 0, "total": 12, "threshold": 10, "excess": 2}
 
 
 def users(status, *, number=1, **fields):
@@ -113,8 +113,8 @@ def users(status, *, number=1, **fields):
 
 def test_a_set_goes_back_12_hours_after_it_was_activated():
     assert row_of(users("activated", age=12)) is None
-    (one,) = decided(users("activated", age=12.1))
-    assert (one.row, one.code, one.since, one.limit) == ("user_rebrokerage", 51, "activated", 12 * 3600)
+    (timeout,) = decided(users("activated", age=12.1))
+    assert (timeout.row, timeout.code, timeout.since, timeout.limit) == ("user_rebrokerage", 51, "activated", 12 * 3600)
 
 
 @pytest.mark.parametrize("state", ["defined", "assigned"])
@@ -124,9 +124,9 @@ def test_a_set_that_was_never_activated_counts_from_its_creation(state):
 
 
 def test_the_whole_set_goes_back():
-    found = decided(users("activated", number=1, age=13), users("defined", number=2, age=1, changed=4),
+    timeouts = decided(users("activated", number=1, age=13), users("defined", number=2, age=1, changed=4),
                     users("activated", number=3, age=1, job_set=4))  # fmt: skip
-    assert [one.job.id for one in found] == [1, 2]
+    assert [timeout.job.id for timeout in timeouts] == [1, 2]
 
 
 def test_a_set_that_moves_is_left_alone():
@@ -140,7 +140,7 @@ def test_a_set_that_moves_is_left_alone():
 def test_a_queue_that_is_down_loses_its_sets_after_3_hours_even_if_they_move():
     running = users("running", number=2, queue="OFF", modified=0.1, changed=0.1)
     assert decided(users("activated", queue="OFF", age=2.9), running) == []
-    assert [one.job.id for one in decided(users("activated", queue="OFF", age=3.1), running)] == [1]
+    assert [timeout.job.id for timeout in decided(users("activated", queue="OFF", age=3.1), running)] == [1]
 
 
 def test_a_working_group_can_have_its_own_limit():

@@ -32,8 +32,12 @@ def test_files_on_disk_are_not_looked_for_beside_a_whole_replica(beside, files):
         replicas={"ds": {"TAPE": None, "DISK": frozenset(["f0", "f1", "f2"])}},
     )
     outcome = ask(world, data=chunk(4), rules=PANDA)
-    found = {one.queue: (one.local_files, one.tape_files) for one in outcome.candidates if one.queue != "NUC_Q"}
-    assert found == files
+    counts = {
+        candidate.queue: (candidate.local_files, candidate.tape_files)
+        for candidate in outcome.candidates
+        if candidate.queue != "NUC_Q"
+    }
+    assert counts == files
 
 
 @pytest.mark.parametrize("kind", ["unified", "production"])
@@ -53,9 +57,9 @@ def test_a_task_given_a_queue_that_is_not_known_goes_anywhere():
 
 
 def test_hospitals_alone_are_not_told_as_a_stage():
-    told = ask_analysis(users_pool(queue("A_HOSPITAL"), replicas={"ds": {"A_HOSPITAL": None}}))
-    assert names(told) == ["A_HOSPITAL"]
-    assert "hospital check" not in [stage.stage for stage in told.stages]
+    outcome = ask_analysis(users_pool(queue("A_HOSPITAL"), replicas={"ds": {"A_HOSPITAL": None}}))
+    assert names(outcome) == ["A_HOSPITAL"]
+    assert "hospital check" not in [stage.stage for stage in outcome.stages]
 
 
 @pytest.mark.parametrize(("value", "direct"), [("0", True), ("1", False)])
@@ -74,18 +78,23 @@ def test_merges_split_by_rules_of_their_own():
 
 def test_scratch_for_direct_reading_under_rule_ng_is_not_rounded():
     """1 GiB of input, 100 bytes of output for each MiB: 0.098 MiB beside 300 MiB and 1 MiB of work."""
-    asked = task(rules={"NG": "1"}, out_disk_count=100, out_disk_unit=None, work_disk_count=1, work_disk_unit="MB")
-    data, how = chunk(1, size=2**20), ScratchRules(1500, 300, must_exceed=False, of_whole_job=True)
-    needed = analysis_scratch(asked, how, merging=False).of(smallest_job(asked, data))
+    scratch_task = task(
+        rules={"NG": "1"}, out_disk_count=100, out_disk_unit=None, work_disk_count=1, work_disk_unit="MB"
+    )
+    data, rules = chunk(1, size=2**20), ScratchRules(1500, 300, must_exceed=False, of_whole_job=True)
+    needed = analysis_scratch(scratch_task, rules, merging=False).of(smallest_job(scratch_task, data))
     assert needed.direct == 301 + 100 * 1024 / 2**20
 
 
 def test_for_a_merge_a_queue_with_a_part_of_the_input_has_all_of_it():
     world = pool(queue("Q"), replicas=at(Q=1, NUC=4))
-    told = {one.queue: one.local_files for one in ask(world, task(walltime=0), chunk(4, is_merging=True)).candidates}
-    assert told.get("Q", 4) == 4
-    plain = {one.queue: one.local_files for one in ask(world, data=chunk(4)).candidates}
-    assert plain["Q"] == 1
+    merge_counts = {
+        candidate.queue: candidate.local_files
+        for candidate in ask(world, task(walltime=0), chunk(4, is_merging=True)).candidates
+    }
+    assert merge_counts.get("Q", 4) == 4
+    counts = {candidate.queue: candidate.local_files for candidate in ask(world, data=chunk(4)).candidates}
+    assert counts["Q"] == 1
 
 
 def test_a_satellite_can_be_where_output_goes():
@@ -102,11 +111,13 @@ def test_a_secondary_nucleus_is_not_where_output_goes():
 
 def test_files_on_tape_as_a_whole_are_counted_though_some_are_on_disk():
     tape = Storage("TAPE", "Q", "DATATAPE", is_tape=True)
-    places = (Relation("Q"), Relation("TAPE", default_read=False, default_write=False))
+    relations = (Relation("Q"), Relation("TAPE", default_read=False, default_write=False))
     world = pool(queue("Q"), storages={"TAPE": tape}, replicas=at(Q=1, TAPE=3, NUC=3))
-    world = replace(world, relations={**world.relations, "Q": places})
-    (found,) = (one for one in ask(world, data=chunk(3)).candidates if one.queue == "Q")
-    assert (found.local_files, found.tape_files) == (1, 3)
+    world = replace(world, relations={**world.relations, "Q": relations})
+    (candidate,) = (
+        each_candidate for each_candidate in ask(world, data=chunk(3)).candidates if each_candidate.queue == "Q"
+    )
+    assert (candidate.local_files, candidate.tape_files) == (1, 3)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +144,7 @@ def test_a_file_of_no_events_has_one():
 
 
 def test_what_is_found_of_a_dataset_of_no_files_does_not_count():
-    replica = Replica(Storage("D", "D"), found=1, total=0)
+    replica = Replica(Storage("D", "D"), file_count=1, total=0)
     assert not replica.counts(10, 90)
 
 
@@ -166,8 +177,8 @@ def test_a_flag_without_a_value_names_no_nucleus():
 
 def test_a_task_for_a_nucleus_that_nobody_knows_is_stopped():
     world = pool(queue("Q"), queue("R", type="analysis"))
-    told = ask(world, task(nucleus="R"))
-    assert (told.status, told.stopped_by, told.stop_details) == ("failed", "unknown_nucleus", {"nucleus": "R"})
+    outcome = ask(world, task(nucleus="R"))
+    assert (outcome.status, outcome.stopped_by, outcome.stop_details) == ("failed", "unknown_nucleus", {"nucleus": "R"})
     assert ask(world, task(nucleus=None)).status == "assigned"
 
 
@@ -192,8 +203,8 @@ def test_a_job_of_unknown_length_is_not_too_long_for_a_queue():
     """Not even where the base walltime alone exceeds the queue's maxtime; what fails is the day that is asked for."""
     world = pool(queue("Q", maxtime=345600), replicas=at(NUC=1))
     for time in (None, 0):
-        asked = task(cpu_time=time, cpu_time_unit="HS06sPerEvent", base_walltime=1_000_000)
-        assert reason(ask(world, asked, rules=PANDA), "Q") == "min_walltime"
+        unknown = task(cpu_time=time, cpu_time_unit="HS06sPerEvent", base_walltime=1_000_000)
+        assert reason(ask(world, unknown, rules=PANDA), "Q") == "min_walltime"
     long = task(cpu_time=1, cpu_time_unit="HS06sPerEvent", base_walltime=1_000_000)
     assert reason(ask(world, long, chunk(1), rules=PANDA), "Q") == "shortwalltime"
 
@@ -202,8 +213,8 @@ def test_the_satellite_of_a_queue_is_where_its_default_output_is():
     """Also where the queue itself cannot write there over LAN."""
     blocked = LinkMetric("B", "NUC", "AGIS_closeness", -1)
     world = pool(queue("Q"), links=(blocked,), storages={"B": Storage("B", "B", space_free=100000)})
-    places = Relation("Q", default_write=False), Relation("B", frozenset({"read_lan"}))
-    outcome = ask(replace(world, relations={**world.relations, "Q": places}), rules=PANDA)
+    relations = Relation("Q", default_write=False), Relation("B", frozenset({"read_lan"}))
+    outcome = ask(replace(world, relations={**world.relations, "Q": relations}), rules=PANDA)
     assert reason(outcome, "Q") == "link_unusable"
 
 
@@ -224,15 +235,18 @@ def test_the_weight_of_a_task_without_input_is_told_as_1():
 def test_users_jobs_read_from_tape_what_is_on_no_disk():
     """All of a dataset that a tape has as a whole; otherwise only the files that no disk has."""
     tape = Storage("TAPE", "A", "DATATAPE", is_tape=True)
-    places = Relation("A"), Relation("TAPE", default_read=False, default_write=False)
+    relations = Relation("A"), Relation("TAPE", default_read=False, default_write=False)
     for disk, on_tape, counted in ((3, 2, 0), (3, 3, 3), (1, 2, 1)):
         world = users_pool(queue("A"), storages={"TAPE": tape}, replicas=at(A=disk, TAPE=on_tape, NUC=disk))
-        world = replace(world, relations={**world.relations, "A": places})
-        found = {one.queue: (one.local_files, one.tape_files) for one in told_for(world).candidates}
-        assert found["A"] == (disk, counted)
+        world = replace(world, relations={**world.relations, "A": relations})
+        counts = {
+            candidate.queue: (candidate.local_files, candidate.tape_files)
+            for candidate in outcome_at_a(world).candidates
+        }
+        assert counts["A"] == (disk, counted)
 
 
-def told_for(world):
+def outcome_at_a(world):
     """Return what becomes of a user's task of three files that looks nowhere but at A."""
     return ask_analysis(world, PANDA, chunk(3), site="A")
 
@@ -242,7 +256,9 @@ def test_a_unified_queue_that_is_not_for_production_gives_a_production_task_noth
     types = (ResourceType("SCORE", 1, 1),)
     unified = queue("U", type="analysis", capability="ucore", corecount=8)
     world = pool(unified, queue("P", type="analysis"), queue("Q"), resource_types=types)
-    told = ask(world, task(site="U,P,Q"), rules=PANDA)
-    assert sorted(one.queue for one in told.candidates) == ["P", "Q"]
+    outcome = ask(world, task(site="U,P,Q"), rules=PANDA)
+    assert sorted(candidate.queue for candidate in outcome.candidates) == ["P", "Q"]
     # One queue that is left of two names is a single one, which need not have the cores.
-    assert [one.queue for one in ask(world, task(site="U,P", core_count=8), rules=PANDA).candidates] == ["P"]
+    assert [candidate.queue for candidate in ask(world, task(site="U,P", core_count=8), rules=PANDA).candidates] == [
+        "P"
+    ]

@@ -28,8 +28,8 @@ def test_memory_is_base_and_cores_compensated(unit, need):
     outcome = ask(world, asked)
     assert [reason(outcome, name) for name in ("EXACT", "LESS", "LARGE")] == ["", "lowmemory", "highmemory"]
     assert verdict(outcome, "LESS").details["memory_need_mb"] == pytest.approx(need)
-    told = verdict(ask(world, asked, rules=PANDA), "LARGE").details
-    assert told["memory_need_mb"] == (int(need) if unit == "MBPerCore" else 1800)
+    details = verdict(ask(world, asked, rules=PANDA), "LARGE").details
+    assert details["memory_need_mb"] == (int(need) if unit == "MBPerCore" else 1800)
 
 
 def test_walltime_is_cpu_time_over_cores_power_and_efficiency():
@@ -43,10 +43,10 @@ def test_walltime_is_cpu_time_over_cores_power_and_efficiency():
     assert verdict(outcome, "LESS").details["seconds_needed"] == seconds + 1
     outcome = ask(world, asked, chunk(files=1), PANDA)
     assert [reason(outcome, name) for name in ("MORE", "EXACT", "LESS")] == ["", "", "shortwalltime"]
-    told = verdict(outcome, "LESS").details
-    assert told["work"] == 100 * 100
-    assert told["work_in_maxtime"] == 8 * 10 * 0.5 * (seconds - 1 - 600)
-    assert told["seconds_needed"] == seconds
+    details = verdict(outcome, "LESS").details
+    assert details["work"] == 100 * 100
+    assert details["work_in_maxtime"] == 8 * 10 * 0.5 * (seconds - 1 - 600)
+    assert details["seconds_needed"] == seconds
     assert {one.max_walltime for one in outcome.candidates} == {seconds}
 
 
@@ -82,5 +82,5 @@ def test_express_tasks_need_a_good_network():
     urgent = task(processing_type="urgent")
     assert reason(ask(pool(queue("SAT"), links=slow), urgent), "SAT") == "lowNetworkWeight"
     assert reason(ask(pool(queue("SAT"), links=fast), urgent), "SAT") == ""
-    told = verdict(ask(pool(queue("SAT"), links=slow), urgent), "SAT").details
-    assert told == {"weightNw": pytest.approx(1.6), "threshold": pytest.approx(1.7)}
+    details = verdict(ask(pool(queue("SAT"), links=slow), urgent), "SAT").details
+    assert details == {"weightNw": pytest.approx(1.6), "threshold": pytest.approx(1.7)}

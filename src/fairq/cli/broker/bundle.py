@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from fairq.cli.broker.imports import Lenient, tell
+from fairq.cli.broker.imports import Lenient, print_remarks
 from fairq.cli.command import App, Context
 from fairq.cli.figures import counted
 from fairq.cli.options import Now
@@ -60,7 +60,7 @@ def import_(
     actor = invocation.actor(invocation.now(now))
     bundle = import_bundle(invocation.state_path, source, actor, replace=replace, dry_run=check, lenient=lenient)
     refused = bundle.texts("refused")
-    tell(invocation, refused[1:], bundle.texts("remarks"))
+    print_remarks(invocation, refused[1:], bundle.texts("remarks"))
     for name in bundle.unknown:
         invocation.note(f"{name}: left out, it cannot be identified")
     emit(_view(bundle, check), output)
@@ -92,15 +92,15 @@ def _view(bundle: Bundle, check: bool) -> View:
 
 
 def _record(part: Part) -> dict[str, Any]:
-    found = part.found
+    records = part.found
     return {
-        "file": found.source,
+        "file": records.source,
         "kind": part.kind.name,
-        "form": found.form.name if found.form else "",
-        "records": found.number,
+        "form": records.form.name if records.form else "",
+        "records": records.number,
         "added": part.added,
         "removed": part.removed,
-        "refused": len(found.refused),
-        "softened": len(found.softened),
-        "left_out": found.left_out,
+        "refused": len(records.refused),
+        "softened": len(records.softened),
+        "left_out": records.left_out,
     }

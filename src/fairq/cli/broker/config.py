@@ -39,14 +39,14 @@ def list_(
     invocation, output = context.obj, context.obj.output
     columns = [
         Column("Name", "name", narrow="keep"),
-        Column("Value", "value", _said),
-        Column("Set", "set", _said, level=3),
-        Column("Default", "default", _said, level=2),
+        Column("Value", "value", _value_text),
+        Column("Set", "set", _value_text, level=3),
+        Column("Default", "default", _value_text, level=2),
         Column("Unit", "unit", level=1),
         Column("Meaning", "help"),
     ]
-    found = look(invocation.state_path, settings or [])
-    records = [{**record, "help": meaning_of(record["name"])} for record in found]
+    rows = look(invocation.state_path, settings or [])
+    records = [{**record, "help": meaning_of(record["name"])} for record in rows]
     emit(View(tables=[Table(columns=columns, records=records)]), output)
 
 
@@ -102,5 +102,5 @@ def import_(
     run_import(CONFIG, invocation, file, replace=replace, now=now, dry_run=dry_run, lenient=lenient)
 
 
-def _said(value: object) -> str:
+def _value_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

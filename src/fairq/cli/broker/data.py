@@ -60,8 +60,8 @@ def app_of(name: str) -> App:
 def _view(kind: Kind, records: list[dict[str, Any]]) -> View:
     shown = (column for column in kind.columns if column.shown)
     columns = [
-        Shown(column.name, column.name, _form(column), level=0 if column.key else place)
-        for place, column in enumerate(shown)
+        Shown(column.name, column.name, _form(column), level=0 if column.key else level)
+        for level, column in enumerate(shown)
     ]
     empty = f"there are no {kind.several}; see fairq broker {kind.name} import --help"
     fields = [column.name for column in kind.columns]
@@ -82,7 +82,7 @@ def _joined(value: Any) -> str:
 
 def _import_help(kind: Kind) -> str:
     """Return the help of the import: every column; common rules are in the help of ``fairq broker``."""
-    columns = "\b\nColumns:\n" + "\n".join(line for one in kind.columns for line in _described(one))
+    columns = "\b\nColumns:\n" + "\n".join(line for column in kind.columns for line in _described(column))
     about = "FILE is JSON (a list of objects, or an object of objects by name) or CSV (headings in the first line)."
     return f"Import {kind.several}.\n\n{about}\n\n{columns}"
 

@@ -44,13 +44,13 @@ def diff(
     from fairq.steps.broker.diff import diff as step
 
     invocation, output = context.obj, context.obj.output
-    found = step(invocation.state_path, before, after)
-    emit(diff_view(found, f"{_run(found.before)} to {_run(found.after)}"), output)
+    difference = step(invocation.state_path, before, after)
+    emit(diff_view(difference, f"{_run(difference.before)} to {_run(difference.after)}"), output)
 
 
-def diff_view(found: Difference, title: str) -> View:
+def diff_view(difference: Difference, title: str) -> View:
     """Return the view of a comparison; *title* names the two runs."""
-    count = len(found.tasks)
+    count = len(difference.tasks)
     columns = [
         Column("Task", "task"),
         Column("Before", "before", _status, level=2),
@@ -59,9 +59,9 @@ def diff_view(found: Difference, title: str) -> View:
         Column("Lost", "lost", few, level=3),
         Column("Why", "queues", _reasons),
     ]
-    text = f"{title}: {counted(count, 'task')} changed, {found.unchanged} did not"
-    document = {"before": found.before, "after": found.after, "unchanged": found.unchanged}
-    return View(tables=[Table(columns, found.tasks, key="tasks", empty="")], document=document, text=text)
+    text = f"{title}: {counted(count, 'task')} changed, {difference.unchanged} did not"
+    document = {"before": difference.before, "after": difference.after, "unchanged": difference.unchanged}
+    return View(tables=[Table(columns, difference.tasks, key="tasks", empty="")], document=document, text=text)
 
 
 def _run(head: dict[str, Any]) -> str:
@@ -74,17 +74,17 @@ def _status(decision: dict[str, Any] | None) -> str:
 
 def _reasons(queues: list[dict[str, Any]]) -> str:
     """Return, for the first queues, why the run that did not choose the queue refused it."""
-    told = []
-    for one in queues[:_SHOWN]:
-        is_gained = one["after"] is not None and one["after"]["place"] is not None
-        refused = one["before"] if is_gained else one["after"]
+    texts = []
+    for queue in queues[:_SHOWN]:
+        is_gained = queue["after"] is not None and queue["after"]["place"] is not None
+        refused = queue["before"] if is_gained else queue["after"]
         if refused is not None:
-            told.append(f"{'+' if is_gained else '-'}{one['queue']} {refused['reason']}")
-    more = f", +{len(queues) - _SHOWN} more" if len(queues) > _SHOWN else ""
-    return ", ".join(told) + more
+            texts.append(f"{'+' if is_gained else '-'}{queue['queue']} {refused['reason']}")
+    others = f", +{len(queues) - _SHOWN} more" if len(queues) > _SHOWN else ""
+    return ", ".join(texts) + others
 
 
 def few(queues: list[str]) -> str:
     """Return the first of some queues, and the number of others."""
-    more = f" +{len(queues) - _SHOWN}" if len(queues) > _SHOWN else ""
-    return " ".join(queues[:_SHOWN]) + more
+    others = f" +{len(queues) - _SHOWN}" if len(queues) > _SHOWN else ""
+    return " ".join(queues[:_SHOWN]) + others

@@ -41,6 +41,6 @@ def filters(context: Context) -> None:
     ]
     records = list_filters()
     for record in records:
-        for one in record["meanings"]:
-            one["meaning"] = meaning_of(one["reason"], record["stage"], one["meaning"])
+        for reason in record["meanings"]:
+            reason["meaning"] = meaning_of(reason["reason"], record["stage"], reason["meaning"])
     emit(View(tables=[Table(columns, records)]), output)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 Lenient = Annotated[bool, Option("--lenient", help="Accept values that are read as something else.")]
 """``lenient: Lenient = False``"""
 
-_TOLD = 20
+_SHOWN = 20
 """Number of remarks on a file that are shown without ``-v``."""
 
 
@@ -33,27 +33,27 @@ def run_import(
     from fairq.steps.broker.imports import import_records, more, soften
 
     actor = invocation.actor(invocation.now(now))
-    done = import_records(invocation.state_path, kind, file, actor, replace=replace, dry_run=dry_run)
-    found = done.found
-    tell(invocation, found.refused[1:], found.remarks)
+    result = import_records(invocation.state_path, kind, file, actor, replace=replace, dry_run=dry_run)
+    records = result.found
+    print_remarks(invocation, records.refused[1:], records.remarks)
     if not invocation.quiet:
         would = "would be " if dry_run else ""
-        removed = f", {done.removed} {would}removed" if replace else ""
-        write_text(f"{kind.name}: {found.number} {would}imported, {done.added} of them new{removed}")
-    if found.refused:
-        fate = f"the other {found.number} {kind.name} were taken" if found.number > 1 else "the other one was taken"
-        raise RecordsRefusedError(source=file, refused=found.refused[0], others=more(found.refused), fate=fate)
+        removed = f", {result.removed} {would}removed" if replace else ""
+        write_text(f"{kind.name}: {records.number} {would}imported, {result.added} of them new{removed}")
+    if records.refused:
+        fate = f"the other {records.number} {kind.name} were taken" if records.number > 1 else "the other one was taken"
+        raise RecordsRefusedError(source=file, refused=records.refused[0], others=more(records.refused), fate=fate)
     if not lenient:
-        soften(found.softened, file, dry_run=dry_run)
+        soften(records.softened, file, dry_run=dry_run)
 
 
-def tell(invocation: Invocation, refused: list[str], remarks: list[str]) -> None:
+def print_remarks(invocation: Invocation, refused: list[str], remarks: list[str]) -> None:
     """Print refused records and remarks: the first ones, or all with ``-v``."""
     from fairq.steps.broker.reader import distinct
 
-    told = [*refused, *distinct(remarks)]
-    shown = told if invocation.verbose else told[:_TOLD]
+    notes = [*refused, *distinct(remarks)]
+    shown = notes if invocation.verbose else notes[:_SHOWN]
     for remark in shown:
         invocation.note(remark)
-    if len(told) > len(shown):
-        invocation.note(f"... and {len(told) - len(shown)} more remarks; -v shows all")
+    if len(notes) > len(shown):
+        invocation.note(f"... and {len(notes) - len(shown)} more remarks; -v shows all")

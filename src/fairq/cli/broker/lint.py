@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from typer import Argument
 
 from fairq.cli.broker.rules import RulesOption
-from fairq.cli.broker.sentences.findings import told
+from fairq.cli.broker.sentences.findings import finding_texts
 from fairq.cli.command import App, Context
 from fairq.cli.figures import counted
 from fairq.cli.options import Now
@@ -55,14 +55,17 @@ def lint(
 
     invocation, output = context.obj, context.obj.output
     chosen = rules_in_force(invocation.settings, rules)
-    found, number = find_misconfigurations(invocation.state_path, chosen, queues or [], invocation.now(now))
-    records = [dict(zip(_FIELDS, (*one[:4], *told(one.problem, one.facts)), strict=True)) for one in found]
+    findings, number = find_misconfigurations(invocation.state_path, chosen, queues or [], invocation.now(now))
+    records = [
+        dict(zip(_FIELDS, (*finding[:4], *finding_texts(finding.problem, finding.facts)), strict=True))
+        for finding in findings
+    ]
     emit(View(tables=[Table(columns=(), records=records, plain=_sentences)], fields=_FIELDS), output)
-    if found:
+    if findings:
         raise SystemExit(1)
-    there = counted(number, "queue")
+    queue_count = counted(number, "queue")
     empty = "there are no queues; import them with fairq broker queues import"
-    invocation.note(f"no findings in {there}" if number else empty)
+    invocation.note(f"no findings in {queue_count}" if number else empty)
 
 
 def _sentences(records: Sequence[Mapping[str, Any]]) -> str:

@@ -74,7 +74,7 @@ def as_csv(document: dict[str, Any]) -> str:
     writer.writerow(_COLUMNS)
     for action in actions_in(document):
         call = action["call"] or {"method": "", "path": ""}
-        data, update = (json.dumps(one) if one else "" for one in (call.get("data"), action["update"]))
+        data, update = (json.dumps(value) if value else "" for value in (call.get("data"), action["update"]))
         row = {**action, **call, "queues": " ".join(action["queues"]), "data": data, "update": update}
         writer.writerow(row[column] for column in _COLUMNS)
     return text.getvalue()

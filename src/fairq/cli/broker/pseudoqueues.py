@@ -22,5 +22,5 @@ def pseudoqueues(context: Context) -> None:
     empty = "there are no unified queues"
     records = pseudo_queues(invocation.state_path)
     fields = ["queue", "unified", *names[1:]]
-    columns = [Column(name, name, level=place) for place, name in enumerate(names)]
+    columns = [Column(name, name, level=level) for level, name in enumerate(names)]
     emit(View(tables=[Table(columns, records, empty=empty)], fields=fields), output)

@@ -54,13 +54,13 @@ def run(
     rules: RulesOption = None,
     summary: Annotated[bool, Option("--summary", help="Show the number of queues per stage.")] = False,
     out: Out = None,
-    again: Annotated[
+    stored_run: Annotated[
         int | None,
         Option("--again", metavar="RUN", min=1, help="Write the actions of a stored run; broker nothing."),
     ] = None,
     now: Now = None,
     dry_run: DryRun = False,
-    other: Annotated[str | None, Option("--with", metavar="FILE", help="Try FILE [settings].")] = None,
+    settings_file: Annotated[str | None, Option("--with", metavar="FILE", help="Try FILE [settings].")] = None,
     sets: Annotated[
         list[str] | None, Option("--set", metavar="KEY=VALUE", help="Try a setting of PanDA or fairq; repeatable.")
     ] = None,
@@ -95,22 +95,22 @@ def run(
 
     invocation, output = context.obj, context.obj.output
     write = writer_of(out)
-    if again is not None:
+    if stored_run is not None:
         from fairq.steps.broker.actions import actions_again
 
         if write is None or tasks or every or summary or rules is not None:
             raise UsageError(message="--again needs --out, and no option that decides anew; give only these two")
-        write(actions_again(invocation.state_path, again))
+        write(actions_again(invocation.state_path, stored_run))
         return
     if tasks and every:
         raise UsageError(message="--all and single tasks exclude each other; give only one")
     time = invocation.now(now)
-    if other is not None or sets or queues:
+    if settings_file is not None or sets or queues:
         if not dry_run or summary or out is not None:
             raise UsageError(
                 message="--with, --set and --queue try changes; give them with --dry-run, without --summary and --out"
             )
-        change = GridChange(other, sets or (), queues or ())
+        change = GridChange(settings_file, sets or (), queues or ())
         tried = what_if(
             invocation.state_path,
             invocation.settings,
@@ -143,7 +143,7 @@ def run(
 
 
 def _view(done: Run, dry_run: bool) -> View:
-    records = [one.document for one in done.decided]
+    records = [decision.document for decision in done.decided]
     columns = [
         Column("Task", "task"),
         Column("Status", "status"),

@@ -40,23 +40,23 @@ def status(context: Context, now: Now = None) -> None:
     from fairq.steps.broker.status import grid_status
 
     invocation, output = context.obj, context.obj.output
-    found = grid_status(invocation.existing_state, invocation.now(now))
-    emit(_view(found, _LINES if output.format == "table" else None), output)
+    grid = grid_status(invocation.existing_state, invocation.now(now))
+    emit(_view(grid, _LINES if output.format == "table" else None), output)
 
 
-def _view(found: GridStatus, limit: int | None) -> View:
-    document = asdict(found)
-    reasons = [asdict(one) for one in document.pop("reasons")]
-    document["run"] = None if found.run is None else asdict(found.run)
+def _view(grid: GridStatus, limit: int | None) -> View:
+    document = asdict(grid)
+    reasons = [asdict(reason) for reason in document.pop("reasons")]
+    document["run"] = None if grid.run is None else asdict(grid.run)
     lines = [
-        ("Grid", found.state),
-        ("Queues", f"{_counts(found.queues, 'queue')}; {found.used_queues} with assigned tasks"),
-        ("Tasks", _counts(found.tasks, "task")),
-        ("Due", _due(found)),
+        ("Grid", grid.state),
+        ("Queues", f"{_counts(grid.queues, 'queue')}; {grid.used_queues} with assigned tasks"),
+        ("Tasks", _counts(grid.tasks, "task")),
+        ("Due", _due(grid)),
     ]
-    if found.jobs:
-        lines.append(("Jobs", _counts(found.jobs, "job")))
-    lines.append(("Last run", _run(found)))
+    if grid.jobs:
+        lines.append(("Jobs", _counts(grid.jobs, "job")))
+    lines.append(("Last run", _run(grid)))
     if limit is not None and len(reasons) > limit:
         lines.append(("Not shown", counted(len(reasons) - limit, "reason")))
     text = "\n".join(f"{name:<9}  {value}" for name, value in lines)
@@ -69,21 +69,21 @@ def _counts(counts: dict[str, int], what: str) -> str:
     return f"{total}: {', '.join(f'{number} {name}' for name, number in counts.items())}" if counts else total
 
 
-def _due(found: GridStatus) -> str:
-    words = counted(found.due, "task")
-    if found.next_retry_time is not None:
-        words += f"; the next retry is in {shown_duration(int(found.next_retry_time - found.time))}"
-        words += f" ({moment(found.next_retry_time)})"
+def _due(grid: GridStatus) -> str:
+    words = counted(grid.due, "task")
+    if grid.next_retry_time is not None:
+        words += f"; the next retry is in {shown_duration(int(grid.next_retry_time - grid.time))}"
+        words += f" ({moment(grid.next_retry_time)})"
     return words
 
 
-def _run(found: GridStatus) -> str:
-    if found.run is None:
+def _run(grid: GridStatus) -> str:
+    if grid.run is None:
         return "none; 'fairq broker run' starts one"
-    age = found.time - found.run.time
+    age = grid.time - grid.run.time
     when = f"{shown_duration(age)} ago" if age >= 0 else "in the future"
-    words = f"{found.run.number}, {when} ({moment(found.run.time)}, rules {found.run.rules})"
-    return f"{words}: {_counts(found.run.counts, 'task')}"
+    words = f"{grid.run.number}, {when} ({moment(grid.run.time)}, rules {grid.run.rules})"
+    return f"{words}: {_counts(grid.run.counts, 'task')}"
 
 
 _COLUMNS = [

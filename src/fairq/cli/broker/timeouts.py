@@ -98,20 +98,20 @@ def _why(record: dict[str, Any]) -> str:
 def _compared(numbers: dict[str, Any]) -> str:
     if not numbers:
         return ""
-    told = ("{queued} queued", "{running} running", "{total} queued in the share", "threshold {threshold:g}",
+    texts = ("{queued} queued", "{running} running", "{total} queued in the share", "threshold {threshold:g}",
             "{excess} too many")  # fmt: skip
-    return ", ".join(told).format(**numbers)
+    return ", ".join(texts).format(**numbers)
 
 
-def _told(records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def _with_descriptions(records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return records with the description of their row."""
     return [{**record, "what": WORDS[record["row"]]} for record in records]
 
 
 def _view(cleaned: Cleaned) -> View:
     count = len(cleaned.found)
-    jobs, exempt, rows = (_told(records) for records in (cleaned.found, cleaned.exempt, cleaned.rows))
-    found = Table(
+    jobs, exempt, rows = (_with_descriptions(records) for records in (cleaned.found, cleaned.exempt, cleaned.rows))
+    job_table = Table(
         columns=[
             Column("Job", "panda_id"),
             Column("State", "job_status"),
@@ -126,7 +126,7 @@ def _view(cleaned: Cleaned) -> View:
             Column("Code", "code", level=5),
             *(
                 [Column("Compared", "numbers", _compared, level=4)]
-                if any(one["numbers"] for one in cleaned.found)
+                if any(record["numbers"] for record in cleaned.found)
                 else []
             ),
         ],
@@ -150,4 +150,4 @@ def _view(cleaned: Cleaned) -> View:
         "rows": rows,
         "exempt": exempt,
     }
-    return View(tables=[found, by_row], document=document, fields=_FIELDS)
+    return View(tables=[job_table, by_row], document=document, fields=_FIELDS)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict
 
-from fairq.cli.broker.sentences.reasons import tell
+from fairq.cli.broker.sentences.reasons import add_texts
 from fairq.cli.figures import counted
 from fairq.cli.output import Column, Table, View, emit, progress
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fairq.cli.output import Output
     from fairq.steps.broker.waiting_tasks import WhyWaiting
 
-_MOST_LINES = 12
+_MAX_LINES = 12
 """Number of lines of the reasons by queue."""
 
 
@@ -24,54 +24,56 @@ def why_waiting(invocation: Invocation, output: Output, rules: str | None, now: 
     from fairq.steps.broker.flows import rules_in_force
     from fairq.steps.broker.waiting_tasks import why_waiting as step
 
-    found = step(
+    result = step(
         invocation.state_path,
         rules_in_force(invocation.settings, rules),
         invocation.now(now),
         queue,
         watch=lambda total: progress("Brokering", total, invocation.quiet),
     )
-    emit(_view(found), output)
+    emit(_view(result), output)
 
 
-def _view(found: WhyWaiting) -> View:
-    document = asdict(found)
+def _view(result: WhyWaiting) -> View:
+    document = asdict(result)
     for record in (*document["reasons"], *document["queues"], *document["help"]):
-        tell(record)
-    reasons = [one for one in _REASONS if found.queue is None or one.attribute != "queues"]
+        add_texts(record)
+    reasons = [column for column in _REASONS if result.queue is None or column.attribute != "queues"]
     tables = [Table(reasons, document["reasons"], title="Reasons, most tasks first", key="reasons", empty="")]
-    if found.help:
+    if result.help:
         title = "What would help most, each check left out by itself"
         tables.append(Table(_HELP, document["help"], title=title, key="help", constrained=True))
-    if found.queues:
+    if result.queues:
         title = "Reasons by queue, most tasks first"
-        if len(found.queues) > _MOST_LINES:
-            title += f": the first {_MOST_LINES} of {len(found.queues)}"
-        tables.append(Table(_QUEUES, document["queues"][:_MOST_LINES], title=title, constrained=True))
-    rest = {name: value for name, value in document.items() if name not in ("reasons", "help")}
-    return View(tables=tables, document=rest | {"help": document["help"]}, text=_headline(found), fields=_FIELDS)
+        if len(result.queues) > _MAX_LINES:
+            title += f": the first {_MAX_LINES} of {len(result.queues)}"
+        tables.append(Table(_QUEUES, document["queues"][:_MAX_LINES], title=title, constrained=True))
+    members = {name: value for name, value in document.items() if name not in ("reasons", "help")}
+    return View(tables=tables, document=members | {"help": document["help"]}, text=_headline(result), fields=_FIELDS)
 
 
-def _headline(found: WhyWaiting) -> str:
-    if not found.tasks:
-        return f"No task is waiting (rules {found.rules})."
-    where = "a queue" if found.queue is None else found.queue
-    left = found.tasks - found.placed
-    verb = "does" if left == 1 else "do"
+def _headline(result: WhyWaiting) -> str:
+    if not result.tasks:
+        return f"No task is waiting (rules {result.rules})."
+    where = "a queue" if result.queue is None else result.queue
+    unplaced = result.tasks - result.placed
+    verb = "does" if unplaced == 1 else "do"
     lines = [
-        f"{counted(found.tasks, 'task')} {'waits' if found.tasks == 1 else 'wait'}: a run now would give {where} to "
-        f"{found.placed}; {left} {verb} not get {'one' if found.queue is None else 'it'} (rules {found.rules})."
+        f"{counted(result.tasks, 'task')} {'waits' if result.tasks == 1 else 'wait'}: a run now would give {where} to "
+        f"{result.placed}; {unplaced} {verb} not get {'one' if result.queue is None else 'it'} (rules {result.rules})."
     ]
-    if found.help:
-        best = found.help[0]
-        more = counted(best["tasks"], "more task")
-        if found.tried < left:
-            more = f"{best['tasks']} of the {found.tried} tried"
-        lines.append(f"Without the {best['check']}, {more} would get {'one' if found.queue is None else 'it'}.")
-    elif left:
+    if result.help:
+        best = result.help[0]
+        gain = counted(best["tasks"], "more task")
+        if result.tried < unplaced:
+            gain = f"{best['tasks']} of the {result.tried} tried"
+        lines.append(f"Without the {best['check']}, {gain} would get {'one' if result.queue is None else 'it'}.")
+    elif unplaced:
         lines.append("No single check is in the way: leaving out any one of them changes nothing.")
-    if found.tried < left:
-        lines.append(f"Of the {left} tasks, {found.tried} from all parts of the list were tried without each check.")
+    if result.tried < unplaced:
+        lines.append(
+            f"Of the {unplaced} tasks, {result.tried} from all parts of the list were tried without each check."
+        )
     return "\n".join(lines)
 
 

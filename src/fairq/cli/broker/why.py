@@ -9,9 +9,9 @@ from typer import Argument, Option
 
 from fairq.cli.broker.rules import RulesOption
 from fairq.cli.broker.run import STAGE_COLUMNS
-from fairq.cli.broker.sentences.compared_values import compared, some
+from fairq.cli.broker.sentences.compared_values import compared, first_names
 from fairq.cli.broker.sentences.data import data_notes
-from fairq.cli.broker.sentences.reasons import meaning_of, tell
+from fairq.cli.broker.sentences.reasons import add_texts, meaning_of
 from fairq.cli.broker.waiting_tasks import why_waiting
 from fairq.cli.command import App, Context
 from fairq.cli.comparison import Compare, comparison_columns, comparison_sentence, comparison_table
@@ -91,115 +91,117 @@ def why(
 
     invocation, output = context.obj, context.obj.output
     if task is None:
-        for option, given in (("--cycle", cycle is not None), ("--last", last), ("--compare", compare)):
-            if given:
+        for option, is_given in (("--cycle", cycle is not None), ("--last", last), ("--compare", compare)):
+            if is_given:
                 raise UsageError(message=f"{option} needs a task; name one")
         why_waiting(invocation, output, rules, now, queue)
         return
     if cycle is not None and last:
         raise UsageError(message="--cycle and --last exclude each other; give only one")
     if cycle is not None or last:
-        for option, given in (("--rules", rules is not None), ("--compare", compare)):
-            if given:
+        for option, is_given in (("--rules", rules is not None), ("--compare", compare)):
+            if is_given:
                 raise UsageError(message=f"{option} is for a new decision; leave it out for a past run")
-        found = step.why_then(invocation.state_path, task, cycle, queue)
+        explanation = step.why_then(invocation.state_path, task, cycle, queue)
     else:
         chosen = rules_in_force(invocation.settings, rules)
-        found = step.why(invocation.state_path, chosen, task, invocation.now(now), queue)
-    for note in data_notes({task: found.unknown_sites} if found.unknown_sites else {}, found.disagreement):
+        explanation = step.why(invocation.state_path, chosen, task, invocation.now(now), queue)
+    for note in data_notes(
+        {task: explanation.unknown_sites} if explanation.unknown_sites else {}, explanation.disagreement
+    ):
         invocation.note(note)
     comparison = None
     if compare:
         from fairq.steps.broker.why import compared as compare_both
 
         settings = invocation.settings if rules is None else invocation.settings.under(rules, scheme=PANDA)
-        comparison = compare_both(invocation.state_path, settings, task, found.time, queue)
-    emit(_view(found, comparison, one=queue is not None), output)
+        comparison = compare_both(invocation.state_path, settings, task, explanation.time, queue)
+    emit(_view(explanation, comparison, one_queue=queue is not None), output)
 
 
-def _view(found: Why, comparison: dict[str, Any] | None, *, one: bool) -> View:
-    document = _document(found)
-    queues = Table(_queue_columns(found, one), document["queues"], title="Queues", key="queues")
+def _view(explanation: Why, comparison: dict[str, Any] | None, *, one_queue: bool) -> View:
+    document = _document(explanation)
+    queues = Table(_queue_columns(explanation, one_queue), document["queues"], title="Queues", key="queues")
     tables = [queues]
-    if one:
+    if one_queue:
         tables.append(Table(_OBSTACLES, document["obstacles"], title="All obstacles", key="obstacles"))
     else:
         stages = Table(STAGE_COLUMNS, document["stages"], title="Stages", key="stages", constrained=True)
         reasons = Table(_REASONS, document["reasons"], title="Reasons", key="reasons", constrained=True)
         tables = [stages, reasons]
-        if found.changes:
+        if explanation.changes:
             tables.append(
                 Table(_CHANGES, document["changes"], title="Changes that help", key="changes", constrained=True)
             )
         tables.append(queues)
-    rest = {name: value for name, value in document.items() if name not in {table.key for table in tables}}
+    members = {name: value for name, value in document.items() if name not in {table.key for table in tables}}
     text = _headline(document)
     if comparison is not None:
-        rest["compare"] = comparison
+        members["compare"] = comparison
         text += f"\n{comparison_sentence(comparison)}"
         tables.append(comparison_table(comparison))
         judged = [Column("Queue", "queue"), *comparison_columns(comparison)]
         tables.append(Table(judged, comparison["queues"], title="Queues judged differently"))
-    return View(tables=tables, document=rest, text=text, main=tables.index(queues), fields=_FIELDS)
+    return View(tables=tables, document=members, text=text, main=tables.index(queues), fields=_FIELDS)
 
 
-def _document(found: Why) -> dict[str, Any]:
+def _document(explanation: Why) -> dict[str, Any]:
     """Return the explanation with its texts, for JSON."""
     # Records are changed below, but what they hold is not, so it need not be copied.
-    told: dict[str, Any] = {
+    document: dict[str, Any] = {
         name: [dict(record) for record in value] if isinstance(value, list) and name != "unknown_sites" else value
-        for name, value in asdict(found).items()
+        for name, value in asdict(explanation).items()
     }
-    stopped, stop_details = told.pop("stopped"), told.pop("compared")
-    del told["disagreement"]
-    for record in told["reasons"]:
+    stopped, stop_details = document.pop("stopped"), document.pop("compared")
+    del document["disagreement"]
+    for record in document["reasons"]:
         record["meaning"] = meaning_of(record["reason"], record["stage"], record["meaning"])
-    for record in told["queues"]:
-        if found.cycle is None:
-            tell(record)
+    for record in document["queues"]:
+        if explanation.cycle is None:
+            add_texts(record)
         else:
             record["meaning"] = meaning_of(record["reason"], record["stage"], record["meaning"])
-    for record in told["obstacles"]:
-        tell(record)
+    for record in document["obstacles"]:
+        add_texts(record)
         del record["meaning"]
-    for record in told["changes"]:
-        tell(record)
+    for record in document["changes"]:
+        add_texts(record)
         del record["meaning"], record["compared"]
-    told["change"] = told["queues"][0]["change"] if stopped and told["queues"] else ""
+    document["change"] = document["queues"][0]["change"] if stopped and document["queues"] else ""
     if stop_details:
-        told["reason"] = f"{told['reason']} ({compared(stop_details)})"
-    return told
+        document["reason"] = f"{document['reason']} ({compared(stop_details)})"
+    return document
 
 
-def _headline(told: dict[str, Any]) -> str:
-    when = f"In cycle {told['cycle']}" if told["cycle"] is not None else "Now"
-    if told["status"] == "assigned":
-        names = [candidate["queue"] for candidate in told["candidates"]]
-        outcome = f"goes to {counted(len(names), 'queue')}: {some(names)}"
+def _headline(document: dict[str, Any]) -> str:
+    when = f"In cycle {document['cycle']}" if document["cycle"] is not None else "Now"
+    if document["status"] == "assigned":
+        names = [candidate["queue"] for candidate in document["candidates"]]
+        outcome = f"goes to {counted(len(names), 'queue')}: {first_names(names)}"
     else:
-        outcome = f"has no eligible queue: {told['reason'] or told['status']}"
-    lines = [f"{when} task {told['task']} {outcome} ({told['activity']}, rules {told['rules']})."]
-    stored = told["stored"]
-    again = f", next retry at {moment(stored['retry_time'])}" if stored["retry_time"] is not None else ""
+        outcome = f"has no eligible queue: {document['reason'] or document['status']}"
+    lines = [f"{when} task {document['task']} {outcome} ({document['activity']}, rules {document['rules']})."]
+    stored = document["stored"]
+    retry = f", next retry at {moment(stored['retry_time'])}" if stored["retry_time"] is not None else ""
     since = f", failing since {moment(stored['frozen_time'])}" if stored["frozen_time"] is not None else ""
-    by = f" by cycle {stored['cycle']}" if stored["cycle"] is not None else ""
-    if told["change"]:
-        lines.append(f"It would get further if {told['change']}.")
-    return "\n".join([*lines, f"It is {stored['status']}{by}{again}{since}."])
+    cycle = f" by cycle {stored['cycle']}" if stored["cycle"] is not None else ""
+    if document["change"]:
+        lines.append(f"It would get further if {document['change']}.")
+    return "\n".join([*lines, f"It is {stored['status']}{cycle}{retry}{since}."])
 
 
-def _queue_columns(found: Why, one: bool) -> list[Column]:
+def _queue_columns(explanation: Why, one_queue: bool) -> list[Column]:
     columns = [
         Column("Queue", "queue"),
         Column("Stage", "stage", level=4),
         Column("Reason", "reason"),
         Column("Weight", "weight", _figure, "right", level=3),
     ]
-    if found.cycle is None:
+    if explanation.cycle is None:
         columns += [
             Column("Compared", "compared", compared, level=2),
             Column("Terms of the weight", "terms", _terms, level=5),
-            *([Column("From", "numbers", compared, level=6)] if one else []),
+            *([Column("From", "numbers", compared, level=6)] if one_queue else []),
             Column("Passes if", "change"),
         ]
     return columns
@@ -214,7 +216,11 @@ _REASONS = [
 ]
 
 
-_CHANGES = [Column("Without check", "check"), Column("Queues", "queues", some), Column("Best queue needs", "change")]
+_CHANGES = [
+    Column("Without check", "check"),
+    Column("Queues", "queues", first_names),
+    Column("Best queue needs", "change"),
+]
 
 
 _OBSTACLES = [

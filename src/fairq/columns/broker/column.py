@@ -63,7 +63,7 @@ class Kind(Struct, frozen=True, dict=True):
 
     Args:
         name: its plural, which names the command.
-        one: the name of a single record.
+        singular: the name of a single record.
         summary: the command's summary.
         columns: in the order of the listing, keys first.
         help: more about it in a sentence or two.
@@ -72,7 +72,7 @@ class Kind(Struct, frozen=True, dict=True):
     """
 
     name: str
-    one: str
+    singular: str
     summary: str
     columns: tuple[Column, ...]
     help: str = ""
@@ -105,17 +105,17 @@ class Kind(Struct, frozen=True, dict=True):
         return {name.lower(): column for column in self.columns for name in (column.name, *column.aliases)}
 
     @cached_property
-    def _key_places(self) -> list[int]:
+    def _key_indexes(self) -> list[int]:
         return [self.positions[column.name] for column in self.keys]
 
     def key_of(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
         """Return the values of the keys in a row of all columns."""
-        return tuple([row[place] for place in self._key_places])
+        return tuple([row[index] for index in self._key_indexes])
 
     def title(self, record: dict[str, Any]) -> str:
         """Return the name of *record* in messages: its kind and the values of its keys."""
         keys = [str(record[column.name]) for column in self.keys if record.get(column.name) not in (None, "")]
-        return " ".join([self.one, ", ".join(keys)]) if keys else self.one
+        return " ".join([self.singular, ", ".join(keys)]) if keys else self.singular
 
 
 _LARGEST = 2**53

@@ -195,7 +195,7 @@ def _complete(records: Found, kind: Kind, known: Collection[Row]) -> None:
         records.rows[columns] = [row for row in rows if kind.key_of(row) in known]
         unknown = [row for row in rows if kind.key_of(row) not in known]
         records.left_out += len(unknown)
-        records.remarks += [f"record {row[0]!r}: left out, the {kind.one} is not known" for row in unknown]
+        records.remarks += [f"record {row[0]!r}: left out, the {kind.singular} is not known" for row in unknown]
 
 
 def _store(state: State, kind: Kind, records: Found) -> None:

@@ -144,5 +144,5 @@ def _record_name(kind: Kind, record: Any) -> str:
     for spelled, value in record.items():
         column = kind.spellings.get(spelled.lower())
         if (column is kind.columns[0] or spelled == NAME) and isinstance(value, (str, int)):
-            return "" if spelled == NAME else f" ({kind.one} {str(value)[:60]!r})"
+            return "" if spelled == NAME else f" ({kind.singular} {str(value)[:60]!r})"
     return ""

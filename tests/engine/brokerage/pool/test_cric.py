@@ -24,7 +24,7 @@ def test_a_real_queue_is_read_whole():
     assert (queue.releases, queue.wnconnectivity, queue.jobseed) == (("AUTO",), "full#IPv4", "eshigh")
     assert (queue.pledgedcpu, queue.transferringlimit, queue.maxdiskio) == (0, 0, 0)
     assert queue.direct_access_lan
-    assert [each.name for each in split_queue(queue, ATLAS_RESOURCE_TYPES)] == [
+    assert [part.name for part in split_queue(queue, ATLAS_RESOURCE_TYPES)] == [
         "CERN/SCORE",
         "CERN/SCORE_HIMEM",
         "CERN/MCORE",
@@ -50,7 +50,9 @@ def test_a_real_queue_is_read_whole():
 )
 def test_what_cannot_be_understood_is_named_and_replaced(field, value, taken):
     queue, complaints = read_queue("Q", {"status": "online", "maxinputsize": 100000, field: value})
-    assert [(each.field, each.value, each.taken) for each in complaints] == [(field, value, taken)]
+    assert [(complaint.field, complaint.value, complaint.value_used) for complaint in complaints] == [
+        (field, value, taken)
+    ]
     assert queue.name == "Q"
 
 
@@ -69,7 +71,7 @@ def test_memory_and_scratch_may_be_given_per_core():
 def test_a_unified_queue_without_limits_is_split_all_the_same():
     """PanDA gives up on such a queue and on all unified ones behind it."""
     queue, _ = read_queue("U", {"status": "online", "capability": "ucore", "corecount": 8, "maxrss": None})
-    limits = {each.resource_type: (each.minrss, each.maxrss) for each in split_queue(queue, ATLAS_RESOURCE_TYPES)}
+    limits = {part.resource_type: (part.minrss, part.maxrss) for part in split_queue(queue, ATLAS_RESOURCE_TYPES)}
     assert limits == {
         "SCORE": (0, 2000),
         "SCORE_HIMEM": (2001, None),
@@ -89,7 +91,7 @@ VALUES = st.one_of(
 def test_no_field_of_any_value_is_a_crash(fields):
     """Whatever CRIC publishes, the queue and its pseudo queues come out with numbers that can be compared."""
     queue, complaints = read_queue("Q", {**CERN, **fields})
-    assert {each.field for each in complaints} <= set(fields) | {"status"}
-    for each in [queue, *split_queue(queue, ATLAS_RESOURCE_TYPES)]:
-        assert each.corecount >= 0
-        assert each.maxrss is None or each.maxrss >= 0
+    assert {complaint.field for complaint in complaints} <= set(fields) | {"status"}
+    for part in [queue, *split_queue(queue, ATLAS_RESOURCE_TYPES)]:
+        assert part.corecount >= 0
+        assert part.maxrss is None or part.maxrss >= 0

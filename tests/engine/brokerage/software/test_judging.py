@@ -38,7 +38,7 @@ def accepts(entry, architecture, rules=DOCUMENTED, **task):
     asked = read_architecture(architecture, infer_cpu=rules.infer_cpu)
     needs = production_needs(Wanted.of(Task(**{"trans_home": "Athena-21.0.38", **task})), asked, without_release=False)
     assert needs is not None
-    return judge(needs, AUTO_RELEASES, entry, how=SoftwareRules.of(rules)).verdict == "accepted"
+    return judge(needs, AUTO_RELEASES, entry, rules=SoftwareRules.of(rules)).verdict == "accepted"
 
 
 def without(entry, kind):
@@ -111,4 +111,4 @@ def test_nothing_published_is_refused_to_tasks_with_hardware():
     asked = read_architecture("#x86_64", infer_cpu=False)
     needs = production_needs(Wanted.of(Task(trans_home="Athena-21.0.38")), asked, without_release=False)
     assert needs is not None
-    assert judge(needs, ("ANY",), None, how=SoftwareRules.of(DOCUMENTED)).verdict == "refused"
+    assert judge(needs, ("ANY",), None, rules=SoftwareRules.of(DOCUMENTED)).verdict == "refused"

@@ -69,10 +69,10 @@ AT_LIMIT: dict[str, tuple[dict[str, Any], str, float, str, int | None]] = {
 def test_a_job_is_left_alone_up_to_the_limit_and_no_longer(sentence):
     fields, since, limit, row, code = AT_LIMIT[sentence]
     assert row_of(job(**{**fields, since: limit}), rules=CLEANER) is None
-    (one,) = decided(job(**{**fields, since: limit + 0.01}), rules=CLEANER)
-    assert (one.row, one.code, one.since) == (row, code, since)
-    assert one.limit == limit * 3600
-    assert one.age == pytest.approx((limit + 0.01) * 3600)
+    (timeout,) = decided(job(**{**fields, since: limit + 0.01}), rules=CLEANER)
+    assert (timeout.row, timeout.code, timeout.since) == (row, code, since)
+    assert timeout.limit == limit * 3600
+    assert timeout.age == pytest.approx((limit + 0.01) * 3600)
 
 
 def test_every_row_is_tried_here():
@@ -111,14 +111,14 @@ def test_nothing_happens_to(sentence):
 @pytest.mark.parametrize("state", sorted(IN_DEFINED_TABLE | ACTIVE | ENDED))
 def test_the_page_disables_every_rule_at_a_paused_queue_and_with_disable_reassign(state, queue):
     for label in ("managed", "user"):
-        found = decided(job(state, queue=queue, label=label, priority=900, age=1000, task=1, job_set=1))
+        timeouts = decided(job(state, queue=queue, label=label, priority=900, age=1000, task=1, job_set=1))
         why = "paused" if queue == "PAUSED" else "disableReassign"
-        assert [one.exempt for one in found] in ([], [why])
+        assert [timeout.exempt for timeout in timeouts] in ([], [why])
 
 
 def test_a_job_that_is_exempt_is_told_with_what_would_have_been():
-    (one,) = decided(job("running", queue="PAUSED", age=3))
-    assert (one.row, one.exempt, one.limit) == ("heartbeat", "paused", 7200)
+    (timeout,) = decided(job("running", queue="PAUSED", age=3))
+    assert (timeout.row, timeout.exempt, timeout.limit) == ("heartbeat", "paused", 7200)
 
 
 EXEMPT_IN_CODE = [
@@ -175,15 +175,15 @@ def test_a_queue_can_have_its_own_limit_for_transfers():
 
 
 def test_of_two_rows_the_first_decides_and_a_job_is_told_once():
-    (one,) = decided(job("holding", label="user", priority=900, age=1000, changed=1), rules=CLEANER)
-    assert one.row == "holding_user"
+    (timeout,) = decided(job("holding", label="user", priority=900, age=1000, changed=1), rules=CLEANER)
+    assert timeout.row == "holding_user"
 
 
 def test_jobs_come_by_number():
-    found = decided(*(job("pending", number=number, age=2) for number in (3, 1, 2)))
-    assert [one.job.id for one in found] == [1, 2, 3]
+    timeouts = decided(*(job("pending", number=number, age=2) for number in (3, 1, 2)))
+    assert [timeout.job.id for timeout in timeouts] == [1, 2, 3]
 
 
 def test_a_pseudo_queue_stands_for_its_queue():
-    (one,) = decided(job("running", queue="PAUSED/SCORE", modified=3))
-    assert one.exempt == "paused"
+    (timeout,) = decided(job("running", queue="PAUSED/SCORE", modified=3))
+    assert timeout.exempt == "paused"

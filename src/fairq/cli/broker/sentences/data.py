@@ -14,15 +14,15 @@ _SHOWN = 3
 """Number of tasks that are named."""
 
 
-def data_notes(unknown_sites: Mapping[int, Sequence[str]], found: Disagreement | None) -> Iterator[str]:
+def data_notes(unknown_sites: Mapping[int, Sequence[str]], clash: Disagreement | None) -> Iterator[str]:
     """Yield the notes: *unknown_sites* by task, and where statistics and imported jobs disagree."""
     for task in list(unknown_sites)[:_SHOWN]:
         yield f"site of task {task} names {', '.join(unknown_sites[task])}, which is no queue"
     if len(unknown_sites) > _SHOWN:
         yield f"the same is true of {counted(len(unknown_sites) - _SHOWN, 'more task')}"
-    if found is not None:
-        share = f" of share {found.share}" if found.share else ""
+    if clash is not None:
+        share = f" of share {clash.share}" if clash.share else ""
         yield (
-            f"statistics and imported jobs disagree at {counted(found.queues, 'queue')}, first at {found.queue}: "
-            f"{found.told} and {counted(found.counted, f'{found.state} job')}{share}; the statistics count"
+            f"statistics and imported jobs disagree at {counted(clash.queues, 'queue')}, first at {clash.queue}: "
+            f"{clash.told} and {counted(clash.counted, f'{clash.state} job')}{share}; the statistics count"
         )

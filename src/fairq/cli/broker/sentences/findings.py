@@ -186,14 +186,14 @@ WORDS: dict[str, Words] = {
 """By the problem."""
 
 
-def told(problem: str, facts: Mapping[str, Any]) -> tuple[str, str]:
+def finding_texts(problem: str, facts: Mapping[str, Any]) -> tuple[str, str]:
     """Return the meaning of a finding, and its cure."""
-    known = {name: _listed(value) if name == "known" else value for name, value in facts.items() if value is not None}
+    values = {name: _listed(value) if name == "known" else value for name, value in facts.items() if value is not None}
     meaning, cures = WORDS[problem]
-    if problem == "value not understood" and "taken" not in known:
+    if problem == "value not understood" and "taken" not in values:
         meaning = "it is invalid and counts as not set"
-    cure = next(cure for cure in cures if _names(cure) <= known.keys())
-    return meaning.format(**known), cure.format(**known)
+    cure = next(cure for cure in cures if _names(cure) <= values.keys())
+    return meaning.format(**values), cure.format(**values)
 
 
 def _names(text: str) -> set[str]:

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from fairq.cli.broker.sentences import software
-from fairq.cli.broker.sentences.compared_values import Said, said
+from fairq.cli.broker.sentences.compared_values import ValueText, value_text
 
 
 class Words(NamedTuple):
@@ -345,7 +345,7 @@ OF_STAGE = {
 """The meaning of a tag at a stage where it differs from the usual one."""
 
 
-def tell(record: dict[str, Any]) -> None:
+def add_texts(record: dict[str, Any]) -> None:
     """Add the texts to a queue's record: its meaning, missing software, and the necessary change.
 
     The texts of a plugin's reason are kept.
@@ -359,14 +359,14 @@ def tell(record: dict[str, Any]) -> None:
     record["change"] = change_of(record["reason"], compared, record["meaning"], record["change"])
 
 
-def meaning_of(tag: str, stage: str, own: str) -> str:
-    """Return the meaning of a reason; *own*: the text of a plugin's reason, or of a stored one."""
-    if own or tag not in WORDS:
-        return own
+def meaning_of(tag: str, stage: str, plugin_text: str) -> str:
+    """Return the meaning of a reason; *plugin_text*: the text of a plugin's reason, or of a stored one."""
+    if plugin_text or tag not in WORDS:
+        return plugin_text
     return OF_STAGE.get((tag, stage), WORDS[tag].meaning)
 
 
-def change_of(tag: str, details: Mapping[str, Any], meaning: str, own: str = "") -> str:
+def change_of(tag: str, details: Mapping[str, Any], meaning: str, plugin_text: str = "") -> str:
     """Return the change with which a queue would pass.
 
     Args:
@@ -375,20 +375,20 @@ def change_of(tag: str, details: Mapping[str, Any], meaning: str, own: str = "")
         meaning: the meaning of the reason.
         own: the remedy of a plugin's reason.
     """
-    for text in (own,) if own else WORDS[tag].remedies if tag in WORDS else ():
+    for text in (plugin_text,) if plugin_text else WORDS[tag].remedies if tag in WORDS else ():
         filled = _filled(text, details)
         if filled is not None:
             return filled
     if tag.endswith("_blacklist") and isinstance(details.get("endpoints"), Mapping):
         if not details["endpoints"]:
             return f"it has a DATADISK for {details.get('activity')} (fairq broker relations and storages)"
-        return f"one of its endpoints allows {details.get('activity')} ({said(details['endpoints'])})"
+        return f"one of its endpoints allows {details.get('activity')} ({value_text(details['endpoints'])})"
     return f"this was no longer true: {meaning}"
 
 
 def _filled(text: str, details: Mapping[str, Any]) -> str | None:
     try:
-        return text.format(**{name: Said(said(details[name])) for name in _names_in(text)})
+        return text.format(**{name: ValueText(value_text(details[name])) for name in _names_in(text)})
     except (KeyError, ValueError):  # a value is unknown, or a plugin's text is not a valid format
         return None
 

@@ -57,5 +57,5 @@ WORDS = {
 
 def meaning_of(name: str) -> str:
     """Return the meaning of the setting *name*, which may be a member of a family."""
-    base = name if name in WORDS else next((one for one in WORDS if name.startswith(f"{one}_")), "")
+    base = name if name in WORDS else next((family for family in WORDS if name.startswith(f"{family}_")), "")
     return WORDS.get(base, "the brokerage does not read it")

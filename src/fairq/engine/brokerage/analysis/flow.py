@@ -104,8 +104,8 @@ def broker_analysis(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rule
         outcome.stop(stop.tag, stop.details, stop.status)
     else:
         is_left, passed = _pass(outcome)
-        again = not passed or (rules.problems_open_second_pass and not is_left)
-        if again and locality.has_second_pass(ask):
+        needs_second_pass = not passed or (rules.problems_open_second_pass and not is_left)
+        if needs_second_pass and locality.has_second_pass(ask):
             outcome.ask = ask.second_pass()
             is_left, _ = _pass(outcome)
         if is_left:
@@ -134,29 +134,36 @@ def _pass(outcome: Outcome) -> tuple[bool, bool]:
 def _is_fatal(outcome: Outcome) -> bool:
     """Return whether, under the rules panda, the task fails: its given queues are refused and others are not."""
     given, rules = selection_of(outcome.ask).given, outcome.ask.rules
-    step = next((one for one in outcome.plan.steps["before"] if one.filter.name == candidates.preassigned.name), None)
+    step = next(
+        (
+            each_step
+            for each_step in outcome.plan.steps["before"]
+            if each_step.filter.name == candidates.preassigned.name
+        ),
+        None,
+    )
     if not given or not rules.lost_site_is_fatal or step is None:
         return False
     assert outcome.course is not None
     refused = refused_at(outcome.course.answers, len(outcome.decided))
-    left = refused >= step.first
-    return bool(left.any()) and not (left & rows_called(outcome.ask.pool, given)).any()
+    passing = refused >= step.first
+    return bool(passing.any()) and not (passing & rows_called(outcome.ask.pool, given)).any()
 
 
 def _choose(outcome: Outcome) -> None:
     outcome.weigh()
-    ask, left = outcome.ask, outcome.choose()
+    ask, rows_left = outcome.ask, outcome.choose()
     assert outcome.weighing is not None
-    if left.any():
+    if rows_left.any():
         weights = outcome.weighing.weights
-        rows = choice.in_analysis_order(ask.pool, np.flatnonzero(left), weights, choice.used_queues(ask))
+        rows = choice.in_analysis_order(ask.pool, np.flatnonzero(rows_left), weights, choice.used_queues(ask))
         outcome.status, outcome.chosen, outcome.weights = "assigned", rows, weights[rows]
         outcome.describe = _candidates
 
 
 def _candidates(outcome: Outcome) -> list[Candidate]:
     ask, pool = outcome.ask, outcome.ask.pool
-    held, room = locality.local_data(ask), scratch.scratch_for_jobs(pool, scratch.uses_whole_scratch(ask))
+    inputs, scratch_sizes = locality.local_data(ask), scratch.scratch_for_jobs(pool, scratch.uses_whole_scratch(ask))
     running, waiting = counted_running(pool, counting_of(ask)), queued_of_share(pool, ask.task.gshare)
     return [
         Candidate(
@@ -165,11 +172,11 @@ def _candidates(outcome: Outcome) -> list[Candidate]:
             weight=weight,
             queued=int(waiting[row]),
             running=int(running[row]),
-            maxwdir=float(room[row]) or None,
+            maxwdir=float(scratch_sizes[row]) or None,
             max_walltime=job_seconds(ask.task, atom_of(ask).events, pool.queues[row]),
             platform=software.platform_at(ask, row),
-            local_files=int(held.disk_files[row]),
-            tape_files=int(held.tape_files[row]),
+            local_files=int(inputs.disk_files[row]),
+            tape_files=int(inputs.tape_files[row]),
         )
         for row, weight in zip(outcome.chosen.tolist(), outcome.weights.tolist(), strict=True)
     ]

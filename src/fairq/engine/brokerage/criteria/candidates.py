@@ -30,51 +30,51 @@ MERGE_FAILING = 6 * 3600.0
 LIMITED_SITES = "LS"
 """The two-letter rule without which the user's ``includedSite`` and ``excludedSite`` are ignored."""
 
-Given = tuple[frozenset[int] | None, Preassigned | None]
+GivenRows = tuple[frozenset[int] | None, Preassigned | None]
 """The rows that are given (None: all), and whether these are one or several."""
 
 
 def included_sites(task: Task) -> tuple[str, ...] | None:
     """Return the queues that the user includes, names or patterns; None includes all."""
-    return _words(task.parameters.get("includedSite"))
+    return _names_in(task.parameters.get("includedSite"))
 
 
 def excluded_sites(task: Task) -> tuple[str, ...]:
     """Return the queues that the user excludes, names or patterns."""
-    return _words(task.parameters.get("excludedSite")) or ()
+    return _names_in(task.parameters.get("excludedSite")) or ()
 
 
-def _words(value: Any) -> tuple[str, ...] | None:
+def _names_in(value: Any) -> tuple[str, ...] | None:
     # The user's list comes as such or as text with commas; an empty text is no list.
     if value is None or value in ("", [], ()):
         return None
     return tuple(map(str, value)) if isinstance(value, (list, tuple)) else tuple(str(value).split(","))
 
 
-def given_queues(ask: Ask) -> Given:
+def given_queues(ask: Ask) -> GivenRows:
     """Return the queues to which a production task or its merge is pre-assigned."""
-    task, pool, merge_at = ask.task, ask.pool, ask.chunk.preassigned_site
-    if merge_at:
-        if _has_waited_in_vain(ask):
+    task, pool, merge_queue = ask.task, ask.pool, ask.chunk.preassigned_site
+    if merge_queue:
+        if _was_skipped_long(ask):
             return None, None
-        return frozenset(_rows_of(pool, merge_at) | _sharing_output(pool, merge_at)), "list"
-    given: set[int] | None = None
+        return frozenset(_rows_of(pool, merge_queue) | _sharing_output(pool, merge_queue)), "list"
+    rows: set[int] | None = None
     if task.site and task.sites:
-        given = set().union(*(_rows_of(pool, name) for name in task.sites))
+        rows = set().union(*(_rows_of(pool, name) for name in task.sites))
         if not pool.rules.every_queue:
             # Pseudo queues are looked for among those for production; a plain queue is taken as it is.
             usable = runs(pool, PRODUCTION, every=False)
-            given = {row for row in given if usable[row] or pool.names[row] in task.sites}
+            rows = {row for row in rows if usable[row] or pool.names[row] in task.sites}
     included = included_sites(task) if pool.rules.included_sites_always else None
     if included is not None:
         named = set(np.flatnonzero(_named(pool, included)).tolist())
-        given = named if given is None else given & named
-    if given is None:
+        rows = named if rows is None else rows & named
+    if rows is None:
         return None, None
-    return frozenset(given), "list" if len(given) > 1 else "single"
+    return frozenset(rows), "list" if len(rows) > 1 else "single"
 
 
-def _has_waited_in_vain(ask: Ask) -> bool:
+def _was_skipped_long(ask: Ask) -> bool:
     # The task's cycles have failed since the first one in which its queues were skipped.
     master, frozen, now = ask.chunk.datasets[0], ask.task.frozen_time, ask.pool.world.now
     if ask.rules.merges_freed_by_skips:
@@ -159,11 +159,11 @@ def selection_of(ask: Ask) -> Selection:
     opens = included is not None
     if not task.site:
         return Selection(candidates, units, (), included, excluded, opens)
-    known = np.ones(len(pool), dtype=np.bool_) if rules.every_queue else listed(pool)
-    words = task.sites if rules.site_lists else (task.site,)
-    names = tuple(name for name in words if (rows_called(pool, (name,)) & known).any())
+    usable = np.ones(len(pool), dtype=np.bool_) if rules.every_queue else listed(pool)
+    asked_names = task.sites if rules.site_lists else (task.site,)
+    names = tuple(name for name in asked_names if (rows_called(pool, (name,)) & usable).any())
     if names:
-        called = rows_called(pool, names) & known
+        called = rows_called(pool, names) & usable
         if not rules.site_lists:
             # PanDA adds a unified queue itself, which never gets jobs, and not its pseudo queues.
             called &= np.array([queue.name in names for queue in pool.queues], dtype=np.bool_)
@@ -193,8 +193,8 @@ def preassignment(ask: Ask) -> Preassigned | None:
 
 def rows_called(pool: Pool, names: tuple[str, ...]) -> Booleans:
     """Return the rows of the queues, or of all pseudo queues of the unified queues, called one of *names*."""
-    wanted = set(names)
-    return np.array([not wanted.isdisjoint((queue.name, queue.unit)) for queue in pool.queues], dtype=np.bool_)
+    name_set = set(names)
+    return np.array([not name_set.isdisjoint((queue.name, queue.unit)) for queue in pool.queues], dtype=np.bool_)
 
 
 def _named(pool: Pool, patterns: tuple[str, ...]) -> Booleans:
@@ -222,44 +222,46 @@ AUTO = "AUTO"
 
 HOSPITAL_SUFFIX = "_HOSPITAL"
 
-NO_TYPE, WRONG, TEST = Reason("no_resource_type"), Reason("wrong_type"), Reason("test_queue")
-GIVEN, HOSPITAL = Reason("nonpreassigned"), Reason("hospital")
+NO_TYPE, WRONG_TYPE, TEST = Reason("no_resource_type"), Reason("wrong_type"), Reason("test_queue")
+NOT_GIVEN, HOSPITAL = Reason("nonpreassigned"), Reason("hospital")
 EXCLUDED, NOT_INCLUDED, CLOUD = Reason("excluded"), Reason("notincluded"), Reason("cloudmismatch")
 
 
 @refuses(f"pseudo queues of {PRODUCTION}", CANDIDATES_STAGE, NO_TYPE, reads=lambda ask: ())
 def pseudo_queues(pool: Pool) -> Refusals:
     """A unified queue whose slots no resource type fits has no pseudo queue that a task could go to."""
-    kinds = [kind.name for kind in pool.world.resource_types]
+    resource_types = [resource_type.name for resource_type in pool.world.resource_types]
     # Unified queues themselves are among the rows only if they have no pseudo queue.
     unified = pool.flags("unified", lambda queue: queue.is_unified)
-    yield Refusal(NO_TYPE, unified, lambda row: {"corecount": pool.queues[row].corecount, "resource_types": kinds})
+    yield Refusal(
+        NO_TYPE, unified, lambda row: {"corecount": pool.queues[row].corecount, "resource_types": resource_types}
+    )
 
 
 analysis_pseudo_queues = pseudo_queues._replace(name=f"pseudo queues of {ANALYSIS}")
 
 
 def _reads_given(ask: Ask) -> Values | None:
-    if ask.given is None:
+    if ask.given_rows is None:
         return None
-    named = ask.chunk.preassigned_site or ask.task.site
-    return ask.given, named, () if named else tuple(included_sites(ask.task) or ())
+    site = ask.chunk.preassigned_site or ask.task.site
+    return ask.given_rows, site, () if site else tuple(included_sites(ask.task) or ())
 
 
-@refuses("given", CANDIDATES_STAGE, GIVEN, reads=_reads_given)
+@refuses("given", CANDIDATES_STAGE, NOT_GIVEN, reads=_reads_given)
 def given(pool: Pool, rows: frozenset[int], named: str | None, included: tuple[str, ...]) -> Refusals:
     """A pre-assigned production task goes only to its given queues."""
     others = np.ones(len(pool), np.bool_)
     others[list(rows)] = False
-    yield Refusal(GIVEN, others, lambda row: {"site": named} if named else {"includedSite": list(included)})
+    yield Refusal(NOT_GIVEN, others, lambda row: {"site": named} if named else {"includedSite": list(included)})
 
 
-@refuses("type", CANDIDATES_STAGE, WRONG, TEST, reads=lambda ask: () if ask.given is None else None)
+@refuses("type", CANDIDATES_STAGE, WRONG_TYPE, TEST, reads=lambda ask: () if ask.given_rows is None else None)
 def queue_type(pool: Pool) -> Refusals:
     """Production queues are candidates; under the rules documented, queues for tests only if they are given."""
     queues = pool.queues
     yield Refusal(
-        WRONG,
+        WRONG_TYPE,
         ~runs(pool, PRODUCTION, every=pool.rules.every_queue),
         lambda row: {"type": queues[row].type, "cloud": queues[row].cloud},
     )
@@ -268,10 +270,10 @@ def queue_type(pool: Pool) -> Refusals:
         yield Refusal(TEST, test, lambda row: {"name": queues[row].unit})
 
 
-@refuses("analysis type", CANDIDATES_STAGE, WRONG, reads=lambda ask: (selection_of(ask).candidates,), kept=False)
+@refuses("analysis type", CANDIDATES_STAGE, WRONG_TYPE, reads=lambda ask: (selection_of(ask).candidates,), kept=False)
 def analysis_queue_type(pool: Pool, candidates: Booleans) -> Refusals:
     """Only queues for analysis, and those that the task names, are candidates."""
-    yield Refusal(WRONG, ~candidates, lambda row: {"type": pool.queues[row].type})
+    yield Refusal(WRONG_TYPE, ~candidates, lambda row: {"type": pool.queues[row].type})
 
 
 def _reads_lists(ask: Ask) -> Values:
@@ -281,7 +283,7 @@ def _reads_lists(ask: Ask) -> Values:
 
 @refuses("included", "include/exclude check", EXCLUDED, NOT_INCLUDED, CLOUD, reads=_reads_lists, looks_back=True)
 def included(
-    pool: Pool, left: Left, listed: tuple[str, ...] | None, excluded: tuple[str, ...], cloud: str | None
+    pool: Pool, remaining: Left, listed: tuple[str, ...] | None, excluded: tuple[str, ...], cloud: str | None
 ) -> Refusals:
     """Queues that the user excludes or does not include, and queues of another cloud.
 
@@ -295,13 +297,13 @@ def included(
     if listed is not None:
         in_list = np.zeros(len(pool.units), np.bool_)
         in_list[pool.unit_of[[is_named(queue, listed) for queue in pool.queues]]] = True
-        others = ~in_list[pool.unit_of]
+        not_listed = ~in_list[pool.unit_of]
         if AUTO in listed:
-            if not (left.rows & ~others & ~refused & ~other_cloud).any():
-                others = np.zeros(len(pool), np.bool_)
+            if not (remaining.rows & ~not_listed & ~refused & ~other_cloud).any():
+                not_listed = np.zeros(len(pool), np.bool_)
             else:
-                others = others & ~other_cloud
-        yield Refusal(NOT_INCLUDED, others, lambda row: {"includedSite": list(listed)})
+                not_listed = not_listed & ~other_cloud
+        yield Refusal(NOT_INCLUDED, not_listed, lambda row: {"includedSite": list(listed)})
     yield Refusal(CLOUD, other_cloud, lambda row: {"cloud": pool.queues[row].cloud, "task_cloud": cloud})
 
 
@@ -310,19 +312,19 @@ def _reads_preassigned(ask: Ask) -> Values | None:
     return (names, ask.task.site) if names else None
 
 
-@refuses("preassigned", "preassign check", GIVEN, reads=_reads_preassigned)
+@refuses("preassigned", "preassign check", NOT_GIVEN, reads=_reads_preassigned)
 def preassigned(pool: Pool, names: tuple[str, ...], site: str) -> Refusals:
     """An analysis task goes only to its given queues."""
-    yield Refusal(GIVEN, ~rows_called(pool, names), lambda row: {"site": site})
+    yield Refusal(NOT_GIVEN, ~rows_called(pool, names), lambda row: {"site": site})
 
 
 @refuses(
     "hospital", "hospital check", HOSPITAL, reads=lambda ask: () if ask.rules.hospital_last else None, looks_back=True
 )
-def hospital(pool: Pool, left: Left) -> Refusals | None:
+def hospital(pool: Pool, remaining: Left) -> Refusals | None:
     """Under the rules panda, hospital queues are used only if no other queue is left."""
     rows = pool.unit_flags("hospital", lambda unit: unit.name.endswith(HOSPITAL_SUFFIX))
-    return None if rows[left.rows].all() else [Refusal(HOSPITAL, rows)]
+    return None if rows[remaining.rows].all() else [Refusal(HOSPITAL, rows)]
 
 
 def is_named(queue: Queue, patterns: tuple[str, ...]) -> bool:

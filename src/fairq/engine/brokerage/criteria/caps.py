@@ -34,8 +34,10 @@ def queued_jobs(pool: Pool, share: str, local: Any) -> Floats:
 
     Under the rules documented, defined jobs are queued as well.
     """
-    more = ("defined",) if pool.rules.queue_caps == "running" else ()
-    return jobs_in(pool, share, "activated", "starting", *more) + np.where(local, 0, pool.job_counts(share, "assigned"))
+    other_states = ("defined",) if pool.rules.queue_caps == "running" else ()
+    return jobs_in(pool, share, "activated", "starting", *other_states) + np.where(
+        local, 0, pool.job_counts(share, "assigned")
+    )
 
 
 def cap_of(pool: Pool, share: str, running: Floats) -> Floats:
@@ -43,10 +45,10 @@ def cap_of(pool: Pool, share: str, running: Floats) -> Floats:
 
     Under the rules panda, ``NQUEUELIMITSITE`` of the share may always wait.
     """
-    least = 0.0
+    minimum = 0.0
     if pool.rules.queue_caps != "running":
-        least = pool.config.amount("jobbroker.NQUEUELIMITSITE", share or None)
-    return np.maximum(least, RUNNING_FACTOR * running)
+        minimum = pool.config.amount("jobbroker.NQUEUELIMITSITE", share or None)
+    return np.maximum(minimum, RUNNING_FACTOR * running)
 
 
 def _reads_cap(ask: Ask) -> Values | None:
@@ -56,7 +58,7 @@ def _reads_cap(ask: Ask) -> Values | None:
 
 
 @refuses("cap", FINAL_STAGE, CAP, reads=_reads_cap, phase="after")
-def queued_cap(pool: Pool, held: InputAt, counting: Counting, jumbo: bool) -> Refusals:
+def queued_cap(pool: Pool, inputs: InputAt, counting: Counting, jumbo: bool) -> Refusals:
     """Queues where more than twice as many jobs of the share wait as run.
 
     Under the rules panda, up to a configured number of jobs may always wait, express tasks are exempt, and unified
@@ -66,13 +68,13 @@ def queued_cap(pool: Pool, held: InputAt, counting: Counting, jumbo: bool) -> Re
 
     def over(local: bool) -> Booleans:
         # What is activated and starting is part of what is queued: the second sentence of the page holds the first.
-        found: Booleans = queued_jobs(pool, share, local) > cap_of(pool, share, running)
+        over_cap: Booleans = queued_jobs(pool, share, local) > cap_of(pool, share, running)
         if pool.rules.queue_caps != "running":
-            found &= ~pool.flags("ucore", lambda queue: queue.capability == "ucore")
-        return found
+            over_cap &= ~pool.flags("ucore", lambda queue: queue.capability == "ucore")
+        return over_cap
 
     def figures(row: int) -> Details:
-        local = held.is_local
+        local = inputs.is_local
         return {
             "nQueued": int(queued_jobs(pool, share, local)[row]),
             "cap": float(cap_of(pool, share, running)[row]),
@@ -82,7 +84,7 @@ def queued_cap(pool: Pool, held: InputAt, counting: Counting, jumbo: bool) -> Re
 
     # Tasks of the same share differ only by where their input is.
     far, near = pool.under(("over cap", counting), lambda: (over(False), over(True)))
-    yield Refusal(CAP, other_than_jumbo(pool, np.where(held.is_local, near, far), jumbo), figures)
+    yield Refusal(CAP, other_than_jumbo(pool, np.where(inputs.is_local, near, far), jumbo), figures)
 
 
 def _reads_type_cap(ask: Ask) -> Values | None:
@@ -92,24 +94,24 @@ def _reads_type_cap(ask: Ask) -> Values | None:
 
 
 @refuses("cap_rt", FINAL_STAGE, TYPE_CAP, reads=_reads_type_cap, phase="after")
-def type_cap(pool: Pool, held: InputAt, counting: Counting, types: Types, jumbo: bool) -> Refusals:
+def type_cap(pool: Pool, inputs: InputAt, counting: Counting, types: Types, jumbo: bool) -> Refusals:
     """Queues where too many jobs of the share and of the task's resource types wait; express tasks are exempt."""
 
     def over(local: bool) -> Booleans:
-        known, running, waiting = type_numbers(pool, counting, types, local)
-        found: Booleans = known & (waiting > cap_of(pool, types.share, running))
-        return found
+        is_known, running, waiting = type_numbers(pool, counting, types, local)
+        over_cap: Booleans = is_known & (waiting > cap_of(pool, types.share, running))
+        return over_cap
 
     def make() -> tuple[Booleans, Booleans]:
         return over(False), over(True)
 
     def figures(row: int) -> Details:
-        _, running, waiting = type_numbers(pool, counting, types, held.is_local)
-        most = float(cap_of(pool, types.share, running)[row])
-        return {"nQueued_rt": int(waiting[row]), "cap_rt": most, "nRun_rt": int(running[row])}
+        _, running, waiting = type_numbers(pool, counting, types, inputs.is_local)
+        cap = float(cap_of(pool, types.share, running)[row])
+        return {"nQueued_rt": int(waiting[row]), "cap_rt": cap, "nRun_rt": int(running[row])}
 
-    far, near = make() if types.own else pool.under(("over type cap", counting, types), make)
-    yield Refusal(TYPE_CAP, other_than_jumbo(pool, np.where(held.is_local, near, far), jumbo), figures)
+    far, near = make() if types.own_types else pool.under(("over type cap", counting, types), make)
+    yield Refusal(TYPE_CAP, other_than_jumbo(pool, np.where(inputs.is_local, near, far), jumbo), figures)
 
 
 @refuses(

@@ -18,8 +18,8 @@ from fairq.engine.brokerage.pool.flags import other_than_jumbo, takes_jumbo_jobs
 MOST_CANDIDATES = 10
 """Maximum number of queues of a task."""
 
-LOCKED, LIGHT, OTHER = Reason("lock"), Reason("below_min_weight"), Reason("t1_weight")
-LOW_WEIGHT, OTHERS_TRIED, ALONE = Reason("low_weight"), Reason("others_bootstrap"), Reason("jumbo_alone")
+LOCKED, TOO_LIGHT, NOT_BUSIEST = Reason("lock"), Reason("below_min_weight"), Reason("t1_weight")
+LOW_WEIGHT, OTHERS_TRIED, JUMBO_ALONE = Reason("low_weight"), Reason("others_bootstrap"), Reason("jumbo_alone")
 
 Rows = NDArray[np.intp]
 """Numbers of rows."""
@@ -55,7 +55,7 @@ def tried_out(ask: Ask) -> Booleans | None:
     return other_than_jumbo(pool, pool.kept(("idle", counting), make), ask.takes_jumbo_jobs)
 
 
-def _least_weight(ask: Ask) -> float:
+def _minimum_of(ask: Ask) -> float:
     """Return the minimum weight of candidates.
 
     Under the rules panda, it is ``MIN_WEIGHT`` of the label and share, otherwise of the label. Under the rules
@@ -67,49 +67,49 @@ def _least_weight(ask: Ask) -> float:
     return ask.config.amount("jobbroker.MIN_WEIGHT", f"{task.label}_{task.gshare}", task.label)
 
 
-def _reads_least(ask: Ask) -> Values | None:
-    least = _least_weight(ask)
-    return (least, tried_out(ask), ask.takes_jumbo_jobs) if least > 0 else None
+def _reads_minimum_weight(ask: Ask) -> Values | None:
+    minimum = _minimum_of(ask)
+    return (minimum, tried_out(ask), ask.takes_jumbo_jobs) if minimum > 0 else None
 
 
-@refuses("minimum weight", FINAL_STAGE, LIGHT, reads=_reads_least, phase="after", looks_back=True)
-def minimum_weight(pool: Pool, left: Left, least: float, tried: Booleans | None, jumbo: bool) -> Refusals:
+@refuses("minimum weight", FINAL_STAGE, TOO_LIGHT, reads=_reads_minimum_weight, phase="after", looks_back=True)
+def minimum_weight(pool: Pool, remaining: Left, minimum: float, tried: Booleans | None, jumbo: bool) -> Refusals:
     """Candidates need a minimum weight where one is configured.
 
     Queues to be tried out and those for the task's jumbo jobs are exempt.
     """
-    light = other_than_jumbo(pool, left.weights < least, jumbo)
+    light = other_than_jumbo(pool, remaining.weights < minimum, jumbo)
     if tried is not None:
         light = light & ~tried
-    yield Refusal(LIGHT, light, lambda row: {"weight": float(left.weights[row]), "MIN_WEIGHT": least})
+    yield Refusal(TOO_LIGHT, light, lambda row: {"weight": float(remaining.weights[row]), "MIN_WEIGHT": minimum})
 
 
-def _reads_analysis_least(ask: Ask) -> Values | None:
-    least = _least_weight(ask)
-    return (least, None, False) if least > 0 else None
+def _reads_analysis_minimum_weight(ask: Ask) -> Values | None:
+    minimum = _minimum_of(ask)
+    return (minimum, None, False) if minimum > 0 else None
 
 
-analysis_minimum_weight = minimum_weight._replace(name="analysis minimum weight", reads=_reads_analysis_least)
+analysis_minimum_weight = minimum_weight._replace(name="analysis minimum weight", reads=_reads_analysis_minimum_weight)
 
 
-def _reads_one(ask: Ask) -> Values | None:
+def _reads_one_at_nucleus(ask: Ask) -> Values | None:
     return (tried_out(ask), ask.takes_jumbo_jobs) if ask.rules.one_queue_at_nucleus and ask.stays_near else None
 
 
-@refuses("t1_weight", FINAL_STAGE, OTHER, reads=_reads_one, phase="after", looks_back=True)
-def one_at_nucleus(pool: Pool, left: Left, tried: Booleans | None, jumbo: bool) -> Refusals:
+@refuses("t1_weight", FINAL_STAGE, NOT_BUSIEST, reads=_reads_one_at_nucleus, phase="after", looks_back=True)
+def one_at_nucleus(pool: Pool, remaining: Left, tried: Booleans | None, jumbo: bool) -> Refusals:
     """Under the rules panda, a task with a negative ``t1Weight`` goes to the queue with the most running jobs.
 
     Those of all shares count; ties by name.
     """
-    counted = other_than_jumbo(pool, left.rows, jumbo)
+    counted = other_than_jumbo(pool, remaining.rows, jumbo)
     if tried is not None:
         counted = counted & ~tried
     if counted.any():
         running = pool.job_counts(None, "running")
         others = counted.copy()
         others[np.argmax(np.where(counted, running, -1))] = False
-        yield Refusal(OTHER, others, lambda row: {"nRunningAll": int(running[row])})
+        yield Refusal(NOT_BUSIEST, others, lambda row: {"nRunningAll": int(running[row])})
 
 
 def in_order(rows: Rows, weights: Floats, tried: Booleans | None) -> Rows:
@@ -130,39 +130,39 @@ def in_order(rows: Rows, weights: Floats, tried: Booleans | None) -> Rows:
     phase="after",
     looks_back=True,
 )
-def ten_best(pool: Pool, left: Left, tried: Booleans | None, jumbo: bool) -> Refusals:
+def ten_best(pool: Pool, remaining: Left, tried: Booleans | None, jumbo: bool) -> Refusals:
     """Take the ten best queues: first queues to be tried out, then by weight; ties by name.
 
     Those for jumbo jobs do not count.
     """
-    rows, weights = np.flatnonzero(other_than_jumbo(pool, left.rows, jumbo)), left.weights
+    rows, weights = np.flatnonzero(other_than_jumbo(pool, remaining.rows, jumbo)), remaining.weights
     if len(rows) <= MOST_CANDIDATES:
         return
     ordered = in_order(rows, weights, tried)
-    rest = np.zeros(len(pool), np.bool_)
-    rest[ordered[MOST_CANDIDATES:]] = True
+    beyond_ten = np.zeros(len(pool), np.bool_)
+    beyond_ten[ordered[MOST_CANDIDATES:]] = True
     tenth = float(weights[ordered[MOST_CANDIDATES - 1]])
 
     def figures(row: int) -> Details:
         return {"weight": float(weights[row]), "tenth": tenth}
 
-    others = np.zeros(len(pool), np.bool_) if tried is None else tried
-    yield Refusal(OTHERS_TRIED, rest & others, figures)
-    yield Refusal(LOW_WEIGHT, rest & ~others, figures)
+    tried_rows = np.zeros(len(pool), np.bool_) if tried is None else tried
+    yield Refusal(OTHERS_TRIED, beyond_ten & tried_rows, figures)
+    yield Refusal(LOW_WEIGHT, beyond_ten & ~tried_rows, figures)
 
 
 @refuses(
     "other than jumbo",
     FINAL_STAGE,
-    ALONE,
+    JUMBO_ALONE,
     reads=lambda ask: () if ask.takes_jumbo_jobs else None,
     phase="after",
     looks_back=True,
 )
-def jumbo_alone(pool: Pool, left: Left) -> Refusals:
+def jumbo_alone(pool: Pool, remaining: Left) -> Refusals:
     """A task with jumbo jobs needs a queue for its other jobs as well."""
-    if not (left.rows & ~takes_jumbo_jobs(pool)).any():
-        yield Refusal(ALONE, left.rows)
+    if not (remaining.rows & ~takes_jumbo_jobs(pool)).any():
+        yield Refusal(JUMBO_ALONE, remaining.rows)
 
 
 def used_queues(ask: Ask) -> frozenset[str]:
@@ -183,15 +183,15 @@ def _reads_analysis_ten(ask: Ask) -> Values | None:
 
 
 @refuses("analysis ten best", FINAL_STAGE, LOW_WEIGHT, reads=_reads_analysis_ten, phase="after", looks_back=True)
-def analysis_ten_best(pool: Pool, left: Left, used: frozenset[str], spared: tuple[str, ...]) -> Refusals:
+def analysis_ten_best(pool: Pool, remaining: Left, used: frozenset[str], spared: tuple[str, ...]) -> Refusals:
     """Take the ten best queues by weight; ties by name.
 
     Under the rules panda, queues that the task already uses come first, distributed input allows any number of queues
     in the first pass, and the queue that the task is given stays.
     """
-    rows = np.flatnonzero(left.rows)
+    rows = np.flatnonzero(remaining.rows)
     if len(rows) > MOST_CANDIDATES:
-        rest = np.zeros(len(pool), np.bool_)
-        rest[in_analysis_order(pool, rows, left.weights, used)[MOST_CANDIDATES:]] = True
-        rest &= ~rows_called(pool, spared)
-        yield Refusal(LOW_WEIGHT, rest, lambda row: {"weight": float(left.weights[row])})
+        beyond_ten = np.zeros(len(pool), np.bool_)
+        beyond_ten[in_analysis_order(pool, rows, remaining.weights, used)[MOST_CANDIDATES:]] = True
+        beyond_ten &= ~rows_called(pool, spared)
+        yield Refusal(LOW_WEIGHT, beyond_ten, lambda row: {"weight": float(remaining.weights[row])})

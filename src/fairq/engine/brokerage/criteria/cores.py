@@ -16,11 +16,11 @@ def _reads_cores(ask: Ask) -> Values | None:
     merges = ask.chunk.is_merging and task.merge_core_count is not None
     cores = task.merge_core_count if merges else task.core_count
     # Urgent tasks that accept any number of cores go to multi-core slots.
-    wants = "multi" if cores == 0 and ask.is_high_priority else _wanted(cores)
-    return cores, wants, task.most_cores
+    slot_kind = "multi" if cores == 0 and ask.is_high_priority else _suitable_slots(cores)
+    return cores, slot_kind, task.most_cores
 
 
-def _wanted(cores: int | None) -> str:
+def _suitable_slots(cores: int | None) -> str:
     """Return which slots suit jobs of so many *cores*: 0 is any number, None is one."""
     if cores == 0:
         return "any"
@@ -28,22 +28,22 @@ def _wanted(cores: int | None) -> str:
 
 
 @refuses("cores", "core count check", OTHER_CORES, TOO_MANY, reads=_reads_cores)
-def cores(pool: Pool, asked: int | None, wants: str, most: int | None) -> Refusals:
+def cores(pool: Pool, core_count: int | None, slot_kind: str, max_cores: int | None) -> Refusals:
     """The queue's slots must have as many cores as the task's jobs, or its merges, use."""
-    have = pool.numbers("corecount", lambda queue: queue.corecount)
+    slot_cores = pool.numbers("corecount", lambda queue: queue.corecount)
 
-    def figures(row: int, more: Details) -> Details:
-        return {"corecount": pool.queues[row].corecount, **more}
+    def figures(row: int, compared: Details) -> Details:
+        return {"corecount": pool.queues[row].corecount, **compared}
 
-    if wants != "any":
-        unsuitable = have <= 1 if wants == "multi" else have > 1
-        yield Refusal(OTHER_CORES, unsuitable, lambda row: figures(row, {"coreCount": asked, "wants": wants}))
-    if most:
-        yield Refusal(TOO_MANY, have > most, lambda row: figures(row, {"maxCoreCount": most}))
+    if slot_kind != "any":
+        unsuitable = slot_cores <= 1 if slot_kind == "multi" else slot_cores > 1
+        yield Refusal(OTHER_CORES, unsuitable, lambda row: figures(row, {"coreCount": core_count, "wants": slot_kind}))
+    if max_cores:
+        yield Refusal(TOO_MANY, slot_cores > max_cores, lambda row: figures(row, {"maxCoreCount": max_cores}))
 
 
 analysis_cores = cores._replace(
     name="analysis cores",
     stage="CPU core check",
-    reads=lambda ask: (ask.task.core_count, _wanted(ask.task.core_count), ask.task.most_cores),
+    reads=lambda ask: (ask.task.core_count, _suitable_slots(ask.task.core_count), ask.task.most_cores),
 )

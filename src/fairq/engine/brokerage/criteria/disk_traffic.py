@@ -42,16 +42,16 @@ def _refused(pool: Pool, reason: Reason, traffic: float | None, divided: bool, *
     default = pool.config.amount("jobbroker.MAX_DISKIO_DEFAULT")
     usage = pool.unit_numbers_of("disk traffic", lambda unit: pool.world.disk_io.get(unit.name, 0))
     limit = pool.unit_numbers_of("disk traffic limit", lambda unit: unit.maxdiskio if unit.maxdiskio > 0 else default)
-    own = np.full(len(pool), float(traffic))
+    task_traffic = np.full(len(pool), float(traffic))
     if divided:
         cores = pool.unit_numbers_of("unit cores", lambda unit: unit.corecount)
-        own = own / np.maximum(cores, 1)
-        own = np.where(cores > 0, np.floor(own), own) if rounded else own
+        task_traffic = task_traffic / np.maximum(cores, 1)
+        task_traffic = np.where(cores > 0, np.floor(task_traffic), task_traffic) if rounded else task_traffic
 
     def figures(row: int) -> Details:
-        return {"usage": float(usage[row]), "limit": float(limit[row]), "diskIO": float(own[row])}
+        return {"usage": float(usage[row]), "limit": float(limit[row]), "diskIO": float(task_traffic[row])}
 
-    return [Refusal(reason, (usage > limit) & (own > limit), figures)]
+    return [Refusal(reason, (usage > limit) & (task_traffic > limit), figures)]
 
 
 def _reads_intensity(ask: Ask) -> Values | None:

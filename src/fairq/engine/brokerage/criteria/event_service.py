@@ -25,16 +25,16 @@ def jumbo(pool: Pool) -> Refusals:
 
 def _reads_events(ask: Ask) -> Values | None:
     ready = ask.chunk.ready_events
-    known = ask.takes_jumbo_jobs and ready is not None
-    return (ready,) if known and not ask.is_spared_alone else None
+    applies = ask.takes_jumbo_jobs and ready is not None
+    return (ready,) if applies and not ask.is_spared_alone else None
 
 
 @refuses("jumbo events", "jumbo events check", FEW, reads=_reads_events)
 def jumbo_events(pool: Pool, ready: int) -> Refusals:
     """Queues for jumbo jobs may require a number of ready events."""
-    wanted = flag_numbers(pool, "min_events_for_jumbo")
-    few = takes_jumbo_jobs(pool) & (ready < wanted)
-    yield Refusal(FEW, few, lambda row: {"ready_events": ready, "minEventsForJumbo": int(wanted[row])})
+    needed = flag_numbers(pool, "min_events_for_jumbo")
+    few = takes_jumbo_jobs(pool) & (ready < needed)
+    yield Refusal(FEW, few, lambda row: {"ready_events": ready, "minEventsForJumbo": int(needed[row])})
 
 
 def _reads_event_service(ask: Ask) -> Values | None:

@@ -64,21 +64,23 @@ def usable_replicas(ask: Ask, scope: str = DEFAULT, *, with_vp: bool = True) -> 
         total, replicas = len(dataset.lfns), ask.pool.world.replicas.get(dataset.name, {})
         files = {
             # Most replicas are whole.
-            rse: dataset.lfns if held is None else available_files(dataset, rse, held, merging=ask.chunk.is_merging)
-            for rse, held in replicas.items()
+            rse: dataset.lfns
+            if held_files is None
+            else available_files(dataset, rse, held_files, merging=ask.chunk.is_merging)
+            for rse, held_files in replicas.items()
             if with_vp or not rse.endswith(VP_SUFFIX)
         }
-        is_whole = {rse: len(found) == total for rse, found in files.items()}
+        is_whole = {rse: len(names) == total for rse, names in files.items()}
         must_be_whole = number > 0
         if in_production:
-            much = is_io_intensive(ask) and not ask.task.has_rule("IS")
-            must_be_whole = not partial and (number > 0 or much)
-        unasked: Set[str] = frozenset()
+            is_intensive = is_io_intensive(ask) and not ask.task.has_rule("IS")
+            must_be_whole = not partial and (number > 0 or is_intensive)
+        ignored: Set[str] = frozenset()
         if not (partial or must_be_whole or all(is_whole.values())):
-            unasked = not_looked_up(is_whole, units_reading(ask.pool, scope))
-        for rse, found in files.items():
-            if found and (is_whole[rse] or not (must_be_whole or rse in unasked)):
-                yield Held(dataset, rse, found, is_whole[rse])
+            ignored = not_looked_up(is_whole, units_reading(ask.pool, scope))
+        for rse, names in files.items():
+            if names and (is_whole[rse] or not (must_be_whole or rse in ignored)):
+                yield Held(dataset, rse, names, is_whole[rse])
 
 
 class Amount(NamedTuple):
@@ -106,9 +108,9 @@ class InputAt:
         """Whether all input is on disk; so it is if there is none."""
         return self.disk.size >= self.size
 
-    def missing(self, held: Amount) -> tuple[Floats, Floats]:
-        """Return the MiB and the files that are not in *held*."""
-        return (self.size - held.size) / MIB, self.files - held.files
+    def missing(self, present: Amount) -> tuple[Floats, Floats]:
+        """Return the MiB and the files that are not in *present*."""
+        return (self.size - present.size) / MIB, self.files - present.files
 
     def figures(self, row: int) -> Details:
         """Return what is on none of a queue's disks, in whole MiB and files."""
@@ -120,8 +122,8 @@ class InputAt:
 def input_at(ask: Ask) -> InputAt:
     """Return the input of a production chunk at each queue."""
     readers, storages, chunk = units_reading(ask.pool), ask.pool.world.storages, ask.chunk
-    read = [held for held in usable_replicas(ask) if held.rse in readers]
-    on_disk = [held for held in read if not storages[held.rse].is_tape]
+    read = [replica for replica in usable_replicas(ask) if replica.rse in readers]
+    on_disk = [replica for replica in read if not storages[replica.rse].is_tape]
     disk = _amount(ask, on_disk)
     return InputAt(chunk.total_size, len(chunk.sizes), disk, disk if len(on_disk) == len(read) else _amount(ask, read))
 
@@ -136,8 +138,8 @@ def _amount(ask: Ask, replicas: Iterable[Held]) -> Amount:
             has_all[readers[rse]] = True
             continue
         for unit in readers[rse].tolist():
-            known = parts.get(unit)
-            parts[unit] = names if known is None or known is names else known | names
+            names_before = parts.get(unit)
+            parts[unit] = names if names_before is None or names_before is names else names_before | names
     size, files = np.where(has_all, float(total), 0.0), np.where(has_all, float(len(sizes)), 0.0)
     for unit, names in parts.items():
         if not has_all[unit]:
@@ -153,14 +155,14 @@ class FileCounts:
         self.on_disk, self.on_tape, self._parts = set[str](), set[str](), set[str]()
         self._all_on_tape = False
 
-    def add(self, held: Held, *, is_tape: bool) -> None:
+    def add(self, replica: Held, *, is_tape: bool) -> None:
         """Add the files at an endpoint of the queue."""
         if is_tape:
-            self.on_tape |= held.files
-            self._all_on_tape = self._all_on_tape or held.is_whole
+            self.on_tape |= replica.files
+            self._all_on_tape = self._all_on_tape or replica.is_whole
         else:
-            self.on_disk |= held.files
-            self._parts |= set() if held.is_whole else held.files
+            self.on_disk |= replica.files
+            self._parts |= set() if replica.is_whole else replica.files
 
     def has_all(self, total: int) -> bool:
         """Return whether all *total* files are on its disks or on its tapes."""
@@ -182,79 +184,79 @@ def file_counts(ask: Ask, rows: Iterable[int]) -> dict[int, tuple[int, int]]:
 
     A name that is in two datasets is two files here.
     """
-    found = {row: [0, 0] for row in rows}
+    counts_by_row = {row: [0, 0] for row in rows}
     replicas = list(usable_replicas(ask))
-    for row, numbers in found.items():
-        is_tape = {one.rse: one.is_tape for one in endpoints_of(ask.pool)[ask.pool.unit_of[row]].read}
+    for row, numbers in counts_by_row.items():
+        is_tape = {endpoint.rse: endpoint.is_tape for endpoint in endpoints_of(ask.pool)[ask.pool.unit_of[row]].read}
         for dataset in ask.chunk.datasets:
             counts = FileCounts()
-            for held in replicas:
-                if held.dataset is dataset and held.rse in is_tape:
-                    counts.add(held, is_tape=is_tape[held.rse])
+            for replica in replicas:
+                if replica.dataset is dataset and replica.rse in is_tape:
+                    counts.add(replica, is_tape=is_tape[replica.rse])
             numbers[0] += counts.disk
             numbers[1] += counts.tape
-    return {row: (disk, tape) for row, (disk, tape) in found.items()}
+    return {row: (disk, tape) for row, (disk, tape) in counts_by_row.items()}
 
 
 def _reads_io(ask: Ask) -> Values | None:
-    asked = not ask.is_spared_alone and is_io_intensive(ask) and ask.chunk.has_input
-    if not asked or ask.chunk.is_merging or ask.task.is_event_service:
+    applies = not ask.is_spared_alone and is_io_intensive(ask) and ask.chunk.has_input
+    if not applies or ask.chunk.is_merging or ask.task.is_event_service:
         return None
     return input_at(ask), ask.task.io_intensity
 
 
 @refuses("io", "IO check", FAR, reads=_reads_io, looks_back=True)
-def io(pool: Pool, left: Left, held: InputAt, intensity: float) -> Refusals | None:
+def io(pool: Pool, remaining: Left, inputs: InputAt, intensity: float) -> Refusals | None:
     """For a task with much I/O, a queue may not lack too much of the input; merges and event service are exempt.
 
     Under the rules panda, queues with input on tape come second, and if no queue has enough input, all pass.
     """
     rules, config = pool.rules, pool.config
-    most = config.amount("jobbroker.SIZE_CUTOFF_TO_MOVE_INPUT") * 1024
-    most_files = config.amount("jobbroker.NUM_CUTOFF_TO_MOVE_INPUT")
+    max_mib = config.amount("jobbroker.SIZE_CUTOFF_TO_MOVE_INPUT") * 1024
+    max_files = config.amount("jobbroker.NUM_CUTOFF_TO_MOVE_INPUT")
 
     def lacks(amount: Amount) -> Booleans:
-        mib, files = held.missing(amount)
+        mib, files = inputs.missing(amount)
         if rules.move_limits == "below":
             # A queue that misses nothing need not move anything, whatever the cut-offs.
-            return (files > 0) & ((mib >= most) | (files >= most_files))
-        return (np.trunc(mib) > most) | (files > most_files)
+            return (files > 0) & ((mib >= max_mib) | (files >= max_files))
+        return (np.trunc(mib) > max_mib) | (files > max_files)
 
     def figures(row: int) -> Details:
-        limits = {"SIZE_CUTOFF_TO_MOVE_INPUT": most, "NUM_CUTOFF_TO_MOVE_INPUT": most_files, "ioIntensity": intensity}
-        return held.figures(row) | limits | ({"below": most} if rules.move_limits == "below" else {})
+        limits = {"SIZE_CUTOFF_TO_MOVE_INPUT": max_mib, "NUM_CUTOFF_TO_MOVE_INPUT": max_files, "ioIntensity": intensity}
+        return inputs.figures(row) | limits | ({"below": max_mib} if rules.move_limits == "below" else {})
 
-    refused = lacks(held.anywhere)
-    if not (left.rows & ~refused).any():
+    refused = lacks(inputs.anywhere)
+    if not (remaining.rows & ~refused).any():
         if rules.io_check_lapses:
             return None
     elif rules.tape_second:
-        tape_only = refused | lacks(held.disk)
-        refused = tape_only if (left.rows & ~tape_only).any() else refused
+        tape_only = refused | lacks(inputs.disk)
+        refused = tape_only if (remaining.rows & ~tape_only).any() else refused
     return [Refusal(FAR, refused, figures)]
 
 
-def _lacks_local(pool: Pool, held: InputAt) -> Booleans | None:
+def _lacks_local(pool: Pool, inputs: InputAt) -> Booleans | None:
     """Return the queues that accept only local input and lack some of it (rules panda); None: no queue does."""
-    picky = has_flag(pool, "use_only_local_data")
-    if held.size <= 0 or not pool.rules.local_data_only or not pool.kept("any picky", lambda: bool(picky.any())):
+    local_only = has_flag(pool, "use_only_local_data")
+    if inputs.size <= 0 or not pool.rules.local_data_only or not pool.kept("any picky", lambda: bool(local_only.any())):
         return None
-    mib, files = held.missing(held.disk)
-    return picky & ((files > 0) | (mib >= 1))
+    mib, files = inputs.missing(inputs.disk)
+    return local_only & ((files > 0) | (mib >= 1))
 
 
-@weighs("data", reads=lambda ask: (input_at(ask),), kept=False, alike=lambda held: (held.files,))
-def data(pool: Pool, held: InputAt) -> tuple[Floats | None, Figures]:
+@weighs("data", reads=lambda ask: (input_at(ask),), kept=False, alike=lambda inputs: (inputs.files,))
+def data(pool: Pool, inputs: InputAt) -> tuple[Floats | None, Figures]:
     """Input that is present: all of it doubles the weight, missing files lower it."""
-    if held.size <= 0:
+    if inputs.size <= 0:
         return None, no_figures
-    total, lacking = float(held.size), _lacks_local(pool, held)
-    factor = (total + held.disk.size) / total / ((held.files - held.disk.files) / 100 + 1)
+    total, lacking = float(inputs.size), _lacks_local(pool, inputs)
+    factor = (total + inputs.disk.size) / total / ((inputs.files - inputs.disk.files) / 100 + 1)
 
     def figures(row: int) -> Details:
         if lacking is not None and lacking[row]:
             return {}
-        return {key: float(number) for key, number in held.figures(row).items()}
+        return {key: float(number) for key, number in inputs.figures(row).items()}
 
     # Queues that lack local input are refused later.
     return factor if lacking is None else np.where(lacking, 1.0, factor), figures
@@ -267,8 +269,8 @@ def data(pool: Pool, held: InputAt) -> tuple[Floats | None, Figures]:
     reads=lambda ask: (input_at(ask), ask.takes_jumbo_jobs),
     phase="after",
 )
-def local_data_only(pool: Pool, held: InputAt, jumbo: bool) -> Refusals:
+def local_data_only(pool: Pool, inputs: InputAt, jumbo: bool) -> Refusals:
     """Queues that accept only local input and lack some of it."""
-    lacking = _lacks_local(pool, held)
+    lacking = _lacks_local(pool, inputs)
     if lacking is not None:
-        yield Refusal(NOT_LOCAL, other_than_jumbo(pool, lacking, jumbo), held.figures)
+        yield Refusal(NOT_LOCAL, other_than_jumbo(pool, lacking, jumbo), inputs.figures)

@@ -86,8 +86,8 @@ def many_assigned(pool: Pool, share: str) -> Floats:
     if pool.rules.many_assigned == "smoothed":
         return np.clip((assigned + 1) / (activated + 1), 1.0, 2.0)
     # Where nothing is activated, anything assigned is more than twice as much.
-    most = np.where(assigned > 0, 2.0, 1.0)
-    return np.clip(np.divide(assigned, activated, out=most, where=activated > 0), 1.0, 2.0)
+    factor = np.where(assigned > 0, 2.0, 1.0)
+    return np.clip(np.divide(assigned, activated, out=factor, where=activated > 0), 1.0, 2.0)
 
 
 def start_rate(pool: Pool, share: str | None) -> Floats:
@@ -114,13 +114,13 @@ class Types(NamedTuple):
 
     share: str
     resource_type: str
-    own: OwnTypes
+    own_types: OwnTypes
 
 
 def types_of(ask: Ask) -> Types:
     """Return which jobs are counted by resource type for a task."""
-    own = ask.pool.world.own_resource_types.get(ask.task.task_id, {})
-    return Types(ask.task.gshare or "", ask.task.resource_type or "", tuple(own.items()))
+    own_types = ask.pool.world.own_resource_types.get(ask.task.task_id, {})
+    return Types(ask.task.gshare or "", ask.task.resource_type or "", tuple(own_types.items()))
 
 
 class TypeNumbers(NamedTuple):
@@ -133,23 +133,23 @@ class TypeNumbers(NamedTuple):
 
 def type_numbers(pool: Pool, counting: Counting, types: Types, local: Any) -> TypeNumbers:
     """Return the jobs by resource type; assigned jobs are left out where all input is *local*."""
-    share, resource_type, own = types
-    by_type, own_types = pool.world.job_stats_by_type, dict(own)
+    share, resource_type, own_types = types
+    by_type, own_types_by_queue = pool.world.job_stats_by_type, dict(own_types)
 
     def make() -> Floats:
-        lines = []
+        rows = []
         for name in pool.unit_names:
             stats = by_type.get(name, {}).get(share, {})
-            counts = [stats[kind] for kind in own_types.get(name, (resource_type,)) if kind in stats]
+            counts = [stats[kind] for kind in own_types_by_queue.get(name, (resource_type,)) if kind in stats]
             states = ("running", "defined", "activated", "starting", "assigned")
-            run, *waiting, assigned = (sum(one.get(state, 0) for one in counts) for state in states)
-            lines.append([bool(counts), run, sum(waiting), assigned])
-        return np.array(lines, np.float64).reshape(-1, 4).T
+            running_of_type, *waiting, assigned = (sum(jobs.get(state, 0) for jobs in counts) for state in states)
+            rows.append([bool(counts), running_of_type, sum(waiting), assigned])
+        return np.array(rows, np.float64).reshape(-1, 4).T
 
     # A task's own types are those of no other task.
-    table = make() if own else pool.kept(("by type", share, resource_type), make)
-    known, run, waiting, assigned = table[:, pool.unit_of]
-    running = np.where(known > 0, np.maximum(run, counted_running(pool, counting)), 0)
+    table = make() if own_types else pool.kept(("by type", share, resource_type), make)
+    known, running_of_type, waiting, assigned = table[:, pool.unit_of]
+    running = np.where(known > 0, np.maximum(running_of_type, counted_running(pool, counting)), 0)
     return TypeNumbers(known > 0, running, waiting + np.where(local, 0, assigned))
 
 
@@ -203,14 +203,14 @@ def _table(columns: Columns, share: str) -> _Table:
     rows, running = np.ones(len(columns.unit_names)), np.full(len(columns.unit_names), np.nan)
     users: dict[str, list[tuple[int, UserJobs]]] = {}
     for name, shares in columns.world.user_stats.items():
-        there, unit = shares.get(share), columns.unit_numbers.get(name)
-        if there is None or unit is None:
+        users_jobs, unit = shares.get(share), columns.unit_numbers.get(name)
+        if users_jobs is None or unit is None:
             continue
         # PanDA counts the row of all users as one more.
-        rows[unit] = max(1, len(there))
-        if TOTAL in there:
-            running[unit] = there[TOTAL].running
-        for user, jobs in there.items():
+        rows[unit] = max(1, len(users_jobs))
+        if TOTAL in users_jobs:
+            running[unit] = users_jobs[TOTAL].running
+        for user, jobs in users_jobs.items():
             users.setdefault(user, []).append((unit, jobs))
     return _Table(rows[columns.unit_of], running[columns.unit_of], users)
 
@@ -235,22 +235,22 @@ def user_queues(ask: Ask) -> UserQueues:
     """Return the jobs of the task's user, also for tasks of a working group."""
     pool, share, config = ask.pool, ask.task.gshare or "", ask.config
     table = pool.kept(("users", share), lambda: _table(pool, share))
-    own = np.zeros((3, len(pool.unit_names)))
+    counts = np.zeros((3, len(pool.unit_names)))
     for unit, jobs in table.users.get(user_of(ask.task.user or ""), ()):
-        own[:, unit] = 1, jobs.queued, jobs.running
-    known, own_queued, own_running = own[:, pool.unit_of]
-    run = np.where(np.isnan(table.running), pool.job_counts(ask.task.gshare, "running"), table.running)
+        counts[:, unit] = 1, jobs.queued, jobs.running
+    known, own_queued, own_running = counts[:, pool.unit_of]
+    all_running = np.where(np.isnan(table.running), pool.job_counts(ask.task.gshare, "running"), table.running)
 
     def setting(name: str) -> float:
         return config.amount(f"anal_jobbroker.{name}")
 
-    most = np.maximum(
-        np.maximum(setting("BASE_QUEUE_LENGTH_PER_PQ"), setting("STATIC_MAX_QUEUE_RUNNING_RATIO") * run),
+    max_queued = np.maximum(
+        np.maximum(setting("BASE_QUEUE_LENGTH_PER_PQ"), setting("STATIC_MAX_QUEUE_RUNNING_RATIO") * all_running),
         setting("MAX_EXPECTED_WAIT_HOUR") * start_rate(pool, ask.task.gshare),
     )
-    part = np.divide(own_running, run, out=np.zeros(len(run)), where=run > 0)
+    running_part = np.divide(own_running, all_running, out=np.zeros(len(all_running)), where=all_running > 0)
     limit = np.maximum(
-        np.maximum(setting("BASE_DEFAULT_QUEUE_LENGTH_PER_PQ_USER"), setting("BASE_QUEUE_RATIO_ON_PQ") * run),
-        most * np.maximum(1 / table.rows, part),
+        np.maximum(setting("BASE_DEFAULT_QUEUE_LENGTH_PER_PQ_USER"), setting("BASE_QUEUE_RATIO_ON_PQ") * all_running),
+        max_queued * np.maximum(1 / table.rows, running_part),
     )
     return UserQueues(known > 0, own_queued, own_running, limit)

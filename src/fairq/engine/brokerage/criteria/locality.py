@@ -58,8 +58,8 @@ def ignores_locality(ask: Ask) -> bool:
 
 def has_second_pass(ask: Ask) -> bool:
     """Return whether queues without the input are tried if none is left with it."""
-    found = bool(ask.chunk.datasets)
-    return found and (not ask.rules.second_pass_needs_source or analysis_sources_of(ask).remote)
+    has_input = bool(ask.chunk.datasets)
+    return has_input and (not ask.rules.second_pass_needs_source or analysis_sources_of(ask).remote)
 
 
 class Locality(NamedTuple):
@@ -78,7 +78,7 @@ class Locality(NamedTuple):
     union: bool
 
 
-class _Lists(NamedTuple):
+class _UnitsWithData(NamedTuple):
     """The units that have one dataset at all, on disk, and not only virtually."""
 
     any: set[int]
@@ -99,31 +99,38 @@ def _avoids_vp(ask: Ask) -> bool:
 def locality(ask: Ask) -> Locality:
     """Return which queues have the input nearby."""
     pool, chosen = ask.pool, selection_of(ask)
-    lists = [_lists(ask, dataset) for dataset in ask.chunk.datasets]
-    everywhere, on_disk = _common(each.any for each in lists), _common(each.disk for each in lists)
-    somewhere = set().union(*(each.any for each in lists))
-    somewhere_on_disk = set().union(*(each.disk for each in lists))
+    units_by_dataset = [_units_with(ask, dataset) for dataset in ask.chunk.datasets]
+    everywhere, on_disk = (
+        _common(units_of_dataset.any for units_of_dataset in units_by_dataset),
+        _common(units_of_dataset.disk for units_of_dataset in units_by_dataset),
+    )
+    somewhere = set().union(*(units_of_dataset.any for units_of_dataset in units_by_dataset))
+    somewhere_on_disk = set().union(*(units_of_dataset.disk for units_of_dataset in units_by_dataset))
     union = False
     if chosen.given:
         units = set(pool.unit_of[rows_called(pool, chosen.given)].tolist())
-        taken = everywhere if units & everywhere else somewhere if units & somewhere else set()
+        chosen_units = everywhere if units & everywhere else somewhere if units & somewhere else set()
     elif on_disk:
-        taken = on_disk
+        chosen_units = on_disk
     elif everywhere or not somewhere:
-        taken = everywhere
+        chosen_units = everywhere
     else:
-        taken, union = somewhere_on_disk or somewhere, True
-    real = set().union(*(each.real for each in lists)) if union else _common(each.real for each in lists)
+        chosen_units, union = somewhere_on_disk or somewhere, True
+    real = (
+        set().union(*(units_of_dataset.real for units_of_dataset in units_by_dataset))
+        if union
+        else _common(units_of_dataset.real for units_of_dataset in units_by_dataset)
+    )
     weights = np.zeros(len(pool.unit_names))
-    for each in lists:
-        weights[list(each.disk & each.any)] += 1
-        weights[list(each.any - each.disk)] += TAPE_WEIGHT
-    return Locality(chosen.candidates & _mask(pool, taken), weights[pool.unit_of], _mask(pool, real), union)
+    for units_of_dataset in units_by_dataset:
+        weights[list(units_of_dataset.disk & units_of_dataset.any)] += 1
+        weights[list(units_of_dataset.any - units_of_dataset.disk)] += TAPE_WEIGHT
+    return Locality(chosen.candidates & _mask(pool, chosen_units), weights[pool.unit_of], _mask(pool, real), union)
 
 
 def _common(sets: Iterable[set[int]]) -> set[int]:
-    each = list(sets)
-    return reduce(set.intersection, each) if each else set()
+    unit_sets = list(sets)
+    return reduce(set.intersection, unit_sets) if unit_sets else set()
 
 
 def _mask(pool: Pool, units: set[int]) -> Booleans:
@@ -132,7 +139,7 @@ def _mask(pool: Pool, units: set[int]) -> Booleans:
     return mask[pool.unit_of]
 
 
-def _lists(ask: Ask, dataset: Dataset) -> _Lists:
+def _units_with(ask: Ask, dataset: Dataset) -> _UnitsWithData:
     storages, is_candidate = ask.pool.world.storages, selection_of(ask).units
     readers, states = units_reading(ask.pool, USER), dict[int, list[ReplicaState]]()
     for rse, held in ask.pool.world.replicas.get(dataset.name, {}).items():
@@ -143,7 +150,7 @@ def _lists(ask: Ask, dataset: Dataset) -> _Lists:
                 states.setdefault(int(unit), []).append(state)
     sources = analysis_sources_of(ask)
     welcome = dataset.name in sources.distributed or not sources.available[dataset.name].complete_disk
-    return _Lists(
+    return _UnitsWithData(
         queues_with_data(states, include_tape=True, use_vp=True, use_incomplete=welcome),
         queues_with_data(states, include_tape=False, use_vp=_may_use_vp(ask), use_incomplete=welcome),
         queues_with_data(states, include_tape=True, use_vp=False, use_incomplete=welcome),
@@ -163,8 +170,8 @@ def virtual_rows(pool: Pool) -> Booleans:
 
 
 def _reads_nearby(ask: Ask) -> Values | None:
-    asked = ask.local and ask.chunk.datasets and not needs_no_locality(ask)
-    return (locality(ask).chosen, [dataset.name for dataset in ask.chunk.datasets]) if asked else None
+    applies = ask.local and ask.chunk.datasets and not needs_no_locality(ask)
+    return (locality(ask).chosen, [dataset.name for dataset in ask.chunk.datasets]) if applies else None
 
 
 @refuses("data", "input data check", NO_DATA, reads=_reads_nearby, kept=False)
@@ -199,14 +206,14 @@ class LocalData(NamedTuple):
         disk_size: bytes on the disks of a queue.
         disk_files, tape_files: files on its disks, and on its tapes, that jobs there will use. If no input is moved,
             only datasets of which the queue has all existing files count.
-        whole: the queue has all existing files of every dataset.
+        is_whole: the queue has all existing files of every dataset.
     """
 
     size: float
     disk_size: Floats
     disk_files: Floats
     tape_files: Floats
-    whole: Booleans
+    is_whole: Booleans
 
 
 @once_per_pass
@@ -215,41 +222,43 @@ def local_data(ask: Ask) -> LocalData:
     chunk, storages, readers = ask.chunk, ask.pool.world.storages, units_reading(ask.pool, USER)
     count = len(ask.pool.units)
     disk_size, disk_files, tape_files = np.zeros((3, count))
-    whole, sources = np.ones(count, dtype=np.bool_), analysis_sources_of(ask)
+    is_whole, sources = np.ones(count, dtype=np.bool_), analysis_sources_of(ask)
     moves = not ask.local or (bool(chunk.datasets) and locality(ask).union)
     replicas = list(usable_replicas(ask, USER, with_vp=_may_use_vp(ask)))
     for dataset in chunk.datasets:
-        at: dict[int, FileCounts] = {}
-        for held in replicas:
-            if held.dataset is dataset:
-                for unit in readers[held.rse].tolist() if held.rse in readers else ():
-                    at.setdefault(unit, FileCounts()).add(held, is_tape=storages[held.rse].is_tape)
-        apart = ask.local and dataset.name in sources.distributed
-        if not apart and sources.available[dataset.name].complete_disk:
+        counts_by_unit: dict[int, FileCounts] = {}
+        for replica in replicas:
+            if replica.dataset is dataset:
+                for unit in readers[replica.rse].tolist() if replica.rse in readers else ():
+                    counts_by_unit.setdefault(unit, FileCounts()).add(replica, is_tape=storages[replica.rse].is_tape)
+        is_distributed = ask.local and dataset.name in sources.distributed
+        if not is_distributed and sources.available[dataset.name].complete_disk:
             total = len(dataset.lfns)
-            whole &= np.isin(np.arange(count), [unit for unit, one in at.items() if one.has_all(total)])
-        for unit, one in at.items():
-            disk_size[unit] += sum(dataset.sizes[name] for name in one.on_disk)
-            disk_files[unit] += one.disk if whole[unit] or moves else 0
-            tape_files[unit] += one.tape if whole[unit] or moves else 0
+            is_whole &= np.isin(
+                np.arange(count), [unit for unit, counts in counts_by_unit.items() if counts.has_all(total)]
+            )
+        for unit, counts in counts_by_unit.items():
+            disk_size[unit] += sum(dataset.sizes[name] for name in counts.on_disk)
+            disk_files[unit] += counts.disk if is_whole[unit] or moves else 0
+            tape_files[unit] += counts.tape if is_whole[unit] or moves else 0
     size = float(sum(size or 0 for dataset in chunk.datasets for size in dataset.columns.sizes))
-    of = ask.pool.unit_of
-    return LocalData(size, disk_size[of], disk_files[of], tape_files[of], whole[of])
+    unit_of = ask.pool.unit_of
+    return LocalData(size, disk_size[unit_of], disk_files[unit_of], tape_files[unit_of], is_whole[unit_of])
 
 
 def _reads_local(ask: Ask) -> Values:
-    is_asked = ask.chunk.datasets and has_flag(ask.pool, "use_only_local_data").any()
-    return (local_data(ask) if is_asked else None,)
+    applies = ask.chunk.datasets and has_flag(ask.pool, "use_only_local_data").any()
+    return (local_data(ask) if applies else None,)
 
 
 @refuses("local data only", FINAL_STAGE, LOST, reads=_reads_local, phase="after")
-def analysis_local_data_only(pool: Pool, held: LocalData | None) -> Refusals:
+def analysis_local_data_only(pool: Pool, inputs: LocalData | None) -> Refusals:
     """Queues that accept only local input and lack some of it."""
-    if held is not None:
+    if inputs is not None:
         yield Refusal(
             LOST,
-            has_flag(pool, "use_only_local_data") & ~held.whole,
-            lambda row: {"nLocalDisk": int(held.disk_files[row]), "nLocalTape": int(held.tape_files[row])},
+            has_flag(pool, "use_only_local_data") & ~inputs.is_whole,
+            lambda row: {"nLocalDisk": int(inputs.disk_files[row]), "nLocalTape": int(inputs.tape_files[row])},
         )
 
 
@@ -271,8 +280,8 @@ def _data_factor(ask: Ask) -> Floats:
     if ask.local and not locality(ask).union:
         weight = locality(ask).weight
         return np.where(weight > 0, weight, 1.0)
-    held = local_data(ask)
-    if held.size < GIB:
+    inputs = local_data(ask)
+    if inputs.size < GIB:
         return np.ones(len(ask.pool))
-    factor: Floats = 1 + np.floor(held.disk_size / GIB) / DISK_GIB
+    factor: Floats = 1 + np.floor(inputs.disk_size / GIB) / DISK_GIB
     return factor

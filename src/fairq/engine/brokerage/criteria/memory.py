@@ -30,18 +30,18 @@ def memory(
         return job_memory(stated, cores, unit, base, merging=merging, base_always=always, production=production)
 
     # The estimate differs by cores alone.
-    numbers, number_of = pool.different("cores", lambda queue: queue.corecount)
-    need = np.array([need_on(cores) for cores in numbers], np.float64)[number_of]
-    most = pool.numbers("maxrss", lambda queue: queue.maxrss or 0)
-    least = pool.numbers("minrss", lambda queue: queue.minrss or 0)
+    core_counts, index_of = pool.different("cores", lambda queue: queue.corecount)
+    need = np.array([need_on(cores) for cores in core_counts], np.float64)[index_of]
+    maxrss = pool.numbers("maxrss", lambda queue: queue.maxrss or 0)
+    minrss = pool.numbers("minrss", lambda queue: queue.minrss or 0)
 
     def figures(row: int, limit: str) -> Details:
         queue = pool.queues[row]
         needed = need_on(queue.corecount)
         return {"memory_need_mb": needed, limit: getattr(queue, limit), "corecount": queue.corecount}
 
-    yield Refusal(LOW, (most > 0) & (need > most), lambda row: figures(row, "maxrss"))
-    yield Refusal(HIGH, (least > 0) & (need < least) & (need != 0), lambda row: figures(row, "minrss"))
+    yield Refusal(LOW, (maxrss > 0) & (need > maxrss), lambda row: figures(row, "maxrss"))
+    yield Refusal(HIGH, (minrss > 0) & (need < minrss) & (need != 0), lambda row: figures(row, "minrss"))
 
 
 analysis_memory = memory._replace(name="analysis memory")

@@ -147,35 +147,35 @@ def link(pool: Pool, name: str, express: bool) -> Refusals:
     A queue whose output is already at the nucleus, or that has no output storage, is exempt. Under the rules
     documented, the cap on all files queued for the nucleus applies to it as well.
     """
-    place, rules = nucleus_of(pool, name), pool.rules
+    destination, rules = nucleus_of(pool, name), pool.rules
     key = EXPRESS_QUEUED_KEY if express else QUEUED_KEY
     exceeded = rules.link_caps == "exceeded"
     is_over = np.greater if exceeded else np.greater_equal
-    tested = ~place.at_nucleus & ~satellites(pool).are("")
+    tested = ~destination.at_nucleus & ~satellites(pool).are("")
     cap = pool.config.amount("jobbroker.NQUEUED_NUC_CAP_FOR_JOBS")
-    output, total = place.output, place.totals.get(key, 0)
+    output, total = destination.output, destination.totals.get(key, 0)
     is_down = output is not None and not output.is_up("write_wan")
     is_full = bool(is_over(total, cap))
 
-    def told(row: int) -> Details:
-        return {"nucleus": place.name, "satellite": satellite_of(pool, row)}
+    def link_details(row: int) -> Details:
+        return {"nucleus": destination.name, "satellite": satellite_of(pool, row)}
 
-    def capped(row: int, name: str, most: float, queued: float) -> Details:
+    def capped(row: int, name: str, limit: float, queued: float) -> Details:
         # What is said of the cap depends on whether the cap itself passes.
-        return told(row) | {"queued": queued, name: most, **({"at_most": most} if exceeded else {})}
+        return link_details(row) | {"queued": queued, name: limit, **({"at_most": limit} if exceeded else {})}
 
     if output is not None and is_down:
         down = {"endpoint": output.rse, "write_wan": output.activities.get("write_wan")}
-        yield Refusal(DOWN, tested, lambda row: told(row) | down)
+        yield Refusal(DOWN, tested, lambda row: link_details(row) | down)
     if is_full:
         rows = tested | (not rules.nucleus_cap_spares_nucleus)
         yield Refusal(FULL, rows, lambda row: capped(row, "NQUEUED_NUC_CAP_FOR_JOBS", cap, total))
     if not (is_down or is_full):
-        most, queued = pool.config.amount("jobbroker.NQUEUED_SAT_CAP"), link_numbers(pool, place, key)
-        shut = tested & (link_numbers(pool, place, CLOSENESS_KEY) == BLOCKED)
-        yield Refusal(SHUT, shut, lambda row: told(row) | {"closeness": BLOCKED})
-        busy = tested & is_over(queued, most)
-        yield Refusal(BUSY, busy, lambda row: capped(row, "NQUEUED_SAT_CAP", most, float(queued[row])))
+        max_queued, queued = pool.config.amount("jobbroker.NQUEUED_SAT_CAP"), link_numbers(pool, destination, key)
+        shut = tested & (link_numbers(pool, destination, CLOSENESS_KEY) == BLOCKED)
+        yield Refusal(SHUT, shut, lambda row: link_details(row) | {"closeness": BLOCKED})
+        busy = tested & is_over(queued, max_queued)
+        yield Refusal(BUSY, busy, lambda row: capped(row, "NQUEUED_SAT_CAP", max_queued, float(queued[row])))
 
 
 @refuses("transferring", "transferring check", TRANSFERRING, reads=lambda ask: (ask.task.nucleus,))
@@ -193,42 +193,42 @@ def transferring(pool: Pool, name: str | None) -> Refusals:
         down = down_nuclei(pool, every=every)
         moving = moving - pool.unit_numbers_of(
             ("transfers to down nuclei", every),
-            lambda unit: sum(n for to, n in by_nucleus.get(unit.name, {}).items() if to in down),
+            lambda unit: sum(count for nucleus, count in by_nucleus.get(unit.name, {}).items() if nucleus in down),
         )
-    most = np.maximum(limit, 2 * running)
-    over = moving > most
+    max_transferring = np.maximum(limit, 2 * running)
+    over = moving > max_transferring
     if pool.rules.transfers_spare_nucleus:
-        place = nucleus_of(pool, name)
-        over = over & ~place.near & ~place.at_nucleus & ~satellites(pool).are("")
+        destination = nucleus_of(pool, name)
+        over = over & ~destination.near & ~destination.at_nucleus & ~satellites(pool).are("")
 
     def figures(row: int) -> Details:
-        told = {"transferring": moving, "transferringlimit": limit, "running": running, "at_most": most}
-        return {key: int(numbers[row]) for key, numbers in told.items()}
+        columns = {"transferring": moving, "transferringlimit": limit, "running": running, "at_most": max_transferring}
+        return {key: int(numbers[row]) for key, numbers in columns.items()}
 
     yield Refusal(TRANSFERRING, over, figures)
 
 
 def _reads_connectivity(ask: Ask) -> Values | None:
     rules = ask.task.rules
-    asked = connectivity_of_rules(rules.get("IP"), rules.get("IK"), ip_stack_of_queue=ask.rules.ip_stack_of_queue)
-    return None if ask.is_spared_alone or asked == Connectivity() else (asked,)
+    needed = connectivity_of_rules(rules.get("IP"), rules.get("IK"), ip_stack_of_queue=ask.rules.ip_stack_of_queue)
+    return None if ask.is_spared_alone or needed == Connectivity() else (needed,)
 
 
 @refuses("network", "network check", NO_NETWORK, reads=_reads_connectivity)
-def connectivity(pool: Pool, asked: Connectivity) -> Refusals:
+def connectivity(pool: Pool, needed: Connectivity) -> Refusals:
     """Worker nodes must have the network access that the task needs."""
     exact = pool.rules.ip_stack_of_queue
     texts, text_of = pool.different("connectivity", lambda queue: queue.wnconnectivity)
     offered = [read_queue_connectivity(text) for text in texts]
-    lacking = np.array([not is_connected(one, asked, ip_stack_of_queue=exact) for one in offered], np.bool_)
+    lacking = np.array([not is_connected(access, needed, ip_stack_of_queue=exact) for access in offered], np.bool_)
 
     def figures(row: int) -> Details:
-        own = offered[text_of[row]]
-        told: Details = {"wnconnectivity": texts[text_of[row]], "ipConnectivity": str(asked)}
-        if has_network(own, asked):  # only the IP stack differs
-            stack = own.ip_stack
-            told |= {"ip_stack": stack or "unset", "task_ip_stack": asked.ip_stack or "unset"}
-        return told
+        access = offered[text_of[row]]
+        details: Details = {"wnconnectivity": texts[text_of[row]], "ipConnectivity": str(needed)}
+        if has_network(access, needed):  # only the IP stack differs
+            stack = access.ip_stack
+            details |= {"ip_stack": stack or "unset", "task_ip_stack": needed.ip_stack or "unset"}
+        return details
 
     yield Refusal(NO_NETWORK, lacking[text_of], figures)
 
@@ -242,10 +242,10 @@ def _network_numbers(pool: Pool, name: str, express: bool) -> list[Floats]:
     queued files and MB/s (NaN: unknown)."""
 
     def make() -> list[Floats]:
-        place, config, known = nucleus_of(pool, name), pool.config, satellites(pool)
-        each = [
+        destination, config, output_sites = nucleus_of(pool, name), pool.config, satellites(pool)
+        weights = [
             network_weight(
-                place.metrics.get(site, {}),
+                destination.metrics.get(site, {}),
                 is_nucleus=site == name,
                 # With a cap of 0 every link is overfull.
                 queued_cap=max(config.amount("jobbroker.NQUEUED_SAT_CAP"), 1.0),
@@ -253,15 +253,15 @@ def _network_numbers(pool: Pool, name: str, express: bool) -> list[Floats]:
                 choice=pool.rules.throughput,
                 queued_key=EXPRESS_QUEUED_KEY if express else QUEUED_KEY,
             )
-            for site in known.sites
+            for site in output_sites.sites
         ]
         return [
-            known.spread([one.weight for one in each]),
-            known.spread([one.queued_weight for one in each]),
-            known.spread([one.throughput_weight for one in each]),
-            known.spread([one.closeness for one in each]),
-            known.spread([one.queued for one in each]),
-            known.spread([np.nan if one.mbps is None else one.mbps for one in each]),
+            output_sites.spread([site_weight.weight for site_weight in weights]),
+            output_sites.spread([site_weight.queued_weight for site_weight in weights]),
+            output_sites.spread([site_weight.throughput_weight for site_weight in weights]),
+            output_sites.spread([site_weight.closeness for site_weight in weights]),
+            output_sites.spread([site_weight.queued for site_weight in weights]),
+            output_sites.spread([np.nan if site_weight.mbps is None else site_weight.mbps for site_weight in weights]),
         ]
 
     return pool.under(("network weight", name, express), make)
@@ -276,7 +276,7 @@ def network(pool: Pool, name: str, express: bool) -> tuple[Floats | None, Figure
     numbers = _network_numbers(pool, name, express)
 
     def figures(row: int) -> Details:
-        weight, by_queued, by_throughput, closeness, files, mbps = (float(one[row]) for one in numbers)
+        weight, by_queued, by_throughput, closeness, files, mbps = (float(column[row]) for column in numbers)
         return {
             "weightNw": weight,
             "weightNwQueued": by_queued,
@@ -290,14 +290,14 @@ def network(pool: Pool, name: str, express: bool) -> tuple[Floats | None, Figure
 
 
 def _reads_threshold(ask: Ask) -> Values | None:
-    asked = ask.is_express and ask.task.nucleus and _is_active(ask.pool)
-    return (ask.task.nucleus, ask.takes_jumbo_jobs) if asked else None
+    applies = ask.is_express and ask.task.nucleus and _is_active(ask.pool)
+    return (ask.task.nucleus, ask.takes_jumbo_jobs) if applies else None
 
 
 @refuses("network weight", FINAL_STAGE, SLOW, reads=_reads_threshold, phase="after")
 def network_threshold(pool: Pool, name: str, jumbo: bool) -> Refusals:
     """Express tasks need a fast link to the nucleus; queues for their jumbo jobs are exempt."""
     weight, config = _network_numbers(pool, name, True)[0], pool.config
-    least = config.amount("jobbroker.NW_THRESHOLD") * config.amount("jobbroker.NW_WEIGHT_MULTIPLIER")
-    slow = other_than_jumbo(pool, weight < least * (1 - pool.rules.network_tolerance), jumbo)
-    yield Refusal(SLOW, slow, lambda row: {"weightNw": float(weight[row]), "threshold": least})
+    threshold = config.amount("jobbroker.NW_THRESHOLD") * config.amount("jobbroker.NW_WEIGHT_MULTIPLIER")
+    slow = other_than_jumbo(pool, weight < threshold * (1 - pool.rules.network_tolerance), jumbo)
+    yield Refusal(SLOW, slow, lambda row: {"weightNw": float(weight[row]), "threshold": threshold})

@@ -90,9 +90,9 @@ class Satellites(NamedTuple):
     sites: tuple[str, ...]
     of_rows: NDArray[np.intp]
 
-    def spread(self, of_sites: Sequence[float]) -> Floats:
+    def spread(self, values: Sequence[float]) -> Floats:
         """Return a number that is given by site as one value per row."""
-        return np.array(of_sites, dtype=np.float64)[self.of_rows]
+        return np.array(values, dtype=np.float64)[self.of_rows]
 
     def are(self, name: str) -> Booleans:
         """Return for each row whether its satellite is the site *name*."""
@@ -103,10 +103,10 @@ def satellites(columns: Columns) -> Satellites:
     """Return the site of each row's default output endpoint."""
 
     def make() -> Satellites:
-        of_units = [_output_site(columns.world, name) for name in columns.unit_names]
-        sites = tuple(sorted(set(of_units)))
+        site_by_unit = [_output_site(columns.world, name) for name in columns.unit_names]
+        sites = tuple(sorted(set(site_by_unit)))
         numbers = {site: number for number, site in enumerate(sites)}
-        return Satellites(sites, np.array([numbers[site] for site in of_units], dtype=np.intp)[columns.unit_of])
+        return Satellites(sites, np.array([numbers[site] for site in site_by_unit], dtype=np.intp)[columns.unit_of])
 
     return columns.kept("satellites", make)
 
@@ -114,25 +114,29 @@ def satellites(columns: Columns) -> Satellites:
 def _output_site(world: World, name: str) -> str:
     # What the queue may do with its default output endpoint over LAN is not asked (PanDA's map of output storage).
     writers = sorted(world.relations.get(name, ()), key=lambda relation: relation.order_write)
-    used = (r.rse for r in writers if r.default_write and r.scope == DEFAULT and r.rse in world.storages)
+    used = (
+        relation.rse
+        for relation in writers
+        if relation.default_write and relation.scope == DEFAULT and relation.rse in world.storages
+    )
     rse = next(used, None)
     return "" if rse is None else world.storages[rse].site
 
 
 def satellite_of(columns: Columns, row: int) -> str:
     """Return the site of the default output endpoint of one row."""
-    known = satellites(columns)
-    return known.sites[int(known.of_rows[row])]
+    output_sites = satellites(columns)
+    return output_sites.sites[int(output_sites.of_rows[row])]
 
 
-def link_numbers(pool: Pool, place: Nucleus, key: str) -> Floats:
+def link_numbers(pool: Pool, destination: Nucleus, key: str) -> Floats:
     """Return a metric of the link from each row's satellite to the nucleus; NaN where it is not known."""
 
     def make() -> Floats:
-        known = satellites(pool)
-        return known.spread([place.metrics.get(site, {}).get(key, np.nan) for site in known.sites])
+        output_sites = satellites(pool)
+        return output_sites.spread([destination.metrics.get(site, {}).get(key, np.nan) for site in output_sites.sites])
 
-    return pool.kept(("link", place.name, pool.rules.every_queue, pool.rules.network_age, key), make)
+    return pool.kept(("link", destination.name, pool.rules.every_queue, pool.rules.network_age, key), make)
 
 
 def down_nuclei(columns: Columns, *, every: bool) -> frozenset[str]:
@@ -157,7 +161,7 @@ def _nucleus(columns: Columns, name: str, every: bool, age: Age = "hour") -> Nuc
     first = Endpoints() if row is None else endpoints_of(columns)[columns.unit_of[row]]
     inputs = {storage.rse for storage in first.read}
     links = _links(columns, name, age)
-    outputs = [e.default_write.rse if e.default_write else None for e in endpoints_of(columns)]
+    outputs = [endpoints.default_write.rse if endpoints.default_write else None for endpoints in endpoints_of(columns)]
     return Nucleus(
         name=name,
         members=members,
@@ -189,14 +193,14 @@ def _links(columns: Columns, name: str, age: Age) -> _Links:
 
 
 def _by_nucleus(world: World, age: Age) -> dict[str, _Links]:
-    found: dict[str, _Links] = {}
+    links_by_nucleus: dict[str, _Links] = {}
     windows = WINDOWS if age == "window" else {}
     for link in world.links:
         if link.measured is None or world.now - link.measured <= windows.get(link.key, METRICS_VALID):
-            metrics, totals = found.setdefault(link.nucleus, _Links({}, {}))
+            metrics, totals = links_by_nucleus.setdefault(link.nucleus, _Links({}, {}))
             metrics.setdefault(link.source, {})[link.key] = link.value
             totals[link.key] = totals.get(link.key, 0.0) + link.value
-    return found
+    return links_by_nucleus
 
 
 def stop_for_nucleus(ask: Ask) -> tuple[str, Details] | None:
@@ -224,9 +228,9 @@ def _reads_chain(ask: Ask) -> Values | None:
 @refuses("full_chain", "full chain check", NOT_HERE, CHAINS_ONLY, reads=_reads_chain)
 def full_chain(pool: Pool, name: str, is_chain: bool) -> Refusals:
     """Queues of a bare nucleus accept only full chains, and full chains go only there."""
-    place = nucleus_of(pool, name)
-    if is_chain and place.bare is not None:
-        yield Refusal(NOT_HERE, ~place.members, lambda row: {"nucleus": name, "bareNucleus": place.bare})
+    destination = nucleus_of(pool, name)
+    if is_chain and destination.bare is not None:
+        yield Refusal(NOT_HERE, ~destination.members, lambda row: {"nucleus": name, "bareNucleus": destination.bare})
     else:
         only = np.array([flags.bare_nucleus == "only" for flags in flags_of(pool)], np.bool_)
         yield Refusal(CHAINS_ONLY, only, lambda row: {"bareNucleus": "only"})
@@ -240,8 +244,8 @@ def near_weight(ask: Ask) -> float:
     task = ask.task
     weight = float(task.rule("TW") or 0)
     if weight == 0:
-        much = ask.rules.near_weight_of_io and (task.io_intensity or 0) > INTENSIVE
-        weight = NEAR_WEIGHT if much else 1
+        is_intensive = ask.rules.near_weight_of_io and (task.io_intensity or 0) > INTENSIVE
+        weight = NEAR_WEIGHT if is_intensive else 1
     urgent = ask.is_high_priority and ask.preassigned is None and not task.event_service
     if urgent and not ask.rules.urgent_needs_nucleus:
         return max(weight, URGENT_NEAR_WEIGHT)

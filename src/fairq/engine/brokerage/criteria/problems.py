@@ -24,7 +24,7 @@ from fairq.engine.brokerage.pool.columns import Booleans, Floats
 from fairq.engine.brokerage.pool.supply import queued_to_running
 from fairq.engine.brokerage.pool.world import Failures
 
-LEAST_RUNNING = 20
+MIN_RUNNING = 20
 QUEUED_FACTOR = 2
 """Under the rules documented, queued jobs allowed per running job, and the running jobs that count at least."""
 
@@ -72,13 +72,13 @@ class Load(NamedTuple):
 
     Args:
         waiting, running: the jobs.
-        least, ratio: more than so many wait, and so many times as many as run.
+        min_waiting, ratio: more than the former wait, and more than the latter per running job.
         over: whether both hold.
     """
 
     waiting: Floats
     running: Floats
-    least: float
+    min_waiting: float
     ratio: float
     over: Booleans
 
@@ -89,12 +89,12 @@ def load_of(pool: Pool, share: str | None) -> Load:
 
     def make() -> Load:
         waiting, running = queued_of_share(pool, share), pool.job_counts(share, "running")
-        least = pool.config.amount("anal_jobbroker.OVERLOAD_MIN_QUEUE")
+        min_waiting = pool.config.amount("anal_jobbroker.OVERLOAD_MIN_QUEUE")
         # Where nothing runs at all the ratio does not matter.
-        grand = queued_to_running(pool.world.job_stats, share) or 0.0
-        ratio = grand * pool.config.amount("anal_jobbroker.OVERLOAD_RATIO_OFFSET")
-        over = (waiting > least) & ((running == 0) | (waiting > running * ratio))
-        return Load(waiting, running, least, ratio, over)
+        total_ratio = queued_to_running(pool.world.job_stats, share) or 0.0
+        ratio = total_ratio * pool.config.amount("anal_jobbroker.OVERLOAD_RATIO_OFFSET")
+        over = (waiting > min_waiting) & ((running == 0) | (waiting > running * ratio))
+        return Load(waiting, running, min_waiting, ratio, over)
 
     return pool.under(("load", share), make)
 
@@ -107,7 +107,7 @@ def _reads_overload(ask: Ask) -> Values | None:
 
 
 @refuses("overload", "overload check", OVERLOADED, OVERLOADED_VP, reads=_reads_overload, looks_back=True)
-def overload(pool: Pool, left: Left, share: str | None, real: Booleans | None) -> Refusals:
+def overload(pool: Pool, remaining: Left, share: str | None, real: Booleans | None) -> Refusals:
     """Overloaded queues; if no other is left, those with real input are kept. Merges are exempt.
 
     Under the rules documented, this applies to VP queues only; for the others see `problems_of`.
@@ -116,13 +116,13 @@ def overload(pool: Pool, left: Left, share: str | None, real: Booleans | None) -
 
     def figures(row: int) -> Details:
         numbers = {"nQueue": int(load.waiting[row]), "nRunning": int(load.running[row])}
-        return numbers | {"OVERLOAD_MIN_QUEUE": load.least, "ratio": load.ratio}
+        return numbers | {"OVERLOAD_MIN_QUEUE": load.min_waiting, "ratio": load.ratio}
 
     if pool.rules.analysis_queue_ratio:
         yield Refusal(OVERLOADED_VP, load.over & virtual_rows(pool), figures)
         return
     is_real = np.ones(len(pool), dtype=np.bool_) if real is None else real
-    if not load.over[left.rows].all():
+    if not load.over[remaining.rows].all():
         yield Refusal(OVERLOADED, load.over & is_real, figures)
     yield Refusal(OVERLOADED_VP, load.over & ~is_real, figures)
 
@@ -148,8 +148,8 @@ class Problems(NamedTuple):
     @property
     def any(self) -> Booleans:
         """The rows with any problem."""
-        found: Booleans = np.any(list(self.rows.values()), axis=0)
-        return found
+        rows_with_problem: Booleans = np.any(list(self.rows.values()), axis=0)
+        return rows_with_problem
 
     @property
     def only_long(self) -> Booleans:
@@ -159,17 +159,17 @@ class Problems(NamedTuple):
 
     def figures(self, row: int, *, below: bool) -> Details:
         """Return the problems of a row; *below*: fewer jobs than the limit may have failed or been closed."""
-        told: Details = {"problems": [name for name, rows in self.rows.items() if rows[row]]}
-        told |= {"nQueue": int(self.waiting[row]), "nRunning": int(self.running[row])}
+        details: Details = {"problems": [name for name, rows in self.rows.items() if rows[row]]}
+        details |= {"nQueue": int(self.waiting[row]), "nRunning": int(self.running[row])}
         if self.rows[LONG][row]:
-            told["nQueue_max"] = int(self.longest[row])
+            details["nQueue_max"] = int(self.longest[row])
         if self.rows[USER][row]:
-            told |= {"userQ": int(self.user.queued[row]), "userQ_max": float(self.user.limit[row])}
+            details |= {"userQ": int(self.user.queued[row]), "userQ_max": float(self.user.limit[row])}
         if self.rows[FAILED][row]:
             failed, closed, finished = self.ended
-            told |= {"nFailed": int(failed[row]), "nClosed": int(closed[row]), "nFinished": int(finished[row])}
-            told["nBad_below" if below else "nBad_max"] = float(self.tolerated[row])
-        return told
+            details |= {"nFailed": int(failed[row]), "nClosed": int(closed[row]), "nFinished": int(finished[row])}
+            details["nBad_below" if below else "nBad_max"] = float(self.tolerated[row])
+        return details
 
 
 @once_per_task
@@ -194,7 +194,7 @@ def problems_of(ask: Ask) -> Problems | None:
     tolerated = np.maximum(2 * ended.finished, config.amount("anal_jobbroker.MIN_BAD_JOBS_TO_SKIP_PQ"))
     # Documented: bad jobs must be fewer, at every queue; panda: at crowded queues, they must not be more.
     failing = bad >= tolerated if rules.failures_everywhere else crowded & (bad > tolerated)
-    longest = QUEUED_FACTOR * np.maximum(running, LEAST_RUNNING)
+    longest = QUEUED_FACTOR * np.maximum(running, MIN_RUNNING)
     load = load_of(pool, share)
     rows = {
         STALLED: load.over & (load.running == 0) & (not rules.analysis_queue_ratio),
@@ -212,12 +212,12 @@ def _reads_user_problem(ask: Ask) -> Values | None:
 
 
 @refuses("user problem", "temp user problem check", USER_PROBLEM, reads=_reads_user_problem, looks_back=True)
-def user_problem(pool: Pool, left: Left, found: Problems) -> Refusals | None:
+def user_problem(pool: Pool, remaining: Left, problems_found: Problems) -> Refusals | None:
     """Under the rules panda, tasks may leave their input if every queue with it has a temporary problem."""
-    if not found.any[left.rows].all():
+    if not problems_found.any[remaining.rows].all():
         return None
     below = pool.rules.failures_everywhere
-    return [Refusal(USER_PROBLEM, found.any, lambda row: found.figures(row, below=below))]
+    return [Refusal(USER_PROBLEM, problems_found.any, lambda row: problems_found.figures(row, below=below))]
 
 
 def _reads_problems(ask: Ask) -> Values:
@@ -225,10 +225,10 @@ def _reads_problems(ask: Ask) -> Values:
 
 
 @refuses("problems", FINAL_STAGE, BAD, TOO_LONG, reads=_reads_problems, phase="after")
-def problems(pool: Pool, found: Problems | None, spared: tuple[str, ...]) -> Refusals:
+def problems(pool: Pool, problems_found: Problems | None, spared: tuple[str, ...]) -> Refusals:
     """Queues with a temporary problem go last; under the rules panda, the queue given by the task stays."""
-    if found is None:
+    if problems_found is None:
         return
-    rows, below = found.any & ~rows_called(pool, spared), pool.rules.failures_everywhere
-    yield Refusal(TOO_LONG, rows & found.only_long, lambda row: found.figures(row, below=below))
-    yield Refusal(BAD, rows & ~found.only_long, lambda row: found.figures(row, below=below))
+    rows, below = problems_found.any & ~rows_called(pool, spared), pool.rules.failures_everywhere
+    yield Refusal(TOO_LONG, rows & problems_found.only_long, lambda row: problems_found.figures(row, below=below))
+    yield Refusal(BAD, rows & ~problems_found.only_long, lambda row: problems_found.figures(row, below=below))

@@ -46,32 +46,32 @@ class ProductionScratch(Struct, frozen=True, gc=False):
 
     Args:
         per_event: output grows with events and not with the size of the input.
-        output: its bytes per event or MiB; *least* bytes of it count at least.
+        output: its bytes per event or MiB; *min_output* bytes of it count at least.
         work: bytes of working space.
-        how: the rules.
+        rules: the rules.
     """
 
     per_event: bool
     output: float
-    least: float
+    min_output: float
     work: float
-    how: ScratchRules
+    rules: ScratchRules
 
     def of(self, atom: Atom) -> Scratch:
         """Return the scratch of a job: output, working space and copied input."""
         factor = atom.events if self.per_event else atom.effective_mib
-        kept = max(self.output * factor, self.least) + self.work
-        return Scratch(self.how.mib(kept + atom.input_bytes), self.how.mib(kept))
+        uncopied = max(self.output * factor, self.min_output) + self.work
+        return Scratch(self.rules.mib(uncopied + atom.input_bytes), self.rules.mib(uncopied))
 
 
-def production_scratch(task: Task, how: ScratchRules) -> ProductionScratch:
+def production_scratch(task: Task, rules: ScratchRules) -> ProductionScratch:
     """Return what *task* states."""
     return ProductionScratch(
         is_per_event(task.out_disk_unit),
         output_bytes(task.out_disk_count, task.out_disk_unit),
-        how.floor * MIB,
-        work_bytes(task.work_disk_count, task.work_disk_unit, how.margin),
-        how,
+        rules.floor * MIB,
+        work_bytes(task.work_disk_count, task.work_disk_unit, rules.margin),
+        rules,
     )
 
 
@@ -83,7 +83,7 @@ class AnalysisScratch(Struct, frozen=True, gc=False):
         per_mib: bytes of output per MiB of input.
         work: bytes of working space.
         copied, direct: MiB that a job needs at least if it copies its input, and if it reads it directly.
-        how: the rules.
+        rules: the rules.
     """
 
     merging: bool
@@ -91,35 +91,35 @@ class AnalysisScratch(Struct, frozen=True, gc=False):
     work: float
     copied: float
     direct: float
-    how: ScratchRules
+    rules: ScratchRules
 
     def of(self, atom: Atom) -> Scratch:
         """Return the scratch of a job: output, working space and copied input."""
         if self.merging:
-            twice = self.how.mib(2 * atom.input_bytes)
+            twice = self.rules.mib(2 * atom.input_bytes)
             return Scratch(twice, twice)
-        kept = self.per_mib * atom.effective_mib + self.work
+        uncopied = self.per_mib * atom.effective_mib + self.work
         return Scratch(
-            max(self.how.mib(kept + atom.input_bytes), self.copied),
-            max(self.how.mib(kept), self.direct),
+            max(self.rules.mib(uncopied + atom.input_bytes), self.copied),
+            max(self.rules.mib(uncopied), self.direct),
         )
 
 
-def analysis_scratch(task: Task, how: ScratchRules, *, merging: bool) -> AnalysisScratch:
+def analysis_scratch(task: Task, rules: ScratchRules, *, merging: bool) -> AnalysisScratch:
     """Return what *task* states.
 
     Under the rules panda, with rule *NG* (GiB of a job), all of that size must fit if input is copied, otherwise its
     output.
     """
     per_mib = output_bytes(task.out_disk_count, task.out_disk_unit)
-    work = work_bytes(task.work_disk_count, task.work_disk_unit, how.margin)
+    work = work_bytes(task.work_disk_count, task.work_disk_unit, rules.margin)
     copied = direct = -math.inf
-    gib = task.rule("NG") if how.of_whole_job else None
+    gib = task.rule("NG") if rules.of_whole_job else None
     if gib:
         copied = limit = gib * 1024
         if not task.copies_input:
             direct = (per_mib * limit + work) / MIB
-    return AnalysisScratch(merging, per_mib, work, copied, direct, how)
+    return AnalysisScratch(merging, per_mib, work, copied, direct, rules)
 
 
 def reads_directly(queue: Queue, merging: bool, copies: bool, may_read: bool, by_queue: bool = False) -> bool:
@@ -148,7 +148,7 @@ def available_scratch(queue: Queue, *, per_core: bool) -> float:
 COPIED_ONLY, DISK = Reason("remoteio"), Reason("disk")
 
 
-def _how(rules: Rules) -> ScratchRules:
+def _scratch_rules(rules: Rules) -> ScratchRules:
     sizes = rules.scratch_floor, rules.scratch_margin
     return ScratchRules(*sizes, rules.scratch_must_exceed, rules.scratch_of_whole_job)
 
@@ -158,42 +158,49 @@ def uses_whole_scratch(ask: Ask) -> bool:
     return ask.asks_for_cores or (ask.activity == PRODUCTION and bool(ask.task.event_service))
 
 
-def scratch_for_jobs(pool: Pool, whole: bool) -> Floats:
+def scratch_for_jobs(pool: Pool, whole_slot: bool) -> Floats:
     """Return the MiB of scratch of one job at each row; 0 is no limit. Cores are those of the unified queue."""
-    per_core = pool.rules.scratch_per_core or not whole
+    per_core = pool.rules.scratch_per_core or not whole_slot
     return pool.unit_numbers_of(("scratch", per_core), lambda unit: available_scratch(unit, per_core=per_core))
 
 
-def _read(ask: Ask, need: Scratch) -> Values:
+def _values_of(ask: Ask, need: Scratch) -> Values:
     task, merging = ask.task, ask.chunk.is_merging
-    must = task.rule("IL") == 2 and not merging
-    return need.copied, need.direct, uses_whole_scratch(ask), merging, task.copies_input, task.has_rule("IL"), must
+    must_read = task.rule("IL") == 2 and not merging
+    return need.copied, need.direct, uses_whole_scratch(ask), merging, task.copies_input, task.has_rule("IL"), must_read
 
 
 def _reads_scratch(ask: Ask) -> Values:
-    return _read(ask, production_scratch(ask.task, _how(ask.rules)).of(atom_of(ask)))
+    return _values_of(ask, production_scratch(ask.task, _scratch_rules(ask.rules)).of(atom_of(ask)))
 
 
 def _reads_analysis_scratch(ask: Ask) -> Values:
-    stated = analysis_scratch(ask.task, _how(ask.rules), merging=ask.chunk.is_merging)
-    return _read(ask, stated.of(atom_of(ask)))
+    stated = analysis_scratch(ask.task, _scratch_rules(ask.rules), merging=ask.chunk.is_merging)
+    return _values_of(ask, stated.of(atom_of(ask)))
 
 
-def _alike(pool: Pool, copied: float, direct: float, whole: bool, *rest: bool) -> Values:
+def _alike(pool: Pool, copied: float, direct: float, whole_slot: bool, *flags: bool) -> Values:
     """Return how many of the different scratch disks lack each need."""
-    sizes = pool.under(("scratch sizes", whole), lambda: np.unique(scratch_for_jobs(pool, whole)).tolist())
-    place = bisect_right if pool.rules.scratch_must_exceed else bisect_left
-    return place(sizes, copied), place(sizes, direct), whole, *rest
+    sizes = pool.under(("scratch sizes", whole_slot), lambda: np.unique(scratch_for_jobs(pool, whole_slot)).tolist())
+    bisect = bisect_right if pool.rules.scratch_must_exceed else bisect_left
+    return bisect(sizes, copied), bisect(sizes, direct), whole_slot, *flags
 
 
 @refuses("scratch", "disk check", COPIED_ONLY, DISK, reads=_reads_scratch, alike=_alike)
 def scratch(
-    pool: Pool, copied: float, direct: float, whole: bool, merging: bool, copies: bool, may_read: bool, must_read: bool
+    pool: Pool,
+    copied: float,
+    direct: float,
+    whole_slot: bool,
+    merging: bool,
+    copies: bool,
+    may_read: bool,
+    must_read: bool,
 ) -> Refusals:
     """The files of a job must fit into its part of the scratch disk; a task may require that input is read directly."""
-    have, queues, rules = scratch_for_jobs(pool, whole), pool.queues, pool.rules
-    how = merging, copies, may_read, rules.direct_access_of_queue
-    directly = pool.unit_flags(("reads directly", *how), lambda unit: reads_directly(unit, *how))
+    available, queues, rules = scratch_for_jobs(pool, whole_slot), pool.queues, pool.rules
+    access = merging, copies, may_read, rules.direct_access_of_queue
+    directly = pool.unit_flags(("reads directly", *access), lambda unit: reads_directly(unit, *access))
     need = np.where(directly, float(direct), float(copied))
     if must_read:
         copied_only = pool.unit_flags(
@@ -212,14 +219,14 @@ def scratch(
         return {
             "kind": "scratch",
             "scratch_need_mb": direct if directly[row] else copied,
-            "scratch_have_mb": float(have[row]),
+            "scratch_have_mb": float(available[row]),
             "maxwdir": queues[row].maxwdir,
             "reads_directly": bool(directly[row]),
-            **({"less_than": float(have[row])} if rules.scratch_must_exceed else {}),
+            **({"less_than": float(available[row])} if rules.scratch_must_exceed else {}),
         }
 
-    lacking = need >= have if rules.scratch_must_exceed else need > have
-    yield Refusal(DISK, lacking & (have != 0), figures)
+    lacking = need >= available if rules.scratch_must_exceed else need > available
+    yield Refusal(DISK, lacking & (available != 0), figures)
 
 
 analysis_scratch_disk = scratch._replace(

@@ -32,17 +32,17 @@ def _reads_share(ask: Ask) -> Values | None:
 
 
 @refuses("zeroshare", "zero share check", ZERO, reads=_reads_share)
-def zero_share(pool: Pool, asked: PolicyRequest) -> Refusals:
+def zero_share(pool: Pool, request: PolicyRequest) -> Refusals:
     """The queue's fair share policy must leave the task a share; under the rules panda, tests have one."""
     rules = pool.rules
-    how = PolicyReading(rules.unnamed_have_no_share, rules.evgensimul, rules.tests_have_shares)
+    reading = PolicyReading(rules.unnamed_have_no_share, rules.evgensimul, rules.tests_have_shares)
     policies, policy_of = pool.different("policies", lambda queue: queue.fairsharepolicy)
-    refusing = np.array([has_zero_share(policy, asked, how) for policy in policies], np.bool_)
+    refusing = np.array([has_zero_share(policy, request, reading) for policy in policies], np.bool_)
 
     def figures(row: int) -> Details:
         policy = pool.queues[row].fairsharepolicy
-        part = deciding_part(policy, asked, how)
-        decided = {"decided_by": part.text} if part else {"type": asked.process_group, "decided_by_none": True}
+        part = deciding_part(policy, request, reading)
+        decided = {"decided_by": part.text} if part else {"type": request.process_group, "decided_by_none": True}
         return {"fairsharepolicy": policy, **decided}
 
     yield Refusal(ZERO, refusing[policy_of], figures)

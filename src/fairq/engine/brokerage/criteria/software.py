@@ -49,22 +49,22 @@ class Request(NamedTuple):
 
     Args:
         needs: in order: if the first leaves a queue unjudged, the next is checked.
-        asked: hardware and platform.
+        architecture: hardware and platform.
         tags_container: a tag must name the container: ANY is not sufficient for it.
     """
 
     needs: tuple[Needs, ...]
-    asked: Architecture
+    architecture: Architecture
     tags_container: bool
 
 
-def _request(pool: Pool, wanted: Wanted, production: bool) -> Request:
-    asked = read_architecture(wanted.architecture, infer_cpu=pool.rules.infer_cpu)
+def _request(pool: Pool, stated: Wanted, production: bool) -> Request:
+    architecture = read_architecture(stated.architecture, infer_cpu=pool.rules.infer_cpu)
     if not production:
-        return Request(tuple(analysis_needs(wanted, asked)), asked, False)
-    needs = production_needs(wanted, asked, without_release=pool.rules.software_without_release)
+        return Request(tuple(analysis_needs(stated, architecture)), architecture, False)
+    needs = production_needs(stated, architecture, without_release=pool.rules.software_without_release)
     tagged = needs is not None and bool(needs.container) and needs.only_tags
-    return Request(() if needs is None else (needs,), asked, tagged)
+    return Request(() if needs is None else (needs,), architecture, tagged)
 
 
 def _reads_software(ask: Ask) -> Values | None:
@@ -81,52 +81,54 @@ def _published(pool: Pool, unit: int) -> tuple[Mapping[str, Any] | None, Gpus]:
     return pool.world.software.get(name), pool.world.gpus.get(name, ())
 
 
-def _lets_any(pool: Pool, unit: int) -> bool:
+def _accepts_any(pool: Pool, unit: int) -> bool:
     return pool.rules.any_releases and ANY_RELEASE in pool.units[unit].releases
 
 
-def _lacks_at_any(pool: Pool, unit: int, asked: Architecture) -> Lack | None:
+def _lacks_with_any(pool: Pool, unit: int, architecture: Architecture) -> Lack | None:
     """Return what a unit lacks where ANY release will do: hardware is compared, if it is asked for and published."""
     entry, gpus = _published(pool, unit)
-    if (asked.cpus is None and asked.gpu is None) or not (entry or {}).get("architectures"):
+    if (architecture.cpus is None and architecture.gpu is None) or not (entry or {}).get("architectures"):
         return None
-    return lacks_hardware(Needs(cpus=asked.cpus, gpu=asked.gpu), entry or {}, gpus, SoftwareRules.of(pool.rules))
+    return lacks_hardware(
+        Needs(cpus=architecture.cpus, gpu=architecture.gpu), entry or {}, gpus, SoftwareRules.of(pool.rules)
+    )
 
 
 def _judgement(pool: Pool, unit: int, needs: Sequence[Needs]) -> Judgement:
     """Return the first judgement of *needs* in order that does not leave the unit unjudged."""
-    found, (entry, gpus) = NOTHING, _published(pool, unit)
-    how, tags = SoftwareRules.of(pool.rules), pool.world.software.get(ALL)
-    for one in needs:
-        found = judge(one, pool.units[unit].releases, entry, gpus, tags, how=how)
-        if found.verdict != "unjudged":
+    judgement, (entry, gpus) = NOTHING, _published(pool, unit)
+    rules, tags = SoftwareRules.of(pool.rules), pool.world.software.get(ALL)
+    for need in needs:
+        judgement = judge(need, pool.units[unit].releases, entry, gpus, tags, rules=rules)
+        if judgement.verdict != "unjudged":
             break
-    return found
+    return judgement
 
 
 def _asks_for_nothing(needs: Needs) -> bool:
     return needs.hardware_only and not needs.container and needs.cpus is None and needs.gpu is None
 
 
-def _platform_of(pool: Pool, unit: int, asked: Architecture) -> str | None:
+def _platform_of(pool: Pool, unit: int, architecture: Architecture) -> str | None:
     """Return the platform that the requested one selects at a unit; None: it matches none there."""
-    return resolve_platform(asked.sw_platform, asked.base_platform, _published(pool, unit)[0])
+    return resolve_platform(architecture.sw_platform, architecture.base_platform, _published(pool, unit)[0])
 
 
 def _code(pool: Pool, unit: int, request: Request) -> int:
     """Return 0 for a unit that suits, 1 for one that does not, 2 where the pattern of platforms matches none."""
-    needs, asked, tags_container = request
-    rule = pool.rules.software_without_release
-    if _lets_any(pool, unit):
-        return 1 if _lacks_at_any(pool, unit, asked) else 0
+    needs, architecture, tags_container = request
+    checks_without_release = pool.rules.software_without_release
+    if _accepts_any(pool, unit):
+        return 1 if _lacks_with_any(pool, unit, architecture) else 0
     verdict = _judgement(pool, unit, needs).verdict
-    if verdict == "unjudged" and rule and all(map(_asks_for_nothing, needs)):
+    if verdict == "unjudged" and checks_without_release and all(map(_asks_for_nothing, needs)):
         return 0
     if verdict == "accepted":
-        of_release = not (rule and all(one.hardware_only for one in needs))
-        pattern = of_release and is_pattern(asked.sw_platform)
-        return 2 if pattern and not _platform_of(pool, unit, asked) else 0
-    any_suffices = asked.cpus is None and asked.gpu is None and not tags_container
+        of_release = not (checks_without_release and all(need.hardware_only for need in needs))
+        pattern = of_release and is_pattern(architecture.sw_platform)
+        return 2 if pattern and not _platform_of(pool, unit, architecture) else 0
+    any_suffices = architecture.cpus is None and architecture.gpu is None and not tags_container
     return 0 if pool.units[unit].releases == ANY_RELEASES and any_suffices else 1
 
 
@@ -152,21 +154,26 @@ def _kinds(pool: Pool) -> tuple[list[int], NDArray[np.intp]]:
 
 
 @refuses("software", "SW/HW check", NO_SOFTWARE, NO_MATCH, reads=_reads_software)
-def software(pool: Pool, wanted: Wanted, production: bool) -> Refusals:
+def software(pool: Pool, stated: Wanted, production: bool) -> Refusals:
     """The queue must have the release, container and hardware."""
-    request = _request(pool, wanted, production)
+    request = _request(pool, stated, production)
     codes = _by_software(pool, lambda unit: _code(pool, unit, request))
 
     def figures(row: int) -> Details:
-        told: Details = {"architecture": wanted.architecture, "releases": list(pool.units[pool.unit_of[row]].releases)}
-        hardware = {key: value for key, value in request.asked.as_dict().items() if key in {"cpu_specs", "gpu_spec"}}
-        return told | ({"hardware": hardware} if hardware else {})
+        details: Details = {
+            "architecture": stated.architecture,
+            "releases": list(pool.units[pool.unit_of[row]].releases),
+        }
+        hardware = {
+            key: value for key, value in request.architecture.as_dict().items() if key in {"cpu_specs", "gpu_spec"}
+        }
+        return details | ({"hardware": hardware} if hardware else {})
 
     def lacks(row: int) -> Details:
         unit = int(pool.unit_of[row])
-        lacked = _lacks_at_any(pool, unit, request.asked) if _lets_any(pool, unit) else None
+        lacked = _lacks_with_any(pool, unit, request.architecture) if _accepts_any(pool, unit) else None
         why = lacked or _judgement(pool, unit, request.needs).lacks
-        named = {"transHome": wanted.trans_home, "container_name": wanted.container_name}
+        named = {"transHome": stated.trans_home, "container_name": stated.container_name}
         return figures(row) | named | {"why": None if why is None else why.value}
 
     def unmatched(row: int) -> Details:
@@ -180,7 +187,7 @@ def software(pool: Pool, wanted: Wanted, production: bool) -> Refusals:
 analysis_software = software._replace(name="analysis software", reads=_reads_analysis_software)
 
 
-def _asked_of(ask: Ask) -> Architecture:
+def _architecture_of(ask: Ask) -> Architecture:
     return read_architecture(ask.task.architecture, infer_cpu=ask.rules.infer_cpu)
 
 
@@ -189,16 +196,16 @@ def platform_at(ask: Ask, row: int) -> str | None:
     task = ask.task
     lacks_release = ask.activity == PRODUCTION and (task.trans_home is None or not task.architecture)
     is_skipped = lacks_release or (ask.activity != PRODUCTION and ask.is_spared_alone)
-    asked = _asked_of(ask)
-    if is_skipped or not may_resolve(asked.sw_platform):
+    architecture = _architecture_of(ask)
+    if is_skipped or not may_resolve(architecture.sw_platform):
         return None
-    return _platform_of(ask.pool, int(ask.pool.unit_of[row]), asked)
+    return _platform_of(ask.pool, int(ask.pool.unit_of[row]), architecture)
 
 
 def _reads_gpu(ask: Ask) -> Values | None:
     if ask.task.has_rule(HPO):
         return None, True, True
-    return ask.task.architecture, bool(_asked_of(ask).sw_platform), False
+    return ask.task.architecture, bool(_architecture_of(ask).sw_platform), False
 
 
 @refuses("gpu", "architecture check", NO_GPU, reads=_reads_gpu)
@@ -223,7 +230,7 @@ def gpu(pool: Pool, architecture: str | None, has_platform: bool, spared: bool) 
 
 
 def _reads_level(ask: Ask) -> Values | None:
-    preferred = None if ask.task.trans_home is None else _asked_of(ask).preferred_level
+    preferred = None if ask.task.trans_home is None else _architecture_of(ask).preferred_level
     return None if preferred is None else (preferred,)
 
 

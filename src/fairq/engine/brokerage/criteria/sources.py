@@ -41,29 +41,31 @@ def not_looked_up(is_whole: Mapping[str, bool], readers: Mapping[str, NDArray[np
         is_whole: for each endpoint with a replica, whether it is whole.
         readers: the numbers of the queues that read from each endpoint.
     """
-    served = {queue for rse, whole in is_whole.items() if whole and rse in readers for queue in readers[rse].tolist()}
+    served = {
+        queue for rse, complete in is_whole.items() if complete and rse in readers for queue in readers[rse].tolist()
+    }
     return frozenset(
         rse
-        for rse, whole in is_whole.items()
-        if not whole and (rse not in readers or served.issuperset(readers[rse].tolist()))
+        for rse, complete in is_whole.items()
+        if not complete and (rse not in readers or served.issuperset(readers[rse].tolist()))
     )
 
 
 class Replica(Struct, frozen=True):
-    """A replica of a dataset: the endpoint, and the files found there of *total*; *vp* is a virtual one.
+    """A replica of a dataset: the endpoint, and the number of its files there, of *total*; *vp* is a virtual one.
 
-    *found* is None if the files were not counted.
+    *file_count* is None if the files were not counted.
     """
 
     storage: Storage
-    found: int | None
+    file_count: int | None
     total: int
     vp: bool = False
 
     @property
     def is_complete(self) -> bool:
         """Whether no file is missing."""
-        return self.found == self.total
+        return self.file_count == self.total
 
     def counts(self, max_missing: float, min_completeness: float) -> bool:
         """Return whether the replica is complete enough to be read.
@@ -74,9 +76,9 @@ class Replica(Struct, frozen=True):
         """
         if self.is_complete:
             return True
-        if not self.found or not self.total:
+        if not self.file_count or not self.total:
             return False
-        return self.total - self.found <= max_missing or self.found / self.total * 100 >= min_completeness
+        return self.total - self.file_count <= max_missing or self.file_count / self.total * 100 >= min_completeness
 
 
 class Availability(Struct, frozen=True):
@@ -109,9 +111,9 @@ def availability(replicas: Iterable[Replica], max_missing: float, min_completene
     """Return the availability from *replicas* (PanDA get_sites_with_data); for the limits see `Replica.counts`."""
     disk = complete_disk = tape = local = remote = False
     locations = []
-    for each in replicas:
-        storage = each.storage
-        if each.vp or not (each.found == each.total or each.counts(max_missing, min_completeness)):
+    for replica in replicas:
+        storage = replica.storage
+        if replica.vp or not (replica.file_count == replica.total or replica.counts(max_missing, min_completeness)):
             continue
         locations.append(storage.rse)
         near, far = storage.is_readable_near, storage.is_readable_afar
@@ -122,7 +124,7 @@ def availability(replicas: Iterable[Replica], max_missing: float, min_completene
             tape = True
         else:
             disk = True
-            complete_disk = complete_disk or each.is_complete
+            complete_disk = complete_disk or replica.is_complete
     return Availability(disk, complete_disk, tape, local, remote, tuple(locations))
 
 
@@ -176,7 +178,9 @@ def dataset_availability(ask: Ask, dataset: Dataset) -> Availability:
     component, config = "jobbroker" if ask.activity == PRODUCTION else "anal_jobbroker", ask.config
     limits = ask.pool.kept(
         ("completeness", component),
-        lambda: [config.amount(f"{component}.{of}") for of in ("MAX_MISSING_INPUT_FILES", "MIN_INPUT_COMPLETENESS")],
+        lambda: [
+            config.amount(f"{component}.{name}") for name in ("MAX_MISSING_INPUT_FILES", "MIN_INPUT_COMPLETENESS")
+        ],
     )
     return availability(_replicas(ask, dataset), *limits)
 
@@ -184,16 +188,20 @@ def dataset_availability(ask: Ask, dataset: Dataset) -> Availability:
 def _replicas(ask: Ask, dataset: Dataset) -> list[Replica]:
     # Most replicas have all files, however many these are: then the same object stands for all at an endpoint.
     world = ask.pool.world
-    whole = ask.pool.kept(
+    whole_replicas = ask.pool.kept(
         "whole replicas",
         lambda: {rse: Replica(storage, 0, 0, rse.endswith(VP_SUFFIX)) for rse, storage in world.storages.items()},
     )
 
-    def counted(one: Replica, held: frozenset[str]) -> Replica:
-        return Replica(one.storage, len(held & dataset.lfns), len(dataset.lfns), one.vp)
+    def counted(replica: Replica, held: frozenset[str]) -> Replica:
+        return Replica(replica.storage, len(held & dataset.lfns), len(dataset.lfns), replica.vp)
 
     replicas = world.replicas.get(dataset.name, {}).items()
-    return [whole[rse] if held is None else counted(whole[rse], held) for rse, held in replicas if rse in whole]
+    return [
+        whole_replicas[rse] if held is None else counted(whole_replicas[rse], held)
+        for rse, held in replicas
+        if rse in whole_replicas
+    ]
 
 
 def _is_readable_from_afar(ask: Ask, dataset: Dataset, available: Availability) -> bool:
@@ -235,14 +243,14 @@ def sources_of(ask: Ask) -> Sources:
         if not dataset.files or dataset.distributed:
             continue
         available = dataset_availability(ask, dataset)
-        places = frozenset(available.locations)
-        complete_at = places if complete_at is None else complete_at & places
+        endpoints = frozenset(available.locations)
+        complete_at = endpoints if complete_at is None else complete_at & endpoints
         if ask.task.has_rule("IS"):
             continue
         remote = remote and _is_readable_from_afar(ask, dataset, available)
         if stop is None and ask.rules.incomplete_input and not available.is_readable:
-            told: Details = {"dataset": dataset.name, "files": len(dataset.lfns), "complete_at": sorted(places)}
-            stop = "source_unreadable" if places else "incomplete_input", told
+            details: Details = {"dataset": dataset.name, "files": len(dataset.lfns), "complete_at": sorted(endpoints)}
+            stop = "source_unreadable" if endpoints else "incomplete_input", details
     return Sources(remote, complete_at, stop)
 
 
@@ -269,15 +277,24 @@ def analysis_sources_of(ask: Ask) -> AnalysisSources:
     Under the rules documented, no task waits for its input; tasks may allow incomplete input by rule *AI*.
     """
     available = {dataset.name: dataset_availability(ask, dataset) for dataset in ask.chunk.datasets}
-    distributed = frozenset(each.name for each in ask.chunk.datasets if _is_distributed(ask, each))
-    gathered = [each for each in ask.chunk.datasets if each.name not in distributed]
-    remote = all(_is_readable_from_afar(ask, each, available[each.name]) for each in gathered)
+    distributed = frozenset(
+        each_dataset.name for each_dataset in ask.chunk.datasets if _is_distributed(ask, each_dataset)
+    )
+    gathered = [each_dataset for each_dataset in ask.chunk.datasets if each_dataset.name not in distributed]
+    remote = all(_is_readable_from_afar(ask, each_dataset, available[each_dataset.name]) for each_dataset in gathered)
     stop: Details | None = None
     if ask.rules.incomplete_input and not ask.task.has_rule("AI"):
-        lost = next((each for each in gathered if not (available[each.name].disk or available[each.name].tape)), None)
-        if lost is not None:
-            places = list(available[lost.name].locations)
-            stop = {"dataset": lost.name, "files": len(lost.lfns), "complete_at": places}
+        missing = next(
+            (
+                each_dataset
+                for each_dataset in gathered
+                if not (available[each_dataset.name].disk or available[each_dataset.name].tape)
+            ),
+            None,
+        )
+        if missing is not None:
+            endpoints = list(available[missing.name].locations)
+            stop = {"dataset": missing.name, "files": len(missing.lfns), "complete_at": endpoints}
     return AnalysisSources(available, distributed, remote, stop)
 
 

@@ -66,18 +66,18 @@ def _reads_urgent(ask: Ask) -> Values | None:
 @refuses("opportunistic", "opportunistic check", OPPORTUNISTIC, ELSEWHERE, reads=_reads_urgent)
 def opportunistic(pool: Pool, nucleus: str | None, priority: int, scout: bool) -> Refusals:
     """Urgent jobs go to the nucleus only, if there is one; under the rules panda they avoid opportunistic queues."""
-    told: Details = {"currentPriority": priority, "scout": scout}
+    details: Details = {"currentPriority": priority, "scout": scout}
     if pool.rules.urgent_needs_nucleus:
         elsewhere = ~nucleus_of(pool, nucleus).near
-        yield Refusal(ELSEWHERE, elsewhere, lambda row: told | {"nucleus": nucleus, "site": pool.queues[row].site})
+        yield Refusal(ELSEWHERE, elsewhere, lambda row: details | {"nucleus": nucleus, "site": pool.queues[row].site})
     else:
         no_pledge = pool.flags("no pledge", lambda queue: queue.pledgedcpu == -1)
-        yield Refusal(OPPORTUNISTIC, no_pledge, lambda row: told | {"pledgedcpu": pool.queues[row].pledgedcpu})
+        yield Refusal(OPPORTUNISTIC, no_pledge, lambda row: details | {"pledgedcpu": pool.queues[row].pledgedcpu})
 
 
 def _reads_inactive(ask: Ask) -> Values | None:
-    asked = ask.is_urgent or ask.chunk.is_merging or ask.task.has_rule("MO")
-    return () if asked and not ask.is_spared else None
+    applies = ask.is_urgent or ask.chunk.is_merging or ask.task.has_rule("MO")
+    return () if applies and not ask.is_spared else None
 
 
 @refuses("inactive", "slowness/inactive check", INACTIVE, reads=_reads_inactive)
@@ -85,11 +85,11 @@ def inactive(pool: Pool) -> Refusals:
     """Urgent jobs and merges avoid queues where no job has started for 2 hours although jobs wait."""
     pilots, now = pool.world.pilots, pool.world.now
 
-    def rests(name: str) -> bool:
+    def is_idle(name: str) -> bool:
         last = pilots[name].last_start if name in pilots else None
         return last is not None and now - last > INACTIVE_AFTER
 
-    resting = pool.unit_flags("resting", lambda unit: rests(unit.name))
+    idle = pool.unit_flags("resting", lambda unit: is_idle(unit.name))
     activated, starting = pool.job_counts(None, "activated"), pool.job_counts(None, "starting")
     waiting = activated + starting if pool.rules.inactive_with_starting else activated
 
@@ -97,12 +97,12 @@ def inactive(pool: Pool) -> Refusals:
         last = pilots[pool.queues[row].unit].last_start
         return {"lastStart": last, "activated": int(activated[row]), "starting": int(starting[row])}
 
-    yield Refusal(INACTIVE, resting & (waiting > 0), figures)
+    yield Refusal(INACTIVE, idle & (waiting > 0), figures)
 
 
 def _reads_pledge(ask: Ask) -> Values | None:
-    wanted = ask.rules.work_shortage and ask.config.flag("core.WORK_SHORTAGE")
-    return () if wanted and not ask.is_spared_alone else None
+    applies = ask.rules.work_shortage and ask.config.flag("core.WORK_SHORTAGE")
+    return () if applies and not ask.is_spared_alone else None
 
 
 @refuses("pledge", "pledge check", NO_PLEDGE, OVER_PLEDGE, reads=_reads_pledge)

@@ -48,16 +48,16 @@ def blacklist_reason(
         complete_at: endpoints that have all of the input; if there are any, input must be moved to the other endpoints
             of a nucleus, as to those of a satellite.
     """
-    inputs = [each for each in read if storage_type in {None, each.type}]
-    outputs = [each for each in write if storage_type in {None, each.type}]
-    granted = [in_nucleus and (not complete_at or each.rse in complete_at) for each in inputs]
-    if not any(each.is_up("read_lan") for each in inputs):
+    inputs = [endpoint for endpoint in read if storage_type in {None, endpoint.type}]
+    outputs = [endpoint for endpoint in write if storage_type in {None, endpoint.type}]
+    no_transfer = [in_nucleus and (not complete_at or endpoint.rse in complete_at) for endpoint in inputs]
+    if not any(endpoint.is_up("read_lan") for endpoint in inputs):
         return READ_LAN
-    if not any(each.is_up("write_lan") for each in outputs):
+    if not any(endpoint.is_up("write_lan") for endpoint in outputs):
         return WRITE_LAN
-    if not any(given or each.is_up("write_wan") for given, each in zip(granted, inputs, strict=True)):
+    if not any(exempt or endpoint.is_up("write_wan") for exempt, endpoint in zip(no_transfer, inputs, strict=True)):
         return WRITE_WAN
-    if not in_nucleus and not any(each.is_up("read_wan") for each in outputs):
+    if not in_nucleus and not any(endpoint.is_up("read_wan") for endpoint in outputs):
         return READ_WAN
     return None if source_available or in_nucleus else SOURCE
 
@@ -78,7 +78,7 @@ def _read_at(pool: Pool, name: str | None) -> frozenset[str]:
 
     def make() -> frozenset[str]:
         units = set(pool.unit_of[nucleus_of(pool, name).members].tolist())
-        return frozenset(each.rse for unit in units for each in endpoints_of(pool)[unit].read)
+        return frozenset(endpoint.rse for unit in units for endpoint in endpoints_of(pool)[unit].read)
 
     return pool.under(("read at", name), make)
 
@@ -96,15 +96,15 @@ def storage(pool: Pool, name: str | None, remote: bool, complete_at: frozenset[s
 
     Input need not be moved for queues of the nucleus (*remote*: it can be moved to others).
     """
-    least, of_units = pool.config.amount("jobbroker.STORAGE_MIN_FREE_SIZE"), endpoints_of(pool)
+    minimum, endpoints_by_unit = pool.config.amount("jobbroker.STORAGE_MIN_FREE_SIZE"), endpoints_of(pool)
 
     def problem(unit: int, *, inside: bool) -> str:
-        own = of_units[unit]
-        if own.default_write is not None and lacks_space(own.default_write, least, pool.rules):
+        endpoints = endpoints_by_unit[unit]
+        if endpoints.default_write is not None and lacks_space(endpoints.default_write, minimum, pool.rules):
             return DISK.tag
         tag = blacklist_reason(
-            own.read,
-            own.write,
+            endpoints.read,
+            endpoints.write,
             in_nucleus=inside,
             source_available=remote or inside,
             storage_type=STORAGE_TYPE,
@@ -115,22 +115,29 @@ def storage(pool: Pool, name: str | None, remote: bool, complete_at: frozenset[s
     # Elsewhere it is the same for every nucleus.
     elsewhere = pool.under(
         ("storage", remote),
-        lambda: np.array([problem(unit, inside=False) for unit in range(len(of_units))], object)[pool.unit_of],
+        lambda: np.array([problem(unit, inside=False) for unit in range(len(endpoints_by_unit))], object)[pool.unit_of],
     )
     tags = elsewhere.copy()
     for row in np.flatnonzero(nucleus_of(pool, name).members):
         tags[row] = problem(int(pool.unit_of[row]), inside=True)
 
     def figures(row: int) -> Details:
-        own, tag = of_units[pool.unit_of[row]], tags[row]
-        output = own.default_write
+        endpoints, tag = endpoints_by_unit[pool.unit_of[row]], tags[row]
+        output = endpoints.default_write
         if tag == DISK.tag and output is not None:
-            told: Details = {"kind": "output_space", "endpoint": output.rse, **space_details(output, pool.rules)}
-            return told | {"STORAGE_MIN_FREE_SIZE": least}
+            output_space: Details = {
+                "kind": "output_space",
+                "endpoint": output.rse,
+                **space_details(output, pool.rules),
+            }
+            return output_space | {"STORAGE_MIN_FREE_SIZE": minimum}
         if tag == SOURCE:
             return {"remote_source_available": False}
-        side, activity = own.read if tag in {READ_LAN, WRITE_WAN} else own.write, tag.removesuffix("_blacklist")
-        states = {each.rse: each.activities.get(activity) for each in side if each.type == STORAGE_TYPE}
+        side, activity = (
+            endpoints.read if tag in {READ_LAN, WRITE_WAN} else endpoints.write,
+            tag.removesuffix("_blacklist"),
+        )
+        states = {endpoint.rse: endpoint.activities.get(activity) for endpoint in side if endpoint.type == STORAGE_TYPE}
         return {"activity": activity, "endpoints": states}
 
     for reason in (DISK, *OUT_OF_SERVICE):
@@ -161,8 +168,8 @@ def analysis_storage(
         return _problem(pool, unit, is_near, local, remote, over, user)
 
     def codes(is_near: bool) -> NDArray[np.uint8]:
-        found = [reasons.index(problem(unit, is_near)[0]) for unit in range(len(pool.units))]
-        return np.array(found, np.uint8)[pool.unit_of]
+        indices = [reasons.index(problem(unit, is_near)[0]) for unit in range(len(pool.units))]
+        return np.array(indices, np.uint8)[pool.unit_of]
 
     key = "analysis storage", local, remote, over
     numbers = pool.under((*key, "far"), lambda: codes(False))
@@ -176,17 +183,17 @@ def analysis_storage(
 def _problem(
     pool: Pool, unit: int, with_data: bool, local: bool, remote: bool, over: frozenset[str], user: str | None
 ) -> tuple[Reason | None, Details]:
-    places, rules, config = endpoints_of(pool, USER)[unit], pool.rules, pool.config
-    output, source = places.default_write, places.default_read
-    least_out = config.amount("anal_jobbroker.STORAGE_MIN_FREE_SIZE_OUTPUT")
-    least_in = config.amount("jobbroker.STORAGE_MIN_FREE_SIZE")
-    if not places.write or (output is not None and lacks_space(output, least_out, rules)):
-        return NO_SPACE, _space(pool, "output_space", output, least_out)
+    endpoints, rules, config = endpoints_of(pool, USER)[unit], pool.rules, pool.config
+    output, source = endpoints.default_write, endpoints.default_read
+    minimum_output = config.amount("anal_jobbroker.STORAGE_MIN_FREE_SIZE_OUTPUT")
+    minimum_input = config.amount("jobbroker.STORAGE_MIN_FREE_SIZE")
+    if not endpoints.write or (output is not None and lacks_space(output, minimum_output, rules)):
+        return NO_SPACE, _space(pool, "output_space", output, minimum_output)
     # If input is moved in, there must be room for it as well, if that is elsewhere than output.
-    lacks_room = source is not None and source is not output and lacks_space(source, least_in, rules)
-    if not local and (not places.read or lacks_room):
-        return NO_SPACE, _space(pool, "input_space", source, least_in)
-    tag = blacklist_reason(places.read, places.write, in_nucleus=with_data, source_available=remote)
+    lacks_room = source is not None and source is not output and lacks_space(source, minimum_input, rules)
+    if not local and (not endpoints.read or lacks_room):
+        return NO_SPACE, _space(pool, "input_space", source, minimum_input)
+    tag = blacklist_reason(endpoints.read, endpoints.write, in_nucleus=with_data, source_available=remote)
     if tag is not None:
         return BLACKLIST, {"blacklist": tag, "endpoint": output.rse if output else None}
     if rules.local_quota and output is not None and output.rse in over:
@@ -200,10 +207,10 @@ def _space(pool: Pool, kind: str, endpoint: Storage | None, limit: float) -> dic
     return {"kind": kind, "endpoint": endpoint.rse, **space_details(endpoint, pool.rules), "limit": limit}
 
 
-def lacks_space(storage: Storage, least: float, rules: Rules) -> bool:
-    """Return whether *storage* lacks *least* GB; the rules define which space counts, and whether equality passes."""
+def lacks_space(storage: Storage, minimum: float, rules: Rules) -> bool:
+    """Return whether *storage* lacks *minimum* GB; the rules define which space counts, and whether equality passes."""
     space = storage.space(rules.space)
-    return space <= least if rules.space_must_exceed else space < least
+    return space <= minimum if rules.space_must_exceed else space < minimum
 
 
 def space_details(storage: Storage, rules: Rules) -> dict[str, float]:

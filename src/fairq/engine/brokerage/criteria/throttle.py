@@ -57,16 +57,16 @@ def _over_cap(ask: Ask) -> Stop | None:
     owner = task.working_group or task.user or ""
     total = ask.pool.world.user_totals.get(owner, UserTotals())
     kind = "GROUP" if task.working_group else "USER"
-    for unit, run, wait in (
+    for unit, running, queued in (
         ("jobs", total.running_jobs, total.queued_jobs),
         ("cores", total.running_cores, total.queued_cores),
     ):
         cap = config.amount(f"prio_mgr.CAP_RUNNING_{kind}_{unit.upper()}")
-        told: Details = {"owner": owner, f"CAP_RUNNING_{kind}_{unit.upper()}": cap}
-        if cap and run > cap:
-            return Stop(f"cap_running_{unit}", "waiting", told | {"running": run})
-        if cap and wait > QUEUED_FACTOR * cap:
-            return Stop(f"cap_queued_{unit}", "waiting", told | {"limit": QUEUED_FACTOR * cap, "queued": wait})
+        details: Details = {"owner": owner, f"CAP_RUNNING_{kind}_{unit.upper()}": cap}
+        if cap and running > cap:
+            return Stop(f"cap_running_{unit}", "waiting", details | {"running": running})
+        if cap and queued > QUEUED_FACTOR * cap:
+            return Stop(f"cap_queued_{unit}", "waiting", details | {"limit": QUEUED_FACTOR * cap, "queued": queued})
     return None
 
 
@@ -77,14 +77,14 @@ def _over_share(ask: Ask) -> Stop | None:
         return None
     percent = 100 * min(used, world.share_usage.get(TOP_SHARE, used))
     limit = CLASS_LIMITS[task_class]
-    told: Details = {"share_usage": percent, "limit": limit}
+    details: Details = {"share_usage": percent, "limit": limit}
     if task_class == CLASS_A:
         remaining = world.remaining_slots.get(task.user or "")
         threshold = ask.config.amount("analy_eval.USER_USAGE_THRESHOLD_A")
         part = 0.5 if remaining is None or not threshold else 1 - remaining / threshold
         percent *= part
-        told |= {"user": task.user, "user_slots_used": part}
-    return Stop(_CLASS_TAGS[task_class], "waiting", told) if percent > limit else None
+        details |= {"user": task.user, "user_slots_used": part}
+    return Stop(_CLASS_TAGS[task_class], "waiting", details) if percent > limit else None
 
 
 def _over_quota(ask: Ask) -> Stop | None:

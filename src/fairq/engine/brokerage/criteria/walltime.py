@@ -26,7 +26,7 @@ Numbers = Any
 DAY = 24 * 3600
 """Seconds that a queue must offer for jobs of unknown duration."""
 
-FOR_EVER = 10**18
+MAX_SECONDS = 10**18
 """Upper limit of computed seconds."""
 
 HS06_OF_CORE = 10
@@ -51,19 +51,19 @@ class JobWork(Struct, frozen=True, gc=False):
 
     Args:
         per_event: work grows with events and not with the size of the input.
-        each: work per event or effective MiB; None is unknown.
+        per_unit: work per event or effective MiB; None is unknown.
         consumers: jobs that share the work in event service, times attempts.
     """
 
     per_event: bool
-    each: float | None
+    per_unit: float | None
     consumers: float
 
     def of(self, atom: Atom) -> float | None:
         """Return the work of a job, in HS06 seconds or seconds times cores; None is unknown."""
-        if self.each is None:
+        if self.per_unit is None:
             return None
-        return self.each * (atom.events if self.per_event else atom.effective_mib) / self.consumers
+        return self.per_unit * (atom.events if self.per_event else atom.effective_mib) / self.consumers
 
 
 def job_work(task: Task, consumers: float = 1) -> JobWork:
@@ -80,8 +80,8 @@ def work_within(seconds: Numbers, pace: Pace, cores: Numbers, corepower: Numbers
     """
     if not is_hs06(pace.cpu_time_unit):
         return seconds * np.maximum(1, cores)
-    left = seconds - (pace.base_walltime or 0)
-    work = left * np.maximum(1, cores) * corepower * efficiency(pace)
+    cpu_seconds = seconds - (pace.base_walltime or 0)
+    work = cpu_seconds * np.maximum(1, cores) * corepower * efficiency(pace)
     return work if exact else np.trunc(work)
 
 
@@ -106,17 +106,17 @@ def compared_times(
     """Return what was compared with a *limit* of *queue*: *work* under *name*, what fits into the limit, both in the
     units of `job_work`, and the limit that there would have to be, seconds (None: no limit helps). *below*: the time
     must be below the limit."""
-    told: dict[str, Any] = {"corecount": queue.corecount}
+    details: dict[str, Any] = {"corecount": queue.corecount}
     if pace.cpu_time_unit:
-        told |= {"corepower": queue.corepower, "cpuTimeUnit": pace.cpu_time_unit}
+        details |= {"corepower": queue.corepower, "cpuTimeUnit": pace.cpu_time_unit}
     seconds = getattr(queue, limit)
     fits = float(work_within(seconds, pace, queue.corecount, queue.corepower, exact=below))
-    told |= {name: work, f"work_in_{limit}": fits, limit: seconds}
+    details |= {name: work, f"work_in_{limit}": fits, limit: seconds}
     needed = None if work is None else seconds_for(work, pace, queue.corecount, queue.corepower)
     if needed is not None:
         longest = math.floor(needed) + 1 if below else math.ceil(needed)
-        told["seconds_needed"] = longest if limit == "maxtime" else math.floor(needed)
-    return told
+        details["seconds_needed"] = longest if limit == "maxtime" else math.floor(needed)
+    return details
 
 
 def efficiency(pace: Pace) -> float:
@@ -155,7 +155,7 @@ def job_seconds(task: Task, events: int, queue: Queue) -> float:
             seconds /= queue.corepower
     if task.cpu_efficiency:
         seconds /= task.cpu_efficiency / 100
-    return int(min(seconds + (task.base_walltime or 0), FOR_EVER))
+    return int(min(seconds + (task.base_walltime or 0), MAX_SECONDS))
 
 
 ROUNDING = 1e-12
@@ -172,26 +172,26 @@ Limit = Literal["maxtime", "mintime"]
 
 def _reads_walltime(ask: Ask) -> Values:
     task, chunk = ask.task, ask.chunk
-    day = (chunk.is_scout and not ask.is_spared_alone) or chunk.is_merging
-    day = day or (ask.rules.unknown_walltime_needs_day and is_time_unknown(task))
-    shared = 1
+    needs_day = (chunk.is_scout and not ask.is_spared_alone) or chunk.is_merging
+    needs_day = needs_day or (ask.rules.unknown_walltime_needs_day and is_time_unknown(task))
+    consumers = 1
     if task.is_event_service:
         attempts = task.rule("XJ")
-        shared = (task.rule("EC") or 1) * (DEFAULT_ATTEMPTS if attempts is None else attempts + 1)
-    job = job_work(task, max(1, shared)).of(atom_of(ask))
-    least = most = None
+        consumers = (task.rule("EC") or 1) * (DEFAULT_ATTEMPTS if attempts is None else attempts + 1)
+    job = job_work(task, max(1, consumers)).of(atom_of(ask))
+    least_work = most_work = None
     per_event = cpu_time_per_event(task.cpu_time, task.cpu_time_unit) if task.has_rule("DY") else None
     if per_event is not None:
         # The number of events is dynamic: the work of a job is between these.
         events, limit = longest_run(chunk), task.rule("MX")
-        least = per_event * (task.rule("DY") or 0) or None
-        most = per_event * (min(events, limit) if limit else events)
-    return job, least, most, day, chunk.is_scout, Pace.of(task)
+        least_work = per_event * (task.rule("DY") or 0) or None
+        most_work = per_event * (min(events, limit) if limit else events)
+    return job, least_work, most_work, needs_day, chunk.is_scout, Pace.of(task)
 
 
 def longest_run(chunk: Chunk) -> int:
     """Return the largest number of consecutive events in the master files; files without ranges are added up."""
-    most = run = 0
+    longest = run = 0
     expected: int | None = None
     for file in chunk.datasets[0].files if chunk.datasets else ():
         if file.start_event is None or file.end_event is None:
@@ -201,8 +201,8 @@ def longest_run(chunk: Chunk) -> int:
                 run = 0
             run += file.end_event - file.start_event + 1
             expected = 0 if file.end_event + 1 == file.events else file.end_event + 1
-        most = max(most, run)
-    return most
+        longest = max(longest, run)
+    return longest
 
 
 def _numbers(pool: Pool, name: str) -> Floats:
@@ -212,18 +212,18 @@ def _numbers(pool: Pool, name: str) -> Floats:
 def _within(pool: Pool, limit: Limit, pace: Pace, *, exact: bool = False) -> Floats:
     """Return the work that a job does within a limit of each queue."""
     cores, power = _numbers(pool, "corecount"), _numbers(pool, "corepower")
-    found: Floats = work_within(_numbers(pool, limit), pace, cores, power, exact=exact)
-    return found
+    work: Floats = work_within(_numbers(pool, limit), pace, cores, power, exact=exact)
+    return work
 
 
 class _Fits(NamedTuple):
     """The work that fits into the maxtime and the mintime of each row, and from or above which it is too long.
 
-    *longest* and *shortest* are the different values of *limit* and *wanted* in ascending order.
+    *longest* and *shortest* are the different values of *limit* and *minimum* in ascending order.
     """
 
     fits: Floats
-    wanted: Floats
+    minimum: Floats
     limit: Floats
     longest: list[float]
     shortest: list[float]
@@ -233,34 +233,40 @@ def _fits(pool: Pool, pace: Pace) -> _Fits:
     below = pool.rules.walltime_below_maxtime
 
     def make() -> _Fits:
-        fits, wanted = _within(pool, "maxtime", pace, exact=below), _within(pool, "mintime", pace)
+        fits, minimum = _within(pool, "maxtime", pace, exact=below), _within(pool, "mintime", pace)
         limit = fits - ROUNDING * np.abs(fits) if below else fits
-        return _Fits(fits, wanted, limit, np.unique(limit).tolist(), np.unique(wanted).tolist())
+        return _Fits(fits, minimum, limit, np.unique(limit).tolist(), np.unique(minimum).tolist())
 
     return pool.under(("work that fits", pace), make)
 
 
 def _alike(
-    pool: Pool, job: float | None, least: float | None, most: float | None, day: bool, scout: bool, pace: Pace
+    pool: Pool,
+    job: float | None,
+    least_work: float | None,
+    most_work: float | None,
+    needs_day: bool,
+    scout: bool,
+    pace: Pace,
 ) -> Values:
     """Return the places of the work among the limits of the queues: work in the same place is judged alike."""
     fits = _fits(pool, pace)
-    place = bisect_right if pool.rules.walltime_below_maxtime else bisect_left
+    bisect = bisect_right if pool.rules.walltime_below_maxtime else bisect_left
 
-    def placed(work: float | None) -> tuple[int, int, bool] | None:
-        return None if work is None else (place(fits.longest, work), bisect_right(fits.shortest, work), work > 0)
+    def position(work: float | None) -> tuple[int, int, bool] | None:
+        return None if work is None else (bisect(fits.longest, work), bisect_right(fits.shortest, work), work > 0)
 
-    return placed(job), placed(least), placed(most), day, scout, pace
+    return position(job), position(least_work), position(most_work), needs_day, scout, pace
 
 
 def _too_little(pool: Pool, fits: Floats) -> Booleans:
     """Return the rows that offer less than a day; 0 is no limit."""
     if pool.rules.plain_minimum_walltime:
         maxtime = _numbers(pool, "maxtime")
-        less: Booleans = (maxtime != 0) & (maxtime < DAY)
+        too_short: Booleans = (maxtime != 0) & (maxtime < DAY)
     else:
-        less = (fits != 0) & (fits < minimum_work(_numbers(pool, "corecount")))
-    return less
+        too_short = (fits != 0) & (fits < minimum_work(_numbers(pool, "corecount")))
+    return too_short
 
 
 def _day_figures(pool: Pool, row: int, pace: Pace) -> Details:
@@ -272,33 +278,39 @@ def _day_figures(pool: Pool, row: int, pace: Pace) -> Details:
 
 @refuses("walltime", "walltime check", SHORT, SCOUT, MINIMUM, LONG, reads=_reads_walltime, alike=_alike)
 def walltime(
-    pool: Pool, job: float | None, least: float | None, most: float | None, day: bool, scout: bool, pace: Pace
+    pool: Pool,
+    job: float | None,
+    least_work: float | None,
+    most_work: float | None,
+    needs_day: bool,
+    scout: bool,
+    pace: Pace,
 ) -> Refusals:
     """A job must end within the maxtime of the queue, and last at least its mintime.
 
     If the time of a job is unknown, and for scouts and merges, the queue must offer a day. With a dynamic number of
-    events, a queue with a mintime is asked for the *least* and the *most*.
+    events, a queue with a mintime is asked for the *least_work* and the *most_work*.
     """
-    fits, wanted, limit, _, _ = _fits(pool, pace)
+    fits, minimum, limit, _, _ = _fits(pool, pace)
     below, maxtime, mintime = pool.rules.walltime_below_maxtime, _numbers(pool, "maxtime"), _numbers(pool, "mintime")
-    dynamic = (mintime > 0) & bool(least)
-    longest = np.where(dynamic, least or 0.0, job or 0.0)
+    dynamic = (mintime > 0) & bool(least_work)
+    longest = np.where(dynamic, least_work or 0.0, job or 0.0)
     beyond = longest >= limit if below else longest > limit
     yield Refusal(
         SHORT,
         (maxtime != 0) & (longest > 0) & beyond,
-        lambda row: compared_times(pace, pool.queues[row], "maxtime", least if dynamic[row] else job, below=below),
+        lambda row: compared_times(pace, pool.queues[row], "maxtime", least_work if dynamic[row] else job, below=below),
     )
-    if day:
+    if needs_day:
         yield Refusal(SCOUT if scout else MINIMUM, _too_little(pool, fits), lambda row: _day_figures(pool, row, pace))
     if pool.rules.mintime_in_production:
-        short = np.full(len(pool), True) if job is None else job < wanted
-        if least:
-            short = np.where(dynamic, (least < wanted) & (most is None or most < wanted), short)
+        short = np.full(len(pool), True) if job is None else job < minimum
+        if least_work:
+            short = np.where(dynamic, (least_work < minimum) & (most_work is None or most_work < minimum), short)
         yield Refusal(
             LONG,
             (mintime != 0) & short,
-            lambda row: compared_times(pace, pool.queues[row], "mintime", most if dynamic[row] else job),
+            lambda row: compared_times(pace, pool.queues[row], "mintime", most_work if dynamic[row] else job),
         )
 
 
@@ -323,16 +335,16 @@ def analysis_walltime(pool: Pool, work: float, stated: bool, pace: Pace) -> Refu
             return {"walltime": work, limit: getattr(pool.queues[row], limit), "seconds_needed": work}
         return compared_times(pace, pool.queues[row], limit, work)
 
-    most, least = _numbers(pool, "maxtime"), _numbers(pool, "mintime")
-    fits, wanted = (most, least) if stated else (_within(pool, "maxtime", pace), _within(pool, "mintime", pace))
-    yield Refusal(SHORT, (most != 0) & (work > fits), lambda row: figures(row, "maxtime"))
-    yield Refusal(LONG, (least != 0) & (work < wanted), lambda row: figures(row, "mintime"))
+    maxtime, mintime = _numbers(pool, "maxtime"), _numbers(pool, "mintime")
+    fits, minimum = (maxtime, mintime) if stated else (_within(pool, "maxtime", pace), _within(pool, "mintime", pace))
+    yield Refusal(SHORT, (maxtime != 0) & (work > fits), lambda row: figures(row, "maxtime"))
+    yield Refusal(LONG, (mintime != 0) & (work < minimum), lambda row: figures(row, "mintime"))
 
 
 def _reads_minimum(ask: Ask) -> Values | None:
     scout = ask.chunk.is_scout and ask.preassigned != "single"
-    asked = ask.rules.analysis_minimum_walltime and (scout or is_time_unknown(ask.task))
-    return (ask.chunk.is_scout, Pace.of(ask.task)) if asked else None
+    applies = ask.rules.analysis_minimum_walltime and (scout or is_time_unknown(ask.task))
+    return (ask.chunk.is_scout, Pace.of(ask.task)) if applies else None
 
 
 @refuses("analysis minimum walltime", "minimum walltime capacity check", SCOUT, MINIMUM, reads=_reads_minimum)

@@ -87,22 +87,22 @@ def split_job_count(task: Task, chunk: Chunk, margin: float) -> int:
     if not files:
         return 0
     group = max(1, task.rule("NF") or 1)
-    others = [Secondary(dataset, group) for dataset in chunk.datasets[1:] if dataset.files]
+    secondaries = [Secondary(dataset, group) for dataset in chunk.datasets[1:] if dataset.files]
     work = work_bytes(task.work_disk_count, task.work_disk_unit, margin)
     base = _Load(size=work, seconds=_base_seconds(task))
     holds, most_events = _Limits(task, work).holds, task.rule("NE")
-    events = event_counter(files, others)
+    events = event_counter(files, secondaries)
     jobs, first, job = 1, 0, base.plus(_load(task, files[:group]))
     for start in range(group, len(files), group):
         load = _load(task, files[start : start + group])
-        more, end = job.plus(load), min(start + group, len(files))
-        if holds(more, sum(other.size_with(end - first) for other in others)) and (
+        extended, end = job.plus(load), min(start + group, len(files))
+        if holds(extended, sum(secondary.size_with(end - first) for secondary in secondaries)) and (
             not most_events or (events(first, end) <= most_events and follows(files[start - 1], files[start]))
         ):
-            job = more
+            job = extended
         else:
-            for other in others:
-                other.end_job(start - first)
+            for secondary in secondaries:
+                secondary.end_job(start - first)
             jobs, first, job = jobs + 1, start, base.plus(load)
     return jobs
 
@@ -115,13 +115,13 @@ class _Limits:
         self._files = task.rule("NF") or task.rule("MF", DEFAULT_MAX_FILES) or 0
         self._seconds = hours * 3600 if hours else DEFAULT_SECONDS
 
-    def holds(self, job: _Load, beside: float) -> bool:
-        read = job.size + beside
-        size = read + job.output
+    def holds(self, job: _Load, secondary_size: float) -> bool:
+        input_size = job.size + secondary_size
+        size = input_size + job.output
         return (
             job.files <= self._files
             and size <= self._size
-            and (job.output >= EXPECTED_OUTPUT or read <= self._size - EXPECTED_OUTPUT)
+            and (job.output >= EXPECTED_OUTPUT or input_size <= self._size - EXPECTED_OUTPUT)
             and job.seconds <= self._seconds
         )
 
@@ -157,7 +157,7 @@ CLASSED_SHARES = frozenset({"User Analysis", "Express Analysis"})
 """Shares whose jobs are divided among classes of queues by the class of the task."""
 
 HIGH, MIDDLE, LOW = 1, 0, -1
-REST = 0.001
+MINIMUM_JOBS = 0.001
 """Jobs for a class of queues to which the division gives none."""
 
 SMALLEST = 2**-20
@@ -167,9 +167,9 @@ def _reads_jobs(ask: Ask) -> Values:
     return input_at(ask), counting_of(ask), types_of(ask), ask.stays_near, ask.preassigned is None
 
 
-@weighs("jobs", reads=_reads_jobs, kept=False, alike=lambda held, counting, *_: (counting, held.size > 0))
+@weighs("jobs", reads=_reads_jobs, kept=False, alike=lambda inputs, counting, *_: (counting, inputs.size > 0))
 def jobs(
-    pool: Pool, held: InputAt, counting: Counting, types: Types, stays_near: bool, counts_pilots: bool
+    pool: Pool, inputs: InputAt, counting: Counting, types: Types, stays_near: bool, counts_pilots: bool
 ) -> tuple[Floats, Figures]:
     """The ratio of running to queued jobs of the share: (running + 1) / (queued + 10).
 
@@ -184,21 +184,21 @@ def jobs(
         return far, (running + 1) / (queued + SMOOTHING)
 
     def figures(row: int) -> Details:
-        of_types = type_numbers(pool, counting, types, held.is_local)
-        told: Details = {"nRun": float(running[row])}
+        of_types = type_numbers(pool, counting, types, inputs.is_local)
+        details: Details = {"nRun": float(running[row])}
         for name, state in (("nAct", "activated"), ("nAss", "assigned"), ("nStart", "starting"), ("nDef", "defined")):
-            told[name] = float(pool.job_counts(share, state)[row])
-        if held.is_local[row]:
-            del told["nAss"]
+            details[name] = float(pool.job_counts(share, state)[row])
+        if inputs.is_local[row]:
+            del details["nAss"]
         else:
-            told["manyAss"] = float(many_assigned(pool, share)[row])
+            details["manyAss"] = float(many_assigned(pool, share)[row])
         if stays_near:
-            told["nRunningAll"] = float(pool.job_counts(None, "running")[row])
-        told["nPilot"] = float(pilot_counts(pool)[row]) if counts_pilots else 0.0
-        return told | {"nRun_rt": float(of_types.running[row]), "nQueued_rt": float(of_types.queued[row])}
+            details["nRunningAll"] = float(pool.job_counts(None, "running")[row])
+        details["nPilot"] = float(pilot_counts(pool)[row]) if counts_pilots else 0.0
+        return details | {"nRun_rt": float(of_types.running[row]), "nQueued_rt": float(of_types.queued[row])}
 
     far, near = pool.under(("jobs weight", counting), make)
-    return np.where(held.is_local, near, far), figures
+    return np.where(inputs.is_local, near, far), figures
 
 
 def _reads_balance(ask: Ask) -> Values | None:
@@ -213,7 +213,7 @@ def balance(pool: Pool, share: str | None, counting: Counting) -> tuple[Floats, 
     return factor, lambda row: {"nRun": int(running[row]), "nQueued": int(queued[row])}
 
 
-class Room(NamedTuple):
+class RemainingJobs(NamedTuple):
     """Room of the user in total and by class of queues, and the queues of each class."""
 
     total: float
@@ -234,7 +234,7 @@ def _reads_classes(ask: Ask) -> Values | None:
 @weighs("analysis classes", reads=_reads_classes, looks_back=True)
 def classes(
     pool: Pool,
-    left: Left,
+    remaining: Left,
     count: int,
     task_class: int | None,
     merging: bool,
@@ -246,12 +246,12 @@ def classes(
 
     Pseudo queues of one unit have the same. An unknown class of a queue counts as the middle one.
     """
-    known, running = pool.world.site_classes, counted_running(pool, counting)
-    class_of = pool.unit_numbers_of("class", lambda unit: known.get(unit.name) or MIDDLE)
-    units, first = np.unique(pool.unit_of[left.rows], return_index=True)
-    ones = np.flatnonzero(left.rows)[first]
+    site_classes, running = pool.world.site_classes, counted_running(pool, counting)
+    class_of = pool.unit_numbers_of("class", lambda unit: site_classes.get(unit.name) or MIDDLE)
+    units, first = np.unique(pool.unit_of[remaining.rows], return_index=True)
+    rows = np.flatnonzero(remaining.rows)[first]
     weights = np.zeros(len(pool.units))
-    weights[units] = _weights(count, task_class, user.remaining[ones], class_of[ones], merging) + SMALLEST
+    weights[units] = _weights(count, task_class, user.remaining[rows], class_of[rows], merging) + SMALLEST
 
     def figures(row: int) -> Details:
         everything = pool.job_counts(None, "running")[row]
@@ -271,41 +271,47 @@ def classes(
 
 def _weights(count: float, task_class: int | None, remaining: Floats, class_of: Floats, merging: bool) -> Floats:
     """Return the jobs for each queue by the user's *remaining* room there and, if it counts, the class of the task."""
-    kinds = (HIGH, MIDDLE, LOW)
-    room = Room(
+    site_classes = (HIGH, MIDDLE, LOW)
+    user_room = RemainingJobs(
         float(remaining.sum()),
-        {kind: float(remaining[class_of == kind].sum()) for kind in kinds},
-        {kind: int((class_of == kind).sum()) for kind in kinds},
+        {site_class: float(remaining[class_of == site_class].sum()) for site_class in site_classes},
+        {site_class: int((class_of == site_class).sum()) for site_class in site_classes},
     )
     if task_class is None:
-        return count * _part(remaining, count, room.total, len(remaining), merging)
-    shares = _divided(count, room, task_class)
+        return count * _part(remaining, count, user_room.total, len(remaining), merging)
+    shares = _divided(count, user_room, task_class)
     weights = np.zeros(len(remaining))
-    for kind in kinds:
-        of_kind = class_of == kind
-        if of_kind.any():
-            part = _part(remaining[of_kind], shares[kind], room.of_class[kind], room.queues[kind], merging)
-            weights[of_kind] = shares[kind] * part
+    for site_class in site_classes:
+        in_class = class_of == site_class
+        if in_class.any():
+            part = _part(
+                remaining[in_class],
+                shares[site_class],
+                user_room.of_class[site_class],
+                user_room.queues[site_class],
+                merging,
+            )
+            weights[in_class] = shares[site_class] * part
     return weights
 
 
-def _divided(count: float, room: Room, task_class: int) -> dict[int, float]:
+def _divided(count: float, user_room: RemainingJobs, task_class: int) -> dict[int, float]:
     """Return the jobs for each class of queues: first those of the task's own class, as far as they have room."""
-    left = min(count, room.total)
-    shares = {HIGH: REST, MIDDLE: REST, LOW: REST}
+    remaining_jobs = min(count, user_room.total)
+    shares = {HIGH: MINIMUM_JOBS, MIDDLE: MINIMUM_JOBS, LOW: MINIMUM_JOBS}
     if task_class == LOW:
-        shares[LOW] = left
+        shares[LOW] = remaining_jobs
     elif task_class == MIDDLE:
-        shares[MIDDLE] = min(left, room.of_class[MIDDLE])
-        shares[LOW] = left - shares[MIDDLE]
+        shares[MIDDLE] = min(remaining_jobs, user_room.of_class[MIDDLE])
+        shares[LOW] = remaining_jobs - shares[MIDDLE]
         if shares[MIDDLE] > 0:
             shares[MIDDLE] -= 0.1
             shares[LOW] += 0.1
     else:
-        shares[HIGH] = min(left, room.of_class[HIGH])
-        left -= shares[HIGH]
-        shares[MIDDLE] = min(left, room.of_class[MIDDLE])
-        shares[LOW] = left - shares[MIDDLE]
+        shares[HIGH] = min(remaining_jobs, user_room.of_class[HIGH])
+        remaining_jobs -= shares[HIGH]
+        shares[MIDDLE] = min(remaining_jobs, user_room.of_class[MIDDLE])
+        shares[LOW] = remaining_jobs - shares[MIDDLE]
         if shares[HIGH] > 0:
             shares[HIGH] -= 0.052
             shares[MIDDLE] += 0.05

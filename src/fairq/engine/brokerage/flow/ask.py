@@ -36,8 +36,8 @@ def _once(compute: Callable[[Ask], T], answers_of: Callable[[Ask], Answers]) -> 
         answers = answers_of(ask)
         if compute not in answers:
             answers[compute] = compute(ask)
-        found: T = answers[compute]
-        return found
+        result: T = answers[compute]
+        return result
 
     return answer
 
@@ -53,7 +53,7 @@ class Ask:
         local: in the analysis flow, whether this is the pass that requires input nearby.
 
     Attributes:
-        given: in production, the rows to which the task or its merge is pre-assigned; None: all.
+        given_rows: in production, the rows to which the task or its merge is pre-assigned; None: all.
         preassigned: whether queues are given: one (``single``) or several (``list``); None: all queues.
         is_express: jobs go by the express links: processing type *urgent* or priority 1000, under the rules panda above
             it.
@@ -69,7 +69,7 @@ class Ask:
         self.rules: Rules = pool.rules
         self.activity: Activity = activity or task.activity
         self.local = local
-        self.given: frozenset[int] | None = None
+        self.given_rows: frozenset[int] | None = None
         self.preassigned: Preassigned | None = None
         priority = task.current_priority
         high = priority >= 1000 if pool.rules.express_from_1000 else priority > 1000

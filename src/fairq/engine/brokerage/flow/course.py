@@ -53,7 +53,7 @@ class Answer:
 
 def refused_at(answers: Sequence[Answer], size: int) -> Numbers:
     """Return for each of *size* rows the least number of a reason that refuses it at once, or `UNDECIDED`."""
-    hard = [one.hard for one in answers if one.hard is not None]
+    hard = [answer.hard for answer in answers if answer.hard is not None]
     return np.minimum.reduce(hard) if hard else np.full(size, UNDECIDED, np.int16)
 
 
@@ -91,8 +91,11 @@ def course_of(
     """
     hard = refused_at(answers, size)
     decided, removal = hard, stage_of.item(-1)
-    stages, marked = np.array(list(dict.fromkeys(one.stage for one in answers)), np.intp), np.zeros(removal, np.intp)
-    problems = [(one.stage, one.soft) for one in answers if one.soft is not None]
+    stages, marked = (
+        np.array(list(dict.fromkeys(answer.stage for answer in answers)), np.intp),
+        np.zeros(removal, np.intp),
+    )
+    problems = [(answer.stage, answer.soft) for answer in answers if answer.soft is not None]
     if problems:
         last = np.maximum.reduce([soft for _, soft in problems])
         decided = np.where((hard == UNDECIDED) & (last >= 0), last, hard)
@@ -102,15 +105,15 @@ def course_of(
     ends = stage_of.take(hard, mode="clip")
     rows = np.bincount(ends, minlength=removal)[stages]
     units = np.bincount(np.maximum.reduceat(ends, starts), minlength=removal)[stages] if size else rows
-    left, units_left = size - rows.cumsum(), len(starts) - units.cumsum()
-    lines = np.array((stages, left + rows, left, units_left + units, units_left, marked[stages])).T
-    is_empty = left == 0
+    rows_left, units_left = size - rows.cumsum(), len(starts) - units.cumsum()
+    lines = np.array((stages, rows_left + rows, rows_left, units_left + units, units_left, marked[stages])).T
+    is_empty = rows_left == 0
     if is_empty.any():
         lines = lines[: is_empty.argmax() + 1]
     elif settles or marked.any():
         chosen = decided == UNDECIDED
         counts = int(np.count_nonzero(chosen)), count_units(chosen, starts)
-        settled = [removal, left.item(-1), counts[0], units_left.item(-1), counts[1], 0]
+        settled = [removal, rows_left.item(-1), counts[0], units_left.item(-1), counts[1], 0]
         lines = np.concatenate((lines, np.array([settled])))
     return Course(answers, decided, lines)
 

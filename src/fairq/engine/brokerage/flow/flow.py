@@ -74,10 +74,10 @@ class Flow:
     def __init__(self, plan: Plan, pool: Pool) -> None:
         self.plan, self.pool = plan, pool
         stage_of = [0] * len(plan.reasons)
-        for _, one, first, stage in plan.steps["before"]:
-            stage_of[first : first + len(one.reasons)] = [stage] * len(one.reasons)
+        for _, step, first, stage in plan.steps["before"]:
+            stage_of[first : first + len(step.reasons)] = [stage] * len(step.reasons)
         self._stage_of_reason = np.array([*stage_of, plan.removal], np.intp)
-        self._after = [(stage, list(steps)) for stage, steps in groupby(plan.steps["after"], lambda one: one.stage)]
+        self._after = [(stage, list(steps)) for stage, steps in groupby(plan.steps["after"], lambda step: step.stage)]
         self._kept: dict[Hashable, Any] = {}
         self._size = 0
 
@@ -87,37 +87,37 @@ class Flow:
         The tasks take a filter one after the other: all filters for one task take twice as long, since neither the code
         nor the data of a filter are in the caches of the processor when their turn comes again.
         """
-        found: list[list[Answer]] = [[] for _ in asks]
+        answers_by_task: list[list[Answer]] = [[] for _ in asks]
         for step in self.plan.steps["before"]:
             reads = step.filter.reads
-            for ask, answers in zip(asks, found, strict=True):
+            for ask, answers in zip(asks, answers_by_task, strict=True):
                 values = reads(ask)
-                answer = None if values is None else self._asked(step, values, answers)
+                answer = None if values is None else self._answer_of(step, values, answers)
                 if answer is not None:
                     answers.append(answer)
-        return [self._course(tuple(answers)) for answers in found]
+        return [self._course(tuple(answers)) for answers in answers_by_task]
 
-    def _asked(self, step: Step, values: Values, answers: list[Answer]) -> Answer | None:
+    def _answer_of(self, step: Step, values: Values, answers: list[Answer]) -> Answer | None:
         """Return the answer of a filter to what it read of a task to which those before gave *answers*.
 
         None: it does not apply after all.
         """
-        number, one, first, stage = step
-        if one.looks_back:
-            left = self._kept_as((_LEFT, *answers), lambda: self._left(answers), len(self.pool))
-            return self._answer(stage, one, first, values, Left(left)) if left.any() else None
-        if not one.kept:
-            return self._answer(stage, one, first, values)
-        key = number, values if one.alike is None else one.alike(self.pool, *values)
+        number, check, first, stage = step
+        if check.looks_back:
+            rows = self._kept_as((_LEFT, *answers), lambda: self._left(answers), len(self.pool))
+            return self._answer(stage, check, first, values, Left(rows)) if rows.any() else None
+        if not check.kept:
+            return self._answer(stage, check, first, values)
+        key = number, values if check.alike is None else check.alike(self.pool, *values)
         answer: Answer | None = self._kept.get(key)
         if answer is None:
-            answer = self._answer(stage, one, first, values)
+            answer = self._answer(stage, check, first, values)
             self._keep(key, answer, 0)
         return answer
 
     def _left(self, answers: list[Answer]) -> Booleans:
-        left: Booleans = refused_at(answers, len(self.pool)) == UNDECIDED
-        return left
+        rows: Booleans = refused_at(answers, len(self.pool)) == UNDECIDED
+        return rows
 
     def _course(self, answers: tuple[Answer, ...]) -> Course:
         def make() -> Course:
@@ -127,18 +127,18 @@ class Flow:
 
         return self._kept_as(answers, make, 4 * len(self.pool) + 5000)
 
-    def _answer(self, stage: int, one: Filter, first: int, values: Values, *left: Left) -> Answer | None:
+    def _answer(self, stage: int, check: Filter, first: int, values: Values, *remaining: Left) -> Answer | None:
         """Return the answer of a filter, in which the first refusal of a row counts; equal answers are one object."""
-        refusals = one.judge(self.pool, *left, *values)
+        refusals = check.judge(self.pool, *remaining, *values)
         if refusals is None:
             return None
         codes = np.zeros(len(self.pool), np.uint8)
         for reason, rows, _ in refusals:
-            np.copyto(codes, one.reasons.index(reason) + 1, where=rows & (codes == 0))
+            np.copyto(codes, check.reasons.index(reason) + 1, where=rows & (codes == 0))
         if not codes.any():
             return self._kept_as((stage, first), lambda: Answer(stage, None, None), 0)
         return self._kept_as(
-            (stage, first, codes.tobytes()), lambda: _numbered(stage, one, first, codes), 5 * len(codes)
+            (stage, first, codes.tobytes()), lambda: _numbered(stage, check, first, codes), 5 * len(codes)
         )
 
     def _keep(self, key: Hashable, value: Any, size: int) -> None:
@@ -150,11 +150,11 @@ class Flow:
 
     def _kept_as(self, key: Hashable, make: Callable[[], T], size: int) -> T:
         """Return the result of *make*, kept under *key* as so many bytes."""
-        found: T | None = self._kept.get(key)
-        if found is None:
-            found = make()
-            self._keep(key, found, size)
-        return found
+        value: T | None = self._kept.get(key)
+        if value is None:
+            value = make()
+            self._keep(key, value, size)
+        return value
 
     def weighing(self, ask: Ask, rows: Booleans) -> Weighing:
         """Return the weights of *rows*: the product of all factors that count, in order."""
@@ -163,31 +163,35 @@ class Flow:
         alike: list[Values] | None = []
         # Nobody asks for the weights of other rows.
         with np.errstate(all="ignore"):
-            for one in self.plan.weights:
-                values = one.reads(ask)
-                factor = None if values is None else self._factor(one, values, rows)
+            for weight in self.plan.weights:
+                values = weight.reads(ask)
+                factor = None if values is None else self._factor(weight, values, rows)
                 if values is None or factor is None:
                     continue
-                factors[one.name] = factor
+                factors[weight.name] = factor
                 weights = weights * factor
-                key = one.alike(*values) if one.alike else None if one.looks_back or not one.kept else values
+                key = (
+                    weight.alike(*values) if weight.alike else None if weight.looks_back or not weight.kept else values
+                )
                 alike = None if alike is None or key is None else [*alike, key]
         return Weighing(rows, weights, factors, None if alike is None else (*factors, *alike))
 
-    def _factor(self, one: Weight, values: Values, rows: Booleans) -> Floats | None:
-        if one.looks_back or not one.kept:
-            return one.weigh(self.pool, *_look_back(one, Left(rows)), *values)[0]
-        (factor,) = self._kept_as((one.name, values), lambda: one.weigh(self.pool, *values)[:1], 8 * len(self.pool))
+    def _factor(self, weight: Weight, values: Values, rows: Booleans) -> Floats | None:
+        if weight.looks_back or not weight.kept:
+            return weight.weigh(self.pool, *_look_back(weight, Left(rows)), *values)[0]
+        (factor,) = self._kept_as(
+            (weight.name, values), lambda: weight.weigh(self.pool, *values)[:1], 8 * len(self.pool)
+        )
         return factor
 
     def final(self, ask: Ask, course: Course, weighing: Weighing) -> Final:
         """Return what is left after the filters of weighed queues."""
         rows, decided, lines = weighing.rows, course.decided.copy(), []
-        _, _, left, _, units, _ = course.lines[-1].tolist()
+        _, _, count_left, _, units, _ = course.lines[-1].tolist()
         for stage, steps in self._after:
-            before, marked, is_looked_at = left, 0, False
+            before, marked, is_looked_at = count_left, 0, False
             for step in steps:
-                refusals = self.refusals(ask, step, Left(rows, weighing.weights)) if left else None
+                refusals = self.refusals(ask, step, Left(rows, weighing.weights)) if count_left else None
                 if refusals is None:
                     continue
                 is_looked_at = True
@@ -197,43 +201,43 @@ class Flow:
                     if count and reason.permanent:
                         decided[hit] = step.first + step.filter.reasons.index(reason)
                         rows = rows ^ hit
-                        left -= count
+                        count_left -= count
                     else:
                         marked += count
             if is_looked_at:
-                units_left = units if left == before else count_units(rows, self.pool.starts)
-                lines.append((stage, before, left, units, units_left, marked))
+                units_left = units if count_left == before else count_units(rows, self.pool.starts)
+                lines.append((stage, before, count_left, units, units_left, marked))
                 units = units_left
         return Final(rows, decided, np.array(lines, np.int64).reshape(-1, 6))
 
-    def refusals(self, ask: Ask, step: Step, left: Left) -> list[Refusal] | None:
+    def refusals(self, ask: Ask, step: Step, remaining: Left) -> list[Refusal] | None:
         """Return what a filter answers to one task, with the figures compared; None: it does not apply."""
-        one = step.filter
-        values = one.reads(ask)
+        check = step.filter
+        values = check.reads(ask)
         if values is None:
             return None
-        refusals = one.judge(self.pool, *_look_back(one, left), *values)
+        refusals = check.judge(self.pool, *_look_back(check, remaining), *values)
         return None if refusals is None else list(refusals)
 
     def weight_figures(self, ask: Ask, rows: Booleans) -> list[Figures]:
         """Return the figures of all weights for a task."""
-        found = []
-        for one in self.plan.weights:
-            values = one.reads(ask)
+        figures = []
+        for weight in self.plan.weights:
+            values = weight.reads(ask)
             if values is not None:
-                found.append(one.weigh(self.pool, *_look_back(one, Left(rows)), *values)[1])
-        return found
+                figures.append(weight.weigh(self.pool, *_look_back(weight, Left(rows)), *values)[1])
+        return figures
 
 
-def _look_back(one: Filter | Weight, left: Left) -> tuple[Left, ...]:
+def _look_back(member: Filter | Weight, remaining: Left) -> tuple[Left, ...]:
     """Return what a filter or weight gets between the pool and its values: what is left, if it looks back."""
-    return (left,) if one.looks_back else ()
+    return (remaining,) if member.looks_back else ()
 
 
-def _numbered(stage: int, one: Filter, first: int, codes: np.ndarray) -> Answer:
+def _numbered(stage: int, check: Filter, first: int, codes: np.ndarray) -> Answer:
     """Return the answer of *codes*: 0 passes, *k* is the filter's reason number *k*."""
     hard, soft = [UNDECIDED], [-1]
-    for number, reason in enumerate(one.reasons, first):
+    for number, reason in enumerate(check.reasons, first):
         hard.append(number if reason.permanent else UNDECIDED)
         soft.append(-1 if reason.permanent else number)
     at_once, later = np.array(hard, np.int16)[codes], np.array(soft, np.int16)[codes]

@@ -192,8 +192,8 @@ class Outcome:
                 numbers |= figures(row)
         if number == UNDECIDED:
             return Verdict(queue.name, queue.unit, "", "", True, {}, weight, terms, numbers)
-        reason, stage, one = self.plan.reasons[number]
-        details = self.stop_details if one is None else self._details(row, number)
+        reason, stage, check = self.plan.reasons[number]
+        details = self.stop_details if check is None else self._details(row, number)
         permanent = not reason.is_temporary
         return Verdict(queue.name, queue.unit, stage, reason.tag, permanent, details, weight, terms, numbers, reason)
 
@@ -213,12 +213,17 @@ class Outcome:
 
     def _details(self, row: int, number: int) -> Details:
         step = next(
-            one for steps in reversed(self.plan.steps.values()) for one in reversed(steps) if one.first <= number
+            candidate
+            for steps in reversed(self.plan.steps.values())
+            for candidate in reversed(steps)
+            if candidate.first <= number
         )
         if step.number not in self._refusals:
             self._refusals[step.number] = self.flow.refusals(self.ask, step, self._left_at(step)) or []
         reason = self.plan.reasons[number].reason
-        return next(one for one in self._refusals[step.number] if one.reason == reason and one.rows[row]).figures(row)
+        return next(
+            refusal for refusal in self._refusals[step.number] if refusal.reason == reason and refusal.rows[row]
+        ).figures(row)
 
     def _left_at(self, step: Step) -> Left:
         """Return the queues that were left when it was the turn of a filter."""
@@ -241,9 +246,9 @@ class Outcome:
         for steps in self.plan.steps.values():
             for step in steps:
                 refusals = self.flow.refusals(self.ask, step, turns[step.filter.phase]) or []
-                found = next((one for one in refusals if one.rows[row]), None)
-                if found is not None:
-                    yield Obstacle(step.filter.stage, found.reason, found.figures(row))
+                obstacle = next((refusal for refusal in refusals if refusal.rows[row]), None)
+                if obstacle is not None:
+                    yield Obstacle(step.filter.stage, obstacle.reason, obstacle.figures(row))
 
 
 MINUTE = 60.0

@@ -70,19 +70,21 @@ class Plan:
     ) -> None:
         self.activity = activity
         self.before, self.after = (
-            tuple(one for _, one in filters if one.phase == phase) for phase in ("before", "after")
+            tuple(member for _, member in filters if member.phase == phase) for phase in ("before", "after")
         )
-        self.weights = tuple(one for _, one in weights)
-        self.places = {one.name: place for place, one in filters} | {one.name: place for place, one in weights}
+        self.weights = tuple(member for _, member in weights)
+        self.places = {member.name: place for place, member in filters} | {
+            member.name: place for place, member in weights
+        }
         reasons = [StageReason(reason, TASK_STAGE) for reason in stops]
         self.steps: dict[Phase, list[Step]] = {"before": [], "after": []}
         self.stages, number = list(passes), 0
         phases: Sequence[tuple[Phase, Sequence[Filter]]] = (("before", self.before), ("after", self.after))
         for phase, chosen in phases:
-            for stage, same in groupby(chosen, lambda one: one.stage):
-                for one in same:
-                    self.steps[phase].append(Step(number, one, len(reasons), len(self.stages)))
-                    reasons += [StageReason(reason, stage, one) for reason in one.reasons]
+            for stage, same in groupby(chosen, lambda member: member.stage):
+                for member in same:
+                    self.steps[phase].append(Step(number, member, len(reasons), len(self.stages)))
+                    reasons += [StageReason(reason, stage, member) for reason in member.reasons]
                     number += 1
                 self.stages.append(stage)
             if phase == "before":
@@ -106,8 +108,8 @@ class Plan:
         """
         return cls(
             activity,
-            _placed(one for one in filters if activity in one.activities),
-            _placed(one for one in weights if activity in one.activities),
+            _placed(member for member in filters if activity in member.activities),
+            _placed(member for member in weights if activity in member.activities),
             stops,
             passes,
         )
@@ -115,19 +117,21 @@ class Plan:
     def without(self, name: str) -> Plan:
         """Return the plan without the filter called *name*."""
         activity, filters, weights, stops, passes = self._arguments
-        left = [(place, one) for place, one in filters if one.name != name]
-        return Plan(activity, left, weights, stops, passes)
+        remaining = [(place, member) for place, member in filters if member.name != name]
+        return Plan(activity, remaining, weights, stops, passes)
 
     def stop_number(self, tag: str) -> int:
         """Return the number of the reason to stop a task that is called *tag*."""
-        return next(n for n, one in enumerate(self.reasons) if one.filter is None and one.reason.tag == tag)
+        return next(
+            number for number, reason in enumerate(self.reasons) if reason.filter is None and reason.reason.tag == tag
+        )
 
 
 def _placed(listed: Iterable[_Step]) -> list[tuple[float, _Step]]:
-    found: list[tuple[float, _Step]] = []
+    placed: list[tuple[float, _Step]] = []
     last = 0.0
-    for one in listed:
-        if one.place is None:
+    for member in listed:
+        if member.place is None:
             last += STEP
-        found.append((last if one.place is None else one.place, one))
-    return sorted(found, key=lambda entry: entry[0])
+        placed.append((last if member.place is None else member.place, member))
+    return sorted(placed, key=lambda entry: entry[0])

@@ -177,9 +177,9 @@ def per_queue(
         place, phase, activities: see `Filter`.
     """
 
-    def judge(pool: Pool, left: Left, task: Task) -> Refusals:
+    def judge(pool: Pool, remaining: Left, task: Task) -> Refusals:
         refused = np.zeros(len(pool), np.bool_)
-        for row in np.flatnonzero(left.rows).tolist():
+        for row in np.flatnonzero(remaining.rows).tolist():
             refused[row] = rule(task, pool.queues[row], pool.world) not in (None, False)
 
         def figures(row: int) -> Details:
@@ -203,9 +203,9 @@ def per_queue_weight(
 ) -> Weight:
     """Return a weight from a rule about one queue at a time: (task, queue, world) to a factor."""
 
-    def weigh(pool: Pool, left: Left, task: Task) -> tuple[Floats, Figures]:
+    def weigh(pool: Pool, remaining: Left, task: Task) -> tuple[Floats, Figures]:
         factors = np.ones(len(pool))
-        for row in np.flatnonzero(left.rows).tolist():
+        for row in np.flatnonzero(remaining.rows).tolist():
             factors[row] = rule(task, pool.queues[row], pool.world)
         return factors, no_figures
 

@@ -34,11 +34,11 @@ class Secondary:
         attributes = dataset.attributes
         self.is_whole = "nosplit" in attributes
         self._files = tuple(dataset.files)
-        self._per_job = int(found[1]) if (found := _PER_JOB.search(attributes)) else None
-        self._ratio = _number(found[1]) if (found := _RATIO.search(attributes)) else 1
+        self._per_job = int(match[1]) if (match := _PER_JOB.search(attributes)) else None
+        self._ratio = _number(match[1]) if (match := _RATIO.search(attributes)) else 1
         self._is_reusable = "ru" in attributes.split(",")
         self._step = step
-        self._at = 0
+        self._next = 0
         self._sizes = [0.0, *accumulate(file.fsize or 0.0 for file in self._files)]
         self._events = [0, *accumulate(map(_events, self._files))]
 
@@ -60,23 +60,23 @@ class Secondary:
     def end_job(self, count: int) -> None:
         """The job under way has *count* files of its master; the next one begins."""
         if not self.is_whole:
-            self._at = self._runs(count)[-1][1]
+            self._next = self._runs(count)[-1][1]
 
     def _runs(self, count: int, *, ahead: bool = False) -> list[tuple[int, int]]:
         total = len(self._files)
         if self.is_whole:
             return [(0, total)]
         if not self._is_reusable:
-            return [(self._at, min(self._at + self._needed(count), total))]
-        runs, at, taken = [], self._at, 0
+            return [(self._next, min(self._next + self._needed(count), total))]
+        runs, start, taken_files = [], self._next, 0
         for done in range(self._step, count + self._step, self._step):
-            wanted = self._needed(min(done, count)) - taken
-            if at + wanted > total and not (ahead and done >= count):
-                at = 0
-            end = min(at + wanted, total)
-            runs.append((at, end))
-            taken += end - at
-            at = end
+            needed = self._needed(min(done, count)) - taken_files
+            if start + needed > total and not (ahead and done >= count):
+                start = 0
+            end = min(start + needed, total)
+            runs.append((start, end))
+            taken_files += end - start
+            start = end
             if self._per_job is not None:
                 break
         return runs
@@ -150,35 +150,35 @@ def smallest_job(task: Task, chunk: Chunk) -> Atom:
     """
     if not chunk.datasets:
         return Atom()
-    master, *secondaries = chunk.datasets
+    master, *other_datasets = chunk.datasets
     limits = _limits(*map(task.rules.get, _MERGE_RULES if chunk.is_merging else _JOB_RULES), chunk.is_merging)
-    files_per_job, events_per_job, most_files, by_size = limits
+    files_per_job, events_per_job, max_files, by_size = limits
     columns = master.columns
-    if columns.lfn and not secondaries and columns.are_whole and not by_size:
+    if columns.lfn and not other_datasets and columns.are_whole and not by_size:
         # Events are counted where files are given as ranges only.
         per_job = files_per_job or 1
         if events_per_job is not None:
-            per_job = most_files if events_per_job >= 0 else 1
+            per_job = max_files if events_per_job >= 0 else 1
         if per_job == 1 or len(master.sizes) == len(columns.lfn):
             return _largest_run(columns, max(1, per_job))
-    whole, total = tuple(master.files), len(master.columns.lfn)
+    master_files, total = tuple(master.files), len(master.columns.lfn)
     count = max(1, files_per_job or 1)
-    others = [Secondary(one, count if files_per_job else 1) for one in secondaries if one.files]
+    secondaries = [Secondary(dataset, count if files_per_job else 1) for dataset in other_datasets if dataset.files]
     if by_size:
-        jobs = _jobs_by_size(whole, others, most_files)
+        jobs = _jobs_by_size(master_files, secondaries, max_files)
     elif events_per_job is not None:
-        jobs = _jobs_by_events(whole, others, events_per_job, most_files)
+        jobs = _jobs_by_events(master_files, secondaries, events_per_job, max_files)
     else:
-        jobs = (whole[start : start + count] for start in range(0, total, count))
+        jobs = (master_files[start : start + count] for start in range(0, total, count))
     largest = Atom()
     for files in jobs:
         sizes: dict[str, float] = {}
         for file in files:
             sizes.setdefault(file.lfn, file.fsize or 0)
-        for other in others:
-            for file in other.files(len(files)):
+        for secondary in secondaries:
+            for file in secondary.files(len(files)):
                 sizes.setdefault(file.lfn, file.fsize or 0)
-            other.end_job(len(files))
+            secondary.end_job(len(files))
         largest = Atom(
             max(largest.input_bytes, sum(sizes.values())),
             max(largest.effective_mib, sum(map(effective_mib, files))),
@@ -188,16 +188,16 @@ def smallest_job(task: Task, chunk: Chunk) -> Atom:
 
 
 class _JobLimits(NamedTuple):
-    """The files of a job, or else its events, and its maximum of files. *by_size*: its files are left to their size."""
+    """The files of a job, or else its events, and its maximum of files; *by_size*: only their size counts."""
 
     files: int | None
     events: int | None
-    most: int
+    max_files: int
     by_size: bool
 
 
 @lru_cache(1000)
-def _limits(files: str | None, events: str | None, most: str | None, is_merging: bool) -> _JobLimits:
+def _limits(files: str | None, events: str | None, max_files: str | None, is_merging: bool) -> _JobLimits:
     """Return the limits by the texts of the rules."""
     files_per_job, events_per_job = rule_number(files), rule_number(events)
     if files_per_job is not None:
@@ -205,7 +205,7 @@ def _limits(files: str | None, events: str | None, most: str | None, is_merging:
     default = MERGE_MAX_FILES if is_merging else DEFAULT_MAX_FILES
     by_size = 0 in (files_per_job, events_per_job)
     # A job takes a file before it looks at its maximum.
-    return _JobLimits(files_per_job, events_per_job, max(1, rule_number(most, default) or 0), by_size)
+    return _JobLimits(files_per_job, events_per_job, max(1, rule_number(max_files, default) or 0), by_size)
 
 
 def _largest_run(files: Files, count: int) -> Atom:
@@ -236,14 +236,14 @@ def _largest_sum(numbers: Sequence[Number], count: int) -> Number:
     return max([sum(numbers[start : start + count]) for start in range(0, len(numbers), count)])
 
 
-def _jobs_by_size(files: Sequence[File], others: Sequence[Secondary], most_files: int) -> Iterator[Sequence[File]]:
+def _jobs_by_size(files: Sequence[File], secondaries: Sequence[Secondary], max_files: int) -> Iterator[Sequence[File]]:
     """Yield the files of each job, as many as fit with what they need of the other datasets."""
     start, total = 0, len(files)
     while start < total:
         end, size = start + 1, files[start].fsize or 0
-        while end < total and end - start < most_files:
+        while end < total and end - start < max_files:
             size += files[end].fsize or 0
-            if size + sum(other.size_with(end + 1 - start) for other in others) > _LARGEST_INPUT:
+            if size + sum(secondary.size_with(end + 1 - start) for secondary in secondaries) > _LARGEST_INPUT:
                 break
             end += 1
         yield files[start:end]
@@ -251,14 +251,14 @@ def _jobs_by_size(files: Sequence[File], others: Sequence[Secondary], most_files
 
 
 def _jobs_by_events(
-    files: Sequence[File], others: Sequence[Secondary], events_per_job: int, most_files: int
+    files: Sequence[File], secondaries: Sequence[Secondary], events_per_job: int, max_files: int
 ) -> Iterator[Sequence[File]]:
     """Yield the files of each job up to *events_per_job*, which are consecutive."""
-    count = event_counter(files, others)
+    count = event_counter(files, secondaries)
     start = 0
     while start < len(files):
         end = start + 1
-        while end < len(files) and end - start < most_files and follows(files[end - 1], files[end]):
+        while end < len(files) and end - start < max_files and follows(files[end - 1], files[end]):
             if count(start, end + 1) > events_per_job:
                 break
             end += 1
@@ -266,14 +266,14 @@ def _jobs_by_events(
         start = end
 
 
-def event_counter(files: Sequence[File], others: Sequence[Secondary]) -> Callable[[int, int], int]:
+def event_counter(files: Sequence[File], secondaries: Sequence[Secondary]) -> Callable[[int, int], int]:
     """Return a function that counts the events of the job under way: with the master's *files* from one to before
     another.
 
     Events are counted where files are given as ranges. If none of the master's is, those of the first other dataset
     are counted, whole files as well, unless each job reads all of it.
     """
-    first = next((other for other in others if not other.is_whole), None)
+    first = next((secondary for secondary in secondaries if not secondary.is_whole), None)
     if first is None or any(_range_events(file) for file in files):
         sums: list[int] = list(accumulate(map(_range_events, files), initial=0))
         return lambda start, end: sums[end] - sums[start]

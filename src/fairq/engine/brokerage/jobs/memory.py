@@ -89,13 +89,13 @@ def matching_resource_types(
     cores = CORES_OF_ANY if core_count == 0 else core_count or 1
     memory = (ram_count or 0) * (cores if is_per_core(ram_unit) else 1) + (base_ram_count or 0)
     per_core = compensated(memory / cores)
-    return [kind.name for kind in types if _holds(kind, cores, per_core)]
+    return [resource_type.name for resource_type in types if _contains(resource_type, cores, per_core)]
 
 
-def _holds(kind: ResourceType, cores: int, memory: float) -> bool:
+def _contains(resource_type: ResourceType, cores: int, memory: float) -> bool:
     return (
-        cores >= kind.mincore
-        and (kind.maxcore is None or cores <= kind.maxcore)
-        and (kind.minrampercore is None or memory >= kind.minrampercore)
-        and (kind.maxrampercore is None or memory <= kind.maxrampercore)
+        cores >= resource_type.mincore
+        and (resource_type.maxcore is None or cores <= resource_type.maxcore)
+        and (resource_type.minrampercore is None or memory >= resource_type.minrampercore)
+        and (resource_type.maxrampercore is None or memory <= resource_type.maxrampercore)
     )

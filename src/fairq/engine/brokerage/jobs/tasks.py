@@ -94,7 +94,7 @@ class Files(Struct, frozen=True, gc=False, rename=_NAMES):
         return len(self.lfn)
 
     def __iter__(self) -> Iterator[File]:
-        return map(File, self.lfn, self.sizes, *(self._or_unknown(one) for one in self._numbers))
+        return map(File, self.lfn, self.sizes, *(self._or_unknown(column) for column in self._numbers))
 
     @property
     def sizes(self) -> Sequence[int | float]:
@@ -184,10 +184,10 @@ class Chunk(Struct, frozen=True, dict=True):
         """Bytes of each file by its name; a name in two datasets is one file."""
         if len(self.datasets) == 1:
             return self.datasets[0].sizes
-        found: dict[str, float] = {}
+        sizes: dict[str, float] = {}
         for dataset in self.datasets:
-            found.update(dataset.sizes)
-        return found
+            sizes.update(dataset.sizes)
+        return sizes
 
     @cached_property
     def total_size(self) -> float:
@@ -337,6 +337,6 @@ def parse_rules(text: str | None) -> dict[str, str]:
 
 def _pairs(words: Iterable[str]) -> Iterable[tuple[str, str]]:
     for word in words:
-        code, equals, value = word.strip().partition("=")
-        if equals:
+        code, separator, value = word.strip().partition("=")
+        if separator:
             yield code, value

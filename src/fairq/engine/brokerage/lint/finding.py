@@ -32,9 +32,9 @@ def finding(queue: str, field: str, kind: str, value: str, problem: str = "", /,
     return Finding(queue, field, kind, value, problem or kind, facts)
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the word of *known* that is nearest to *word*, ignoring case and punctuation."""
-    plain = {_plain(one): one for one in sorted(known)}
+def nearest(word: str, words: Iterable[str]) -> str | None:
+    """Return the word of *words* that is nearest to *word*, ignoring case and punctuation."""
+    plain = {_plain(candidate): candidate for candidate in sorted(words)}
     if _plain(word) in plain:
         return plain[_plain(word)]
     close = get_close_matches(_plain(word), plain, 1, 0.75)

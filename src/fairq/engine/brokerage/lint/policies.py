@@ -33,16 +33,16 @@ def policy_findings(queue: Queue, rules: Rules) -> Iterator[Finding]:
         yield _finding(queue, "blank", text, "blank policy")
         return
     parts = read_policy(text)
-    reached = parts[: next((place for place, part in enumerate(parts, 1) if _is_for_all(part)), len(parts))]
-    for part in reached:
-        yield from _of_part(queue, part, rules)
-    yield from _never_reached(queue, parts)
+    reachable = parts[: next((number for number, part in enumerate(parts, 1) if _is_for_all(part)), len(parts))]
+    for part in reachable:
+        yield from _part_findings(queue, part, rules)
+    yield from _unreachable_findings(queue, parts)
     # Parts that were not understood are told already: mending them comes first.
-    if all(map(_is_understood, reached)):
-        yield from _without_end(queue, reached, rules)
+    if all(map(_is_understood, reachable)):
+        yield from _ending_findings(queue, reachable, rules)
 
 
-def _without_end(queue: Queue, parts: tuple[SubPolicy, ...], rules: Rules) -> Iterator[Finding]:
+def _ending_findings(queue: Queue, parts: tuple[SubPolicy, ...], rules: Rules) -> Iterator[Finding]:
     accepting = [part.text for part in parts if not part.is_zero]
     if not accepting:
         return
@@ -62,12 +62,12 @@ def _without_end(queue: Queue, parts: tuple[SubPolicy, ...], rules: Rules) -> It
         )
 
 
-def _of_part(queue: Queue, part: SubPolicy, rules: Rules) -> Iterator[Finding]:
+def _part_findings(queue: Queue, part: SubPolicy, rules: Rules) -> Iterator[Finding]:
     text = part.text
     if not text.strip():
         yield _finding(queue, "empty part", text)
         return
-    blank = text != "".join(text.split()) and _strays(text)
+    blank = text != "".join(text.split()) and _has_stray_blank(text)
     if blank:
         problem, field = _meaning_of_blank(part)
         yield _finding(queue, "blank", text, problem, field=field, meant="".join(text.split()))
@@ -81,13 +81,13 @@ def _of_part(queue: Queue, part: SubPolicy, rules: Rules) -> Iterator[Finding]:
         yield _finding(queue, "no condition", text)
     if part.priority is not None and part.priority[1] is None:
         yield _finding(queue, "priority", text)
-    yield from _of_value(queue, part)
-    yield from _of_patterns(queue, part, rules)
+    yield from _value_findings(queue, part)
+    yield from _pattern_findings(queue, part, rules)
     if part.priority is not None and part.priority[1] is not None and part.is_zero:
         yield _finding(queue, "merge", text)
 
 
-def _of_value(queue: Queue, part: SubPolicy) -> Iterator[Finding]:
+def _value_findings(queue: Queue, part: SubPolicy) -> Iterator[Finding]:
     value = part.text.rpartition(":")[2]
     if part.is_zero or any(sign.isspace() for sign in part.text):
         return
@@ -97,36 +97,36 @@ def _of_value(queue: Queue, part: SubPolicy) -> Iterator[Finding]:
         yield _finding(queue, "not zero", part.text, value=value)
 
 
-def _of_patterns(queue: Queue, part: SubPolicy, rules: Rules) -> Iterator[Finding]:
+def _pattern_findings(queue: Queue, part: SubPolicy, rules: Rules) -> Iterator[Finding]:
     for name in ("process_group", "working_group", "share"):
         pattern = getattr(part, name)
         if pattern is None or (rules.evgensimul and name == "process_group" and pattern == EVGENSIMUL):
             continue
         try:
-            found = re.compile(f"^{pattern.replace('*', '.*')}$")
+            expression = re.compile(f"^{pattern.replace('*', '.*')}$")
         except re.error as error:
             yield _finding(queue, "pattern", part.text, pattern=pattern, error=str(error))
             continue
-        if name == "process_group" and pattern != ANY and not any(map(found.match, _GROUPS)):
+        if name == "process_group" and pattern != ANY and not any(map(expression.match, _GROUPS)):
             group = process_group(pattern)
             close = group if group != OTHERS else nearest(pattern, _GROUPS)
-            known = ", ".join(_GROUPS)
-            yield _finding(queue, "unknown type", part.text, "unknown group", group=pattern, meant=close, known=known)
+            groups = ", ".join(_GROUPS)
+            yield _finding(queue, "unknown type", part.text, "unknown group", group=pattern, meant=close, known=groups)
 
 
-def _never_reached(queue: Queue, parts: tuple[SubPolicy, ...]) -> Iterator[Finding]:
-    seen: dict[str, str] = {}
-    decided: SubPolicy | None = None
+def _unreachable_findings(queue: Queue, parts: tuple[SubPolicy, ...]) -> Iterator[Finding]:
+    texts_by_conditions: dict[str, str] = {}
+    last_reachable: SubPolicy | None = None
     for part in parts:
-        if decided is not None:
-            yield _finding(queue, "never reached", part.text, part=decided.text)
+        if last_reachable is not None:
+            yield _finding(queue, "never reached", part.text, part=last_reachable.text)
             continue
         conditions = part.text.rpartition(":")[0]
-        if conditions and conditions in seen:
-            yield _finding(queue, "never reached", part.text, "part repeated", part=seen[conditions])
-        seen[conditions] = part.text
+        if conditions and conditions in texts_by_conditions:
+            yield _finding(queue, "never reached", part.text, "part repeated", part=texts_by_conditions[conditions])
+        texts_by_conditions[conditions] = part.text
         if _is_for_all(part):
-            decided = part
+            last_reachable = part
 
 
 def _is_for_all(part: SubPolicy) -> bool:
@@ -136,7 +136,7 @@ def _is_for_all(part: SubPolicy) -> bool:
 
 
 def _is_understood(part: SubPolicy) -> bool:
-    return bool(part.text.strip()) and not part.unknown and not _is_bare(part) and not _strays(part.text)
+    return bool(part.text.strip()) and not part.unknown and not _is_bare(part) and not _has_stray_blank(part.text)
 
 
 def _is_bare(part: SubPolicy) -> bool:
@@ -144,11 +144,11 @@ def _is_bare(part: SubPolicy) -> bool:
         (part.process_group, part.working_group, part.share, part.priority) == (None, None, None, None)
         and not part.unknown
         and bool(part.text.strip())
-        and not _strays(part.text)
+        and not _has_stray_blank(part.text)
     )
 
 
-def _strays(text: str) -> bool:
+def _has_stray_blank(text: str) -> bool:
     """Whether a blank changes the meaning of the part: only names of shares may contain one."""
     fields = text.split(":")
     return any(

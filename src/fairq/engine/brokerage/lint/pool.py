@@ -24,10 +24,10 @@ def lint(world: World, rules: Rules, further: Mapping[str, Mapping[str, Any]] | 
 
     *further*: other fields of CRIC, by queue.
     """
-    return [*_of_queues(world, rules, further or {}), *_of_software(world, rules), *stray_findings(world)]
+    return [*_queue_findings(world, rules, further or {}), *_software_findings(world, rules), *stray_findings(world)]
 
 
-def _of_queues(world: World, rules: Rules, further: Mapping[str, Mapping[str, Any]]) -> Iterator[Finding]:
+def _queue_findings(world: World, rules: Rules, further: Mapping[str, Mapping[str, Any]]) -> Iterator[Finding]:
     for name in sorted(world.queues):
         queue = world.queues[name]
         yield from word_findings(queue, rules, further.get(name, {}))
@@ -38,6 +38,6 @@ def _of_queues(world: World, rules: Rules, further: Mapping[str, Mapping[str, An
         yield from storage_findings(queue, world)
 
 
-def _of_software(world: World, rules: Rules) -> Iterator[Finding]:
+def _software_findings(world: World, rules: Rules) -> Iterator[Finding]:
     for name in sorted(world.software):
         yield from software_findings(name, rules, world.software[name])

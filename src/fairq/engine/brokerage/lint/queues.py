@@ -46,45 +46,45 @@ OTHERS = frozenset(
 
 def word_findings(queue: Queue, rules: Rules, further: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield the unknown words of *queue* under *rules*; *further*: its other fields of CRIC."""
-    found = partial(finding, queue.name)
+    report = partial(finding, queue.name)
     if queue.status not in STATES:
-        known = sorted(STATES)
+        words = sorted(STATES)
         problem = "status not online" if rules.online_only else ""
-        yield found("status", "status", queue.status, problem, meant=nearest(queue.status, known), known=known)
+        yield report("status", "status", queue.status, problem, meant=nearest(queue.status, words), known=words)
     if queue.type not in TYPES:
-        known = sorted(TYPES)
+        words = sorted(TYPES)
         problem = "type not for analysis" if rules.every_queue else ""
-        yield found("type", "type", queue.type, problem, meant=nearest(queue.type, known), known=known)
+        yield report("type", "type", queue.type, problem, meant=nearest(queue.type, words), known=words)
     if queue.type == "production" and not queue.cloud and not rules.every_queue:
-        yield found("cloud", "no cloud", "")
+        yield report("cloud", "no cloud", "")
     if queue.capability != UCORE and nearest(queue.capability, (UCORE, "score", "mcore", "himem")) == UCORE:
-        yield found("capability", "capability", queue.capability)
+        yield report("capability", "capability", queue.capability)
     if queue.jobseed and queue.jobseed not in SEEDS:
-        known = sorted(SEEDS)
-        yield found("jobseed", "jobseed", queue.jobseed, meant=nearest(queue.jobseed, known), known=known)
-    yield from _connectivity(queue, rules)
-    yield from _not_understood(queue, further)
-    yield from _misspelt(queue, further)
+        words = sorted(SEEDS)
+        yield report("jobseed", "jobseed", queue.jobseed, meant=nearest(queue.jobseed, words), known=words)
+    yield from _connectivity_findings(queue, rules)
+    yield from _value_findings(queue, further)
+    yield from _name_findings(queue, further)
 
 
-def _connectivity(queue: Queue, rules: Rules) -> Iterator[Finding]:
-    found = partial(finding, queue.name, "wnconnectivity", "connectivity", queue.wnconnectivity)
+def _connectivity_findings(queue: Queue, rules: Rules) -> Iterator[Finding]:
+    report = partial(finding, queue.name, "wnconnectivity", "connectivity", queue.wnconnectivity)
     network, *stacks = queue.wnconnectivity.split("#")
     if network and network not in NETWORKS:
-        yield found("unknown network", meant=nearest(network, NETWORKS), known=NETWORKS)
+        yield report("unknown network", meant=nearest(network, NETWORKS), known=NETWORKS)
     if len(stacks) > 1 or (stacks and stacks[0] and stacks[0] not in STACKS):
-        alone = rules.ip_stack_of_queue and len(stacks) == 1
-        yield found("unused ip stack" if alone else "unknown ip stack", network=network or "full")
+        is_unused = rules.ip_stack_of_queue and len(stacks) == 1
+        yield report("unused ip stack" if is_unused else "unknown ip stack", network=network or "full")
 
 
-def _not_understood(queue: Queue, further: Mapping[str, Any]) -> Iterator[Finding]:
-    for field, value, taken in read_queue(queue.name, further).complaints if further else ():
-        if value != taken:  # equal ones are unknown words, which have findings of their own
-            read_as = None if taken in (None, "") else str(taken)
+def _value_findings(queue: Queue, further: Mapping[str, Any]) -> Iterator[Finding]:
+    for field, value, value_used in read_queue(queue.name, further).complaints if further else ():
+        if value != value_used:  # equal ones are unknown words, which have findings of their own
+            read_as = None if value_used in (None, "") else str(value_used)
             yield finding(queue.name, field, "value", _short(value), "value not understood", taken=read_as)
 
 
-def _misspelt(queue: Queue, further: Mapping[str, Any]) -> Iterator[Finding]:
+def _name_findings(queue: Queue, further: Mapping[str, Any]) -> Iterator[Finding]:
     for name, value in further.items():
         if name in OTHERS or name in READ:
             continue
@@ -100,63 +100,66 @@ def _short(value: Any) -> str:
 
 def limit_findings(queue: Queue, rules: Rules, types: Iterable[ResourceType]) -> Iterator[Finding]:
     """Yield the limits of *queue* that few or no tasks can meet under *rules*."""
-    found = partial(finding, queue.name)
+    report = partial(finding, queue.name)
     if queue.is_unified:
-        yield from _of_unified(queue, tuple(types))
+        yield from _unified_findings(queue, tuple(types))
     else:
-        yield from _of_cores(queue)
+        yield from _core_findings(queue)
     if _is_empty(queue):
-        yield found("minrss", "memory", f"{number(queue.minrss)} to {number(queue.maxrss)}")
+        yield report("minrss", "memory", f"{number(queue.minrss)} to {number(queue.maxrss)}")
     if queue.maxtime and queue.mintime > queue.maxtime:
-        yield found("mintime", "walltime", f"{number(queue.mintime)} to {number(queue.maxtime)}")
+        yield report("mintime", "walltime", f"{number(queue.mintime)} to {number(queue.maxtime)}")
     if queue.maxtime and not queue.corepower:
-        yield found("corepower", "power", "0")
-    yield from _of_scratch(queue, rules)
+        yield report("corepower", "power", "0")
+    yield from _scratch_findings(queue, rules)
     for name in ("corecount", "maxrss", "minrss", "maxwdir", "maxtime", "mintime", "corepower", "transferringlimit"):
         value = getattr(queue, name)
         if value is not None and value < 0:
-            yield found(name, "negative", number(value))
+            yield report(name, "negative", number(value))
 
 
-def _of_unified(queue: Queue, types: tuple[ResourceType, ...]) -> Iterator[Finding]:
-    found = partial(finding, queue.name)
+def _unified_findings(queue: Queue, types: tuple[ResourceType, ...]) -> Iterator[Finding]:
+    report = partial(finding, queue.name)
     pseudo = split_queue(queue, types)
     if not pseudo:
-        yield found("corecount", "no pseudo queues", number(queue.corecount))
+        yield report("corecount", "no pseudo queues", number(queue.corecount))
         return
     absent = [name for name in ("maxrss", "minrss") if getattr(queue, name) is None]
     if absent:
-        yield found(absent[0], "no limits", "none", absent=" and ".join(absent))
+        yield report(absent[0], "no limits", "none", absent=" and ".join(absent))
     if all(map(_is_empty, pseudo)) and not _is_empty(queue):
-        ranges = ", ".join(f"{one.resource_type} {number(one.minrss)} to {number(one.maxrss)}" for one in pseudo)
-        yield found("maxrss", "empty pseudo queues", ranges)
+        ranges = ", ".join(
+            f"{pseudo_queue.resource_type} {number(pseudo_queue.minrss)} to {number(pseudo_queue.maxrss)}"
+            for pseudo_queue in pseudo
+        )
+        yield report("maxrss", "empty pseudo queues", ranges)
     if queue.corecount <= 0:
-        yield found("corecount", "cores", number(queue.corecount), "no cores")
+        yield report("corecount", "cores", number(queue.corecount), "no cores")
 
 
-def _of_cores(queue: Queue) -> Iterator[Finding]:
-    found = partial(finding, queue.name, "corecount", "cores", number(queue.corecount))
+def _core_findings(queue: Queue) -> Iterator[Finding]:
+    report = partial(finding, queue.name, "corecount", "cores", number(queue.corecount))
     if queue.capability == "mcore" and queue.corecount <= 1:
-        yield found("mcore with one core")
+        yield report("mcore with one core")
     if queue.capability == "score" and queue.corecount > 1:
-        yield found("score with several cores")
+        yield report("score with several cores")
 
 
-def _of_scratch(queue: Queue, rules: Rules) -> Iterator[Finding]:
-    found = partial(finding, queue.name, "maxwdir", "scratch", number(queue.maxwdir))
+def _scratch_findings(queue: Queue, rules: Rules) -> Iterator[Finding]:
+    report = partial(finding, queue.name, "maxwdir", "scratch", number(queue.maxwdir))
     # What every production job is assumed to need for its output.
-    least, is_divided = rules.scratch_floor, rules.scratch_per_core or queue.is_unified or queue.corecount <= 1
+    minimum, is_divided = rules.scratch_floor, rules.scratch_per_core or queue.is_unified or queue.corecount <= 1
     if (queue.type == "analysis" and not rules.every_queue) or not queue.maxwdir or queue.maxwdir < 0:
         return
 
     def lacks(scratch: float) -> bool:
-        return scratch <= least if rules.scratch_must_exceed else scratch < least
+        return scratch <= minimum if rules.scratch_must_exceed else scratch < minimum
 
     if lacks(queue.maxwdir):
-        yield found(least=number(least))
+        yield report(least=number(minimum))
     elif is_divided and lacks(queue.maxwdir / max(1, queue.corecount)):
         jobs = "production job" if rules.scratch_per_core else "single-core production job"
-        yield found("scratch of a core", least=number(least), cores=queue.corecount, jobs=jobs)
+        yield report("scratch of a core", least=number(minimum), cores=queue.corecount, jobs=jobs)
 
 
 def _is_empty(queue: Queue) -> bool:
@@ -191,41 +194,41 @@ _NUMBERS = VALUED[:4]
 
 def flag_findings(queue: Queue) -> Iterator[Finding]:
     """Yield the findings about the flags of *queue*."""
-    found = partial(finding, queue.name)
+    report = partial(finding, queue.name)
     for item in queue.catchall.split(",") if queue.catchall else ():
-        yield from _of_item(queue, item)
+        yield from _catchall_findings(queue, item)
     for name in PLAIN:
         if name in queue.params and not queue.params[name]:
-            yield found("params", "flag set", f"{name}: {queue.params[name]}", "flag set in params", name=name)
+            yield report("params", "flag set", f"{name}: {queue.params[name]}", "flag set in params", name=name)
     for name in queue.params:
-        if name not in PLAIN and name not in VALUED and name.lower() in {one.lower() for one in (*PLAIN, *VALUED)}:
+        if name not in PLAIN and name not in VALUED and name.lower() in {flag.lower() for flag in (*PLAIN, *VALUED)}:
             meant = nearest(name, (*PLAIN, *VALUED))
-            yield found("params", "unknown flag", name, name=name, meant=meant)
+            yield report("params", "unknown flag", name, name=name, meant=meant)
 
 
-def _of_item(queue: Queue, item: str) -> Iterator[Finding]:
-    name, equals, value = item.partition("=")
+def _catchall_findings(queue: Queue, item: str) -> Iterator[Finding]:
+    name, separator, value = item.partition("=")
     if not item.strip():
         return
-    found = partial(finding, queue.name, "catchall")
+    report = partial(finding, queue.name, "catchall")
     if item != item.lstrip() and any(item.lstrip().startswith(flag) for flag in (*PLAIN, *VALUED)):
-        yield found("blank", item, "flag behind a blank", name=item.strip())
+        yield report("blank", item, "flag behind a blank", name=item.strip())
         return
     prefix = next((flag for flag in PLAIN if item.startswith(flag) and name != flag), None)
     if prefix:
-        yield found("flag set", item, "flag set by prefix", name=prefix)
-    elif name in PLAIN and equals and value.lower() in ("0", "false", "no", "off", "none"):
-        yield found("flag set", item, "flag set to no", name=name, item=item)
+        yield report("flag set", item, "flag set by prefix", name=prefix)
+    elif name in PLAIN and separator and value.lower() in ("0", "false", "no", "off", "none"):
+        yield report("flag set", item, "flag set to no", name=name, item=item)
     elif name in _NUMBERS and not value.strip().isdigit():
-        yield found("flag value", item, "flag without number", name=name, value=value)
+        yield report("flag value", item, "flag without number", name=name, value=value)
     elif name == "bareNucleus" and value not in NUCLEUS_MODES:
-        yield found("flag value", item, "nucleus mode")
+        yield report("flag value", item, "nucleus mode")
     elif name in READ and str(getattr(queue, name, "")) != value:
-        yield found("not a flag", item, name=name, value=str(getattr(queue, name, "")) or "empty")
+        yield report("not a flag", item, name=name, value=str(getattr(queue, name, "")) or "empty")
     elif name not in PLAIN and name not in VALUED and name not in READ:
         meant = nearest(name, (*PLAIN, *VALUED))
         if meant is not None:
-            yield found("unknown flag", item, name=name, meant=meant)
+            yield report("unknown flag", item, name=name, meant=meant)
 
 
 PRODUCTION_TYPE = "DATADISK"
@@ -233,41 +236,46 @@ PRODUCTION_TYPE = "DATADISK"
 
 def storage_findings(queue: Queue, world: World) -> Iterator[Finding]:
     """Yield the missing storage of *queue*; nothing if no storage was imported."""
-    found = partial(finding, queue.name, "relations")
+    report = partial(finding, queue.name, "relations")
     if not world.relations or not world.storages:
         return
     used = world.relations.get(queue.name, ())
     unknown = sorted({relation.rse for relation in used} - world.storages.keys())
     if unknown:
         listed = ", ".join(unknown[:3]) + (f" and {len(unknown) - 3} more" if len(unknown) > 3 else "")
-        yield found("unknown endpoint", listed, meant=nearest(unknown[0], world.storages))
-    known = [relation for relation in used if relation.rse in world.storages]
+        yield report("unknown endpoint", listed, meant=nearest(unknown[0], world.storages))
+    relations = [relation for relation in used if relation.rse in world.storages]
     for role in ("read_lan", "write_lan"):
-        able = [relation for relation in known if role in relation.roles]
-        if not able:
-            yield found("no storage", role, f"no storage to {role}", role=role)
+        usable = [relation for relation in relations if role in relation.roles]
+        if not usable:
+            yield report("no storage", role, f"no storage to {role}", role=role)
         elif queue.type == "production" and not any(
-            world.storages[relation.rse].type == PRODUCTION_TYPE for relation in able
+            world.storages[relation.rse].type == PRODUCTION_TYPE for relation in usable
         ):
-            yield found("no datadisk", role, f"no datadisk to {role}", type=PRODUCTION_TYPE)
-    if used and not any(relation.default_write for relation in known):
-        yield found("no default", "default_write")
+            yield report("no datadisk", role, f"no datadisk to {role}", type=PRODUCTION_TYPE)
+    if used and not any(relation.default_write for relation in relations):
+        yield report("no default", "default_write")
 
 
 def stray_findings(world: World) -> Iterator[Finding]:
     """Yield the records about queues that do not exist."""
     described = {
         "software": sorted(set(world.software) - {"ALL"}),
-        "slots": sorted({one.queue for one in world.slots}),
+        "slots": sorted({request.queue for request in world.slots}),
         "relations": sorted(world.relations),
     }
-    names = {*world.queues, *(f"{name}/{kind.name}" for name in world.queues for kind in world.resource_types)}
+    names = {
+        *world.queues,
+        *(f"{name}/{resource_type.name}" for name in world.queues for resource_type in world.resource_types),
+    }
     for field, queues in described.items():
         for name in queues:
             if name not in names:
                 yield finding(name, field, "unknown queue", name, meant=nearest(name, world.queues))
-    types = {kind.name for kind in world.resource_types}
-    for one in world.slots:
-        if one.resource_type and one.resource_type not in types:
-            meant = nearest(one.resource_type, types)
-            yield finding(one.queue, "slots", "unknown type", one.resource_type, "unknown resource type", meant=meant)
+    types = {resource_type.name for resource_type in world.resource_types}
+    for request in world.slots:
+        if request.resource_type and request.resource_type not in types:
+            meant = nearest(request.resource_type, types)
+            yield finding(
+                request.queue, "slots", "unknown type", request.resource_type, "unknown resource type", meant=meant
+            )

@@ -19,7 +19,11 @@ def split_queue(queue: Queue, types: Iterable[ResourceType]) -> list[Queue]:
     task.
     """
     slot_cores = max(1, queue.corecount)
-    return [_pseudo_queue(queue, slot_cores, kind) for kind in types if slot_cores >= kind.mincore]
+    return [
+        _pseudo_queue(queue, slot_cores, resource_type)
+        for resource_type in types
+        if slot_cores >= resource_type.mincore
+    ]
 
 
 def candidates_of(queues: Iterable[Queue], types: Iterable[ResourceType]) -> list[Queue]:
@@ -27,29 +31,33 @@ def candidates_of(queues: Iterable[Queue], types: Iterable[ResourceType]) -> lis
 
     A unified queue without pseudo queues stays, so that its refusal can be explained.
     """
-    kinds = tuple(types)
-    return [each for queue in queues for each in ((split_queue(queue, kinds) if queue.is_unified else []) or [queue])]
+    type_list = tuple(types)
+    return [
+        candidate
+        for queue in queues
+        for candidate in ((split_queue(queue, type_list) if queue.is_unified else []) or [queue])
+    ]
 
 
-def _pseudo_queue(queue: Queue, slot_cores: int, kind: ResourceType) -> Queue:
-    cores = max(min(slot_cores, kind.maxcore) if kind.maxcore else slot_cores, kind.mincore)
+def _pseudo_queue(queue: Queue, slot_cores: int, resource_type: ResourceType) -> Queue:
+    cores = max(min(slot_cores, resource_type.maxcore) if resource_type.maxcore else slot_cores, resource_type.mincore)
     part = cores / slot_cores
-    least, most = queue.minrss or 0, queue.maxrss
-    if kind.minrampercore is not None:
-        minrss = max(cores * kind.minrampercore - cores + 1, least * part)
+    slot_minrss, slot_maxrss = queue.minrss or 0, queue.maxrss
+    if resource_type.minrampercore is not None:
+        minrss = max(cores * resource_type.minrampercore - cores + 1, slot_minrss * part)
     else:
-        minrss = max(least * part, least)
-    if most is None:
-        maxrss = None if kind.maxrampercore is None else cores * kind.maxrampercore
-    elif kind.maxrampercore is not None:
-        maxrss = min(cores * kind.maxrampercore, most * part)
+        minrss = max(slot_minrss * part, slot_minrss)
+    if slot_maxrss is None:
+        maxrss = None if resource_type.maxrampercore is None else cores * resource_type.maxrampercore
+    elif resource_type.maxrampercore is not None:
+        maxrss = min(cores * resource_type.maxrampercore, slot_maxrss * part)
     else:
-        maxrss = min(most * part, most)
+        maxrss = min(slot_maxrss * part, slot_maxrss)
     return replace(
         queue,
-        name=f"{queue.name}/{kind.name}",
+        name=f"{queue.name}/{resource_type.name}",
         unified=queue.name,
-        resource_type=kind.name,
+        resource_type=resource_type.name,
         corecount=cores,
         minrss=minrss,
         maxrss=maxrss,
@@ -123,8 +131,8 @@ class Columns:
 
         def make() -> tuple[list[T], NDArray[np.intp]]:
             values = [get(queue) for queue in self.queues]
-            places = {value: place for place, value in enumerate(dict.fromkeys(values))}
-            return list(places), np.array([places[value] for value in values], np.intp)
+            indices = {value: index for index, value in enumerate(dict.fromkeys(values))}
+            return list(indices), np.array([indices[value] for value in values], np.intp)
 
         return self.kept(("different", name), make)
 
@@ -136,13 +144,13 @@ class Columns:
         """Return a boolean of each row's unit, computed once per unit and stored under *key*."""
         return self.kept(("unit flag", key), lambda: self.unit_rows([get(unit) for unit in self.units]))
 
-    def unit_rows(self, of_units: Sequence[bool]) -> Booleans:
-        """Return the booleans *of_units* for each row."""
-        return np.array(of_units, dtype=np.bool_)[self.unit_of]
+    def unit_rows(self, values: Sequence[bool]) -> Booleans:
+        """Return the booleans *values* for each row."""
+        return np.array(values, dtype=np.bool_)[self.unit_of]
 
-    def spread(self, of_units: Sequence[float]) -> Floats:
-        """Return the numbers *of_units* for each row."""
-        return np.array(of_units, dtype=np.float64)[self.unit_of]
+    def spread(self, values: Sequence[float]) -> Floats:
+        """Return the numbers *values* for each row."""
+        return np.array(values, dtype=np.float64)[self.unit_of]
 
     def job_counts(self, share: str | None, state: str) -> Floats:
         """Return the jobs in *state* of each row's unit, of *share*, or of all shares if that is None."""
@@ -150,15 +158,17 @@ class Columns:
         def make() -> Floats:
             # A third of the time of asking a function about each unit.
             if share is None:
-                return self.spread([sum([states.get(state, 0) for states in one.values()]) for one in of_units()])
-            return self.spread([states.get(state, 0) for states in of_share(share)])
+                return self.spread(
+                    [sum([states.get(state, 0) for states in shares.values()]) for shares in stats_by_unit()]
+                )
+            return self.spread([states.get(state, 0) for states in counts_by_unit(share)])
 
-        def of_units() -> list[Mapping[str, Counts]]:
+        def stats_by_unit() -> list[Mapping[str, Counts]]:
             return [self.world.job_stats.get(name, {}) for name in self.unit_names]
 
-        def of_share(name: str) -> list[Counts]:
+        def counts_by_unit(name: str) -> list[Counts]:
             none: Counts = {}
-            return self.kept(("jobs of share", name), lambda: [one.get(name, none) for one in of_units()])
+            return self.kept(("jobs of share", name), lambda: [shares.get(name, none) for shares in stats_by_unit()])
 
         return self.kept(("jobs", share, state), make)
 

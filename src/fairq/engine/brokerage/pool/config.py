@@ -107,10 +107,10 @@ class Config:
 
     def amount(self, name: str, *endings: str | None) -> float:
         """Return `number`, with 0 for what is unset; every task asks for the same few."""
-        found = self._amounts.get((name, *endings))
-        if found is None:
-            found = self._amounts[name, *endings] = self.number(name, *endings) or 0.0
-        return found
+        value = self._amounts.get((name, *endings))
+        if value is None:
+            value = self._amounts[name, *endings] = self.number(name, *endings) or 0.0
+        return value
 
     def flag(self, name: str) -> bool:
         """Return whether *name* is set to something true."""

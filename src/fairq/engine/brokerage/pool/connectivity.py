@@ -40,14 +40,14 @@ def read_task_connectivity(ip_connectivity: str | None) -> Connectivity:
     return Connectivity(network, parts[1] if len(parts) > 1 and parts[1] in IP_RULES else None)
 
 
-def connectivity_rules(asked: Connectivity) -> dict[str, str]:
+def connectivity_rules(request: Connectivity) -> dict[str, str]:
     """Return the two-letter rules that store a task's request."""
-    stored = {}
-    if asked.network in NETWORK_RULES:
-        stored["IP"] = NETWORK_RULES[asked.network]
-    if asked.ip_stack in IP_RULES:
-        stored["IK"] = IP_RULES[asked.ip_stack]
-    return stored
+    rules = {}
+    if request.network in NETWORK_RULES:
+        rules["IP"] = NETWORK_RULES[request.network]
+    if request.ip_stack in IP_RULES:
+        rules["IK"] = IP_RULES[request.ip_stack]
+    return rules
 
 
 def names_no_network(ip_connectivity: str | None) -> bool:
@@ -68,18 +68,20 @@ def connectivity_of_rules(
     return Connectivity(network, next((word for word, code in IP_RULES.items() if code == ip_rule), None))
 
 
-def has_network(offered: Connectivity, asked: Connectivity) -> bool:
+def has_network(offered: Connectivity, request: Connectivity) -> bool:
     """Return whether the network of a queue is one for the task: full for any, http for http and none."""
-    return asked.network in (None, NONE) or offered.network == FULL or (offered.network, asked.network) == (HTTP, HTTP)
+    return (
+        request.network in (None, NONE) or offered.network == FULL or (offered.network, request.network) == (HTTP, HTTP)
+    )
 
 
-def is_connected(offered: Connectivity, asked: Connectivity, *, ip_stack_of_queue: bool) -> bool:
+def is_connected(offered: Connectivity, request: Connectivity, *, ip_stack_of_queue: bool) -> bool:
     """Return whether a queue's offer meets a task's request; an empty request is always met.
 
     With *ip_stack_of_queue*, the IP stack of any request must be that of the queue, also if both have none.
     """
-    if not has_network(offered, asked):
+    if not has_network(offered, request):
         return False
-    if ip_stack_of_queue and asked != Connectivity():
-        return offered.ip_stack == asked.ip_stack
-    return not asked.ip_stack or offered.ip_stack == asked.ip_stack
+    if ip_stack_of_queue and request != Connectivity():
+        return offered.ip_stack == request.ip_stack
+    return not request.ip_stack or offered.ip_stack == request.ip_stack

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 from fairq.engine.brokerage.pool.flags import read_flags
 from fairq.engine.brokerage.pool.world import Queue
 
-Taken = TypeVar("Taken")
+Used = TypeVar("Used")
 
 STATES = frozenset({"online", "offline", "brokeroff", "test", "standby", "paused"})
 """The states of a queue that PanDA knows; queues in other states get no tasks."""
@@ -34,7 +34,7 @@ class Complaint(NamedTuple):
 
     field: str
     value: object
-    taken: object
+    value_used: object
 
 
 class ReadQueue(NamedTuple):
@@ -56,13 +56,13 @@ def read_queue(name: str, fields: Mapping[str, Any], *, role: str = "", site: st
     reader = _Reader(fields)
     params = reader.mapping("params")
     catchall = reader.text("catchall")
-    corecount = reader.integer("corecount", least=0)
-    maxinputsize = reader.number("maxinputsize", least=-1)
+    corecount = reader.integer("corecount", minimum=0)
+    maxinputsize = reader.number("maxinputsize", minimum=-1)
     scratch = _default_scratch(fields.get("maxinputsize"))
-    maxwdir = reader.number("maxwdir", least=0, otherwise=scratch) or 0
+    maxwdir = reader.number("maxwdir", minimum=0, otherwise=scratch) or 0
     if fields.get("maxwdir") == "":
         maxwdir = scratch
-    maxrss, minrss = reader.number("maxrss", least=0), reader.number("minrss", least=0)
+    maxrss, minrss = reader.number("maxrss", minimum=0), reader.number("minrss", minimum=0)
     if corecount and read_flags(catchall, params).per_core_attr:
         maxrss, minrss, maxwdir = _times(maxrss, corecount), _times(minrss, corecount), maxwdir * corecount
     queue = Queue(
@@ -78,16 +78,16 @@ def read_queue(name: str, fields: Mapping[str, Any], *, role: str = "", site: st
         maxrss=maxrss,
         minrss=minrss,
         maxwdir=maxwdir,
-        maxtime=reader.number("maxtime", least=0) or 0,
-        mintime=reader.number("mintime", least=0) or 0,
+        maxtime=reader.number("maxtime", minimum=0) or 0,
+        mintime=reader.number("mintime", minimum=0) or 0,
         maxinputsize=maxinputsize,
-        corepower=reader.number("corepower", least=0) or 0,
+        corepower=reader.number("corepower", minimum=0) or 0,
         releases=reader.words("releases"),
         fairsharepolicy=reader.text("fairsharepolicy"),
         wnconnectivity=reader.text("wnconnectivity"),
-        transferringlimit=reader.integer("transferringlimit", least=0),
-        pledgedcpu=reader.integer("pledgedcpu", least=-1),
-        maxdiskio=reader.number("maxdiskio", least=0) or 0,
+        transferringlimit=reader.integer("transferringlimit", minimum=0),
+        pledgedcpu=reader.integer("pledgedcpu", minimum=-1),
+        maxdiskio=reader.number("maxdiskio", minimum=0) or 0,
         direct_access_lan=reader.flag("direct_access_lan"),
         direct_access_wan=reader.flag("direct_access_wan"),
         jobseed=reader.word("jobseed", SEEDS) or "std",
@@ -115,23 +115,23 @@ class _Reader:
         self._fields = fields
         self.complaints: list[Complaint] = []
 
-    def _complain(self, field: str, taken: Taken) -> Taken:
-        self.complaints.append(Complaint(field, self._fields.get(field), taken))
-        return taken
+    def _complain(self, field: str, value_used: Used) -> Used:
+        self.complaints.append(Complaint(field, self._fields.get(field), value_used))
+        return value_used
 
-    def number(self, field: str, *, least: float, otherwise: float | None = None) -> float | None:
+    def number(self, field: str, *, minimum: float, otherwise: float | None = None) -> float | None:
         value = self._fields.get(field)
         if value is None or value == "":
             return None
         number = _number(value)
-        if number is None or number < least:
+        if number is None or number < minimum:
             return self._complain(field, otherwise)
         return number
 
-    def integer(self, field: str, *, least: int) -> int:
-        number = self.number(field, least=least, otherwise=0) or 0
-        whole = int(number)
-        return whole if whole == number else self._complain(field, whole)
+    def integer(self, field: str, *, minimum: int) -> int:
+        number = self.number(field, minimum=minimum, otherwise=0) or 0
+        truncated = int(number)
+        return truncated if truncated == number else self._complain(field, truncated)
 
     def text(self, field: str) -> str:
         value = self._fields.get(field)
@@ -141,9 +141,9 @@ class _Reader:
             return str(value)
         return self._complain(field, "")
 
-    def word(self, field: str, known: frozenset[str]) -> str:
+    def word(self, field: str, valid: frozenset[str]) -> str:
         value = self.text(field)
-        if value not in known and (value or field == "status"):
+        if value not in valid and (value or field == "status"):
             self._complain(field, value)
         return value
 
@@ -151,7 +151,7 @@ class _Reader:
         value = self._fields.get(field)
         if value is None:
             return ()
-        if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        if isinstance(value, list) and all(isinstance(text, str) for text in value):
             return tuple(value)
         return self._complain(field, ())
 

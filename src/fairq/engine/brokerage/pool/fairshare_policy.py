@@ -87,12 +87,12 @@ class SubPolicy(Struct, frozen=True):
     priority: tuple[str, float | None] | None = None
     unknown: tuple[str, ...] = ()
 
-    def applies(self, request: PolicyRequest, how: PolicyReading) -> bool:
+    def applies(self, request: PolicyRequest, reading: PolicyReading) -> bool:
         """Return whether every condition holds for *request*; the priority of a merge is ignored.
 
         A task without a share meets every condition on shares. Raises re.error for an invalid pattern.
         """
-        if how.evgensimul and self.process_group == EVGENSIMUL:
+        if reading.evgensimul and self.process_group == EVGENSIMUL:
             if request.process_group not in EVGENSIMUL_GROUPS:
                 return False
         elif not _matches(self.process_group, request.process_group):
@@ -113,31 +113,31 @@ def read_policy(text: str | None) -> tuple[SubPolicy, ...]:
     return tuple(_sub_policy(part) for part in text.split(",")) if text else ()
 
 
-def deciding_part(policy: str | None, request: PolicyRequest, how: PolicyReading) -> SubPolicy | None:
+def deciding_part(policy: str | None, request: PolicyRequest, reading: PolicyReading) -> SubPolicy | None:
     """Return the part of *policy* that decides for *request*: the first that applies; None if none does.
 
     Under the rules panda, test jobs are always accepted. Raises re.error for an invalid pattern.
     """
-    if how.tests_have_shares and request.process_group == TEST:
+    if reading.tests_have_shares and request.process_group == TEST:
         return None
-    return next((part for part in read_policy(policy) if part.applies(request, how)), None)
+    return next((part for part in read_policy(policy) if part.applies(request, reading)), None)
 
 
-def has_zero_share(policy: str | None, request: PolicyRequest, how: PolicyReading) -> bool:
+def has_zero_share(policy: str | None, request: PolicyRequest, reading: PolicyReading) -> bool:
     """Return whether a queue with this policy refuses *request* (PanDA hasZeroShare, reason ``zeroshare``).
 
     A task that no part names has no share if some part gives a share to others; the rules panda accept it. From the
     first invalid pattern on, every task is accepted.
     """
-    if how.tests_have_shares and request.process_group == TEST:
+    if reading.tests_have_shares and request.process_group == TEST:
         return False
     try:
-        part = deciding_part(policy, request, how)
+        part = deciding_part(policy, request, reading)
     except re.error:
         return False
     if part is not None:
         return part.is_zero
-    return how.unnamed_have_no_share and any(not each.is_zero for each in read_policy(policy))
+    return reading.unnamed_have_no_share and any(not sub_policy.is_zero for sub_policy in read_policy(policy))
 
 
 def _sub_policy(text: str) -> SubPolicy:
@@ -146,12 +146,12 @@ def _sub_policy(text: str) -> SubPolicy:
     priority: tuple[str, float | None] | None = None
     unknown = []
     for field in fields:
-        name, equals, _ = field.partition("=")
-        if equals and name in _PATTERNS:
+        name, separator, _ = field.partition("=")
+        if separator and name in _PATTERNS:
             patterns[name] = field.rpartition("=")[2]
         elif field.startswith("priority"):
-            compared = _PRIORITY.match(field)
-            priority = (compared[1], _number(compared[2])) if compared else _NOT_UNDERSTOOD
+            match = _PRIORITY.match(field)
+            priority = (match[1], _number(match[2])) if match else _NOT_UNDERSTOOD
         elif field is not fields[-1]:
             unknown.append(field)
     return SubPolicy(

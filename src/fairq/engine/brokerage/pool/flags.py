@@ -104,9 +104,9 @@ class _Source(Struct, frozen=True):
         value = self.value(name)
         return str(value) if value else None
 
-    def one_of(self, name: str, known: tuple[str, ...]) -> str | None:
+    def one_of(self, name: str, valid: tuple[str, ...]) -> str | None:
         value = self.value(name)
-        return value if value in known else None
+        return value if value in valid else None
 
     def words(self, name: str) -> tuple[str, ...] | None:
         value = self.value(name)
@@ -139,12 +139,12 @@ def flags_of(columns: Columns) -> tuple[Flags, ...]:
 
     def make() -> tuple[Flags, ...]:
         # Most queues say nothing in params, and what they say in catchall repeats.
-        of_catchall = {text: read_flags(text) for text in {unit.catchall for unit in columns.units}}
-        of_units = [
-            read_flags(unit.catchall, unit.params) if unit.params else of_catchall[unit.catchall]
+        flags_by_catchall = {text: read_flags(text) for text in {unit.catchall for unit in columns.units}}
+        flags_by_unit = [
+            read_flags(unit.catchall, unit.params) if unit.params else flags_by_catchall[unit.catchall]
             for unit in columns.units
         ]
-        return tuple(of_units[unit] for unit in columns.unit_of)
+        return tuple(flags_by_unit[unit] for unit in columns.unit_of)
 
     return columns.kept("flags", make)
 
@@ -153,9 +153,14 @@ def listed(columns: Columns) -> Booleans:
     """Return for each row whether PanDA knows the queue: it drops production queues without a cloud."""
 
     def make() -> Booleans:
-        kinds = [activities_of(queue, flags) for queue, flags in zip(columns.queues, flags_of(columns), strict=True)]
-        known = [bool(q.cloud) or PRODUCTION not in kind for q, kind in zip(columns.queues, kinds, strict=True)]
-        return np.array(known, dtype=np.bool_)
+        activities = [
+            activities_of(queue, flags) for queue, flags in zip(columns.queues, flags_of(columns), strict=True)
+        ]
+        is_listed = [
+            bool(queue.cloud) or PRODUCTION not in activities_of_queue
+            for queue, activities_of_queue in zip(columns.queues, activities, strict=True)
+        ]
+        return np.array(is_listed, dtype=np.bool_)
 
     return columns.kept("listed", make)
 
@@ -169,9 +174,11 @@ def runs(columns: Columns, activity: Activity, *, every: bool) -> Booleans:
     def make() -> Booleans:
         if every and activity == PRODUCTION:
             return np.ones(len(columns), dtype=np.bool_)
-        kinds = [activities_of(queue, flags) for queue, flags in zip(columns.queues, flags_of(columns), strict=True)]
-        of_kind = np.array([activity in kind for kind in kinds], dtype=np.bool_)
-        return of_kind if every else of_kind & listed(columns)
+        activities = [
+            activities_of(queue, flags) for queue, flags in zip(columns.queues, flags_of(columns), strict=True)
+        ]
+        matching = np.array([activity in activities_of_queue for activities_of_queue in activities], dtype=np.bool_)
+        return matching if every else matching & listed(columns)
 
     return columns.kept(("runs", activity, every), make)
 
@@ -179,7 +186,7 @@ def runs(columns: Columns, activity: Activity, *, every: bool) -> Booleans:
 def runs_all_of(columns: Columns, row: int, *, every: bool) -> Booleans:
     """Return for each row whether everything that runs at *row* runs there as well (*every*: see `runs`)."""
     both = [runs(columns, activity, every=every) for activity in (PRODUCTION, ANALYSIS)]
-    result: Booleans = np.logical_and.reduce([kind | ~kind[row] for kind in both])
+    result: Booleans = np.logical_and.reduce([rows | ~rows[row] for rows in both])
     return result
 
 

@@ -38,16 +38,18 @@ def endpoints(relations: Iterable[Relation], storages: Mapping[str, Storage], sc
     An endpoint is read if the relation has the role ``read_lan`` and the endpoint is not blacklisted for reading, and
     written to with the role ``write_lan``. Relations to unknown endpoints are ignored.
     """
-    known = [relation for relation in relations if relation.rse in storages]
-    reading = [r for r in known if "read_lan" in r.roles and not storages[r.rse].blacklisted_read]
-    writing = [r for r in known if "write_lan" in r.roles]
+    usable = [relation for relation in relations if relation.rse in storages]
+    reading = [
+        relation for relation in usable if "read_lan" in relation.roles and not storages[relation.rse].blacklisted_read
+    ]
+    writing = [relation for relation in usable if "write_lan" in relation.roles]
     readers = sorted(_in_scope(reading, scope), key=lambda relation: relation.order_read)
     writers = sorted(_in_scope(writing, scope), key=lambda relation: relation.order_write)
     return Endpoints(
-        read=tuple(storages[r.rse] for r in readers),
-        write=tuple(storages[r.rse] for r in writers),
-        default_read=next((storages[r.rse] for r in readers if r.default_read), None),
-        default_write=next((storages[r.rse] for r in writers if r.default_write), None),
+        read=tuple(storages[relation.rse] for relation in readers),
+        write=tuple(storages[relation.rse] for relation in writers),
+        default_read=next((storages[relation.rse] for relation in readers if relation.default_read), None),
+        default_write=next((storages[relation.rse] for relation in writers if relation.default_write), None),
     )
 
 
@@ -65,18 +67,18 @@ def units_reading(columns: Columns, scope: str = DEFAULT) -> dict[str, NDArray[n
     """Return for each endpoint the units that read from it in *scope*."""
 
     def make() -> dict[str, NDArray[np.intp]]:
-        found: dict[str, list[int]] = {}
+        units_by_endpoint: dict[str, list[int]] = {}
         for number, storage in enumerate(endpoints_of(columns, scope)):
             for endpoint in storage.read:
-                found.setdefault(endpoint.rse, []).append(number)
-        return {rse: np.array(numbers, dtype=np.intp) for rse, numbers in found.items()}
+                units_by_endpoint.setdefault(endpoint.rse, []).append(number)
+        return {rse: np.array(numbers, dtype=np.intp) for rse, numbers in units_by_endpoint.items()}
 
     return columns.kept(("reading", scope), make)
 
 
 def _in_scope(relations: list[Relation], scope: str) -> list[Relation]:
-    own = [relation for relation in relations if relation.scope == scope]
-    return own or [relation for relation in relations if relation.scope == DEFAULT]
+    in_scope = [relation for relation in relations if relation.scope == scope]
+    return in_scope or [relation for relation in relations if relation.scope == DEFAULT]
 
 
 _OLDER = {"read_lan": "pr", "write_lan": "pw"}
@@ -87,11 +89,13 @@ def relations_of(fields: Mapping[str, Any]) -> list[Relation]:
 
     User jobs have a scope of their own if one of their activities is given; the other activity is then as for all jobs.
     """
-    told = fields.get("astorages")
-    if not isinstance(told, Mapping):
+    storage_lists = fields.get("astorages")
+    if not isinstance(storage_lists, Mapping):
         return []
-    activities = {name: _names(told.get(name)) or _names(told.get(older)) for name, older in _OLDER.items()}
-    users = {name: _names(told.get(f"{name}_analysis")) for name in _OLDER}
+    activities = {
+        name: _names(storage_lists.get(name)) or _names(storage_lists.get(older)) for name, older in _OLDER.items()
+    }
+    users = {name: _names(storage_lists.get(f"{name}_analysis")) for name in _OLDER}
     relations = _scope(DEFAULT, activities)
     if any(users.values()):
         relations += _scope(USER, {name: users[name] or activities[name] for name in _OLDER})
@@ -99,7 +103,7 @@ def relations_of(fields: Mapping[str, Any]) -> list[Relation]:
 
 
 def _names(value: object) -> list[str]:
-    return [one for one in value if isinstance(one, str) and one] if isinstance(value, list) else []
+    return [name for name in value if isinstance(name, str) and name] if isinstance(value, list) else []
 
 
 def _scope(scope: str, activities: Mapping[str, list[str]]) -> list[Relation]:

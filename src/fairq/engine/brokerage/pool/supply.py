@@ -21,10 +21,10 @@ JobStats = Mapping[str, Mapping[str, Mapping[str, int]]]
 
 def count_jobs(stats: JobStats, queue: str, states: Iterable[str], share: str | None = None) -> int:
     """Return the jobs of *queue* in *states*, of one share or of all."""
-    wanted = tuple(states)
+    state_names = tuple(states)
     shares = stats.get(queue, {})
     rows = shares.values() if share is None else (shares.get(share, {}),)
-    return sum(row.get(state, 0) for row in rows for state in wanted)
+    return sum(row.get(state, 0) for row in rows for state in state_names)
 
 
 def queued_to_running(stats: JobStats, share: str | None = None) -> float | None:
@@ -93,10 +93,10 @@ def slots_asked(columns: Columns, share: str | None, resource_type: str | None) 
         tables: dict[str, SlotTable] = columns.kept(
             "slot tables", lambda: slot_tables(columns.world.slots, columns.world.now)
         )
-        found = [
+        requested = [
             num_slots(tables[name], share, resource_type) if name in tables else None for name in columns.unit_names
         ]
-        return columns.spread([np.nan if number is None else number for number in found])
+        return columns.spread([np.nan if number is None else number for number in requested])
 
     return columns.kept(("slots", share, resource_type), make)
 
@@ -107,8 +107,8 @@ def largest_running(columns: Columns, running: Floats, share: str | None, resour
     Up to 20 batch workers count where fewer jobs run; starting jobs count where ``numSlots`` is 0.
     """
     workers = np.where(running < MOST_WORKERS, np.minimum(worker_counts(columns), MOST_WORKERS), 0)
-    asked = slots_asked(columns, share, resource_type)
-    slots = np.where(asked == 0, columns.job_counts(share, "starting"), np.nan_to_num(asked))
+    requested = slots_asked(columns, share, resource_type)
+    slots = np.where(requested == 0, columns.job_counts(share, "starting"), np.nan_to_num(requested))
     return np.maximum(running, np.maximum(workers, slots))
 
 
@@ -121,8 +121,8 @@ def with_workers(columns: Columns, running: Floats, pulling: Booleans) -> Floats
 
 def with_slots(columns: Columns, running: Floats, share: str | None, resource_type: str | None) -> Floats:
     """Return *running* jobs, or as many as fit into ``numSlots`` if that is more; where it is 0, starting jobs too."""
-    asked = slots_asked(columns, share, resource_type)
+    requested = slots_asked(columns, share, resource_type)
     cores = np.maximum(columns.numbers("corecount", lambda queue: queue.corecount), 1)
     starting = columns.job_counts(share, "starting")
-    filled = np.where(asked == 0, starting + running, np.maximum(np.floor(asked / cores), running))
-    return np.where(np.isnan(asked), running, filled)
+    filled = np.where(requested == 0, starting + running, np.maximum(np.floor(requested / cores), running))
+    return np.where(np.isnan(requested), running, filled)

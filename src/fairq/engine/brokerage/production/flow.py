@@ -108,7 +108,7 @@ def broker_all_production(cases: Sequence[Case], columns: Columns, plan: Plan, r
     flow, outcomes, started = flow_of(plan, pool), [], []
     for task, chunk in cases:
         ask = Ask(task, chunk, pool, PRODUCTION)
-        ask.given, ask.preassigned = given_queues(ask)
+        ask.given_rows, ask.preassigned = given_queues(ask)
         outcome = Outcome(flow, ask)
         outcomes.append(outcome)
         stop = stop_for_site(ask) or nucleus.stop_for_nucleus(ask) or sources_of(ask).stop
@@ -116,14 +116,14 @@ def broker_all_production(cases: Sequence[Case], columns: Columns, plan: Plan, r
             outcome.stop(*stop)
         else:
             started.append(outcome)
-    courses = flow.courses([one.ask for one in started])
-    passed = [one for one, course in zip(started, courses, strict=True) if one.take(course)]
+    courses = flow.courses([each_outcome.ask for each_outcome in started])
+    passed = [each_outcome for each_outcome, course in zip(started, courses, strict=True) if each_outcome.take(course)]
     for outcome in passed:
         outcome.weigh()
     for outcome in passed:
-        left = outcome.choose()
-        if left.any():
-            _assign(outcome, np.flatnonzero(left))
+        rows = outcome.choose()
+        if rows.any():
+            _assign(outcome, np.flatnonzero(rows))
     for outcome in outcomes:
         if outcome.status != "assigned":
             outcome.retry_after = retry_after(outcome.ask.task, PRODUCTION, rules)
@@ -134,9 +134,9 @@ def _assign(outcome: Outcome, rows: choice.Rows) -> None:
     assert outcome.weighing is not None
     tried = choice.tried_out(outcome.ask)
     rows = choice.in_order(rows, outcome.weighing.weights, tried)
-    found = outcome.weighing.weights[rows]
+    weights = outcome.weighing.weights[rows]
     outcome.status, outcome.chosen = "assigned", rows
-    outcome.weights = found if tried is None else np.where(tried[rows], 0.0, found)
+    outcome.weights = weights if tried is None else np.where(tried[rows], 0.0, weights)
     outcome.describe = _candidates
 
 
@@ -148,28 +148,31 @@ def _candidates(outcome: Outcome) -> list[Candidate]:
     running, of_types = counted_running(pool, counting), type_numbers(pool, counting, types_of(ask), local)
     queued, cap = caps.queued_jobs(pool, share, local), caps.cap_of(pool, share, running)
     type_cap = caps.cap_of(pool, share, of_types.running)
-    room, files = scratch.scratch_for_jobs(pool, scratch.uses_whole_scratch(ask)), input_data.file_counts(ask, rows)
+    scratch_sizes, files = (
+        scratch.scratch_for_jobs(pool, scratch.uses_whole_scratch(ask)),
+        input_data.file_counts(ask, rows),
+    )
     # Under the rules panda, unified queues are capped by resource type, and express tasks not at all.
     uncapped = ask.is_express and rules.queue_caps == "limit"
-    found = []
+    found_candidates = []
     for row, weight in zip(rows, outcome.weights.tolist(), strict=True):
         queue = pool.queues[row]
-        by_kind = rules.type_cap and queue.capability == "ucore"
-        found.append(
+        by_type = rules.type_cap and queue.capability == "ucore"
+        found_candidates.append(
             Candidate(
                 queue=queue.name,
                 unit=queue.unit,
                 weight=weight,
                 bootstrap=tried is not None and bool(tried[row]),
                 jumbo=bool(jumbo[row]),
-                queued=int(of_types.queued[row] if by_kind else queued[row]),
-                cap=None if uncapped else int((type_cap if by_kind else cap)[row]),
+                queued=int(of_types.queued[row] if by_type else queued[row]),
+                cap=None if uncapped else int((type_cap if by_type else cap)[row]),
                 running=int(running[row]),
-                maxwdir=float(room[row]) or None,
+                maxwdir=float(scratch_sizes[row]) or None,
                 max_walltime=job_seconds(ask.task, atom_of(ask).events, queue),
                 platform=software.platform_at(ask, row),
                 local_files=files[row][0],
                 tape_files=files[row][1],
             )
         )
-    return found
+    return found_candidates

@@ -87,12 +87,14 @@ class Architecture(Struct, frozen=True):
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON form in which PanDA stores it; open values are left out."""
         parts: dict[str, Any] = {"sw_platform": self.sw_platform, "base_platform": self.base_platform}
-        parts["cpu_specs"] = [given for given in (_given(spec.as_dict()) for spec in self.cpus or ()) if given]
-        parts["gpu_spec"] = _given(self.gpu.as_dict()) if self.gpu else None
+        parts["cpu_specs"] = [
+            spec_parts for spec_parts in (_constrained(spec.as_dict()) for spec in self.cpus or ()) if spec_parts
+        ]
+        parts["gpu_spec"] = _constrained(self.gpu.as_dict()) if self.gpu else None
         return {key: value for key, value in parts.items() if value}
 
 
-def _given(parts: Mapping[str, Any]) -> dict[str, Any]:
+def _constrained(parts: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in parts.items() if value != ANYTHING}
 
 
@@ -116,8 +118,8 @@ def read_architecture(text: str | None, *, infer_cpu: bool = True) -> Architectu
 
 def _after(marker: str, text: str, ends: str) -> str | None:
     # What stands behind the marker, up to one of the characters that end it; nothing is None.
-    _, found, rest = text.partition(marker)
-    return re.split(f"[{re.escape(ends)}]", rest, maxsplit=1)[0] or None if found else None
+    _, separator, tail = text.partition(marker)
+    return re.split(f"[{re.escape(ends)}]", tail, maxsplit=1)[0] or None if separator else None
 
 
 def _cpus(text: str, infer: bool) -> tuple[CpuSpec, ...] | None:
@@ -143,16 +145,16 @@ def _gpu(text: str | None) -> GpuSpec | None:
     excluded = False
     others: dict[str, Any] = {}
     for part in parts:
-        found = _GPU_PART.match(part)
-        key = _GPU_KEYS.get(found[1]) if found else None
-        if found is None or key is None:
+        match = _GPU_PART.match(part)
+        key = _GPU_KEYS.get(match[1]) if match else None
+        if match is None or key is None:
             continue
         if key == "model":
-            model, excluded = found[3], found[2] == "!="
+            model, excluded = match[3], match[2] == "!="
         elif key == "microarchitecture":
-            others[key] = found[3]
+            others[key] = match[3]
         else:
-            others[key] = f"{'==' if found[2] == '=' else found[2]}{found[3]}"
+            others[key] = f"{'==' if match[2] == '=' else match[2]}{match[3]}"
     return GpuSpec(vendor, model, excluded, tuple(others.items()))
 
 
@@ -183,12 +185,12 @@ def _from_json(described: Mapping[str, Any]) -> Architecture:
     )
 
 
-def _with_encoded(asked: Architecture, encoded: object, infer_cpu: bool) -> Architecture:
+def _with_encoded(architecture: Architecture, encoded: object, infer_cpu: bool) -> Architecture:
     if not isinstance(encoded, str):
-        return asked
-    other = read_architecture(encoded, infer_cpu=infer_cpu)
-    base = asked.base_platform if asked.base_platform is not None else other.base_platform
-    return replace(asked, base_platform=base, cpus=asked.cpus or other.cpus)
+        return architecture
+    decoded = read_architecture(encoded, infer_cpu=infer_cpu)
+    base = architecture.base_platform if architecture.base_platform is not None else decoded.base_platform
+    return replace(architecture, base_platform=base, cpus=architecture.cpus or decoded.cpus)
 
 
 def _gpu_of_json(spec: object) -> GpuSpec | None:

@@ -46,8 +46,8 @@ def resolve_platform(platform: str | None, base_platform: str | None, entry: Ent
     listed = list(entry.get("cmtconfigs") or ())
     if platform in listed:
         return None
-    found = _first_match(platform, listed) or _first_alternative(platform, entry)
-    return f"{found}@{base_platform}" if found and base_platform else found
+    resolved = _first_match(platform, listed) or _first_alternative(platform, entry)
+    return f"{resolved}@{base_platform}" if resolved and base_platform else resolved
 
 
 def _first_match(platform: str, listed: list[str]) -> str | None:
@@ -55,15 +55,15 @@ def _first_match(platform: str, listed: list[str]) -> str | None:
         expression = re.compile(f"^{platform}$")
     except re.error:
         return None
-    return next((each for each in listed if expression.search(each)), None)
+    return next((name for name in listed if expression.search(name)), None)
 
 
 def _first_alternative(platform: str, entry: Entry) -> str | None:
-    found = _ALTERNATION.fullmatch(platform)
-    if not found:
+    match = _ALTERNATION.fullmatch(platform)
+    if not match:
         return None
     arches = cpu_architectures(entry.get("architectures"))
-    return next((f"{arch}{found[2]}" for arch in found[1].split("|") if arch in arches or ANY in arches), None)
+    return next((f"{arch}{match[2]}" for arch in match[1].split("|") if arch in arches or ANY in arches), None)
 
 
 ANY_RELEASE = "ANY"
@@ -143,7 +143,7 @@ def judge(
     gpus: Gpus = (),
     all_tags: Entry | None = None,
     *,
-    how: SoftwareRules,
+    rules: SoftwareRules,
 ) -> Judgement:
     """Return whether a queue has the software and hardware that a task needs.
 
@@ -159,42 +159,42 @@ def judge(
         if needs.container is not None or needs.cpus is not None or needs.gpu is not None:
             return Judgement("refused", Lack.NOT_PUBLISHED_FOR_HARDWARE)
         return Judgement("unjudged", Lack.NOT_PUBLISHED)
-    refusal = lacks_hardware(needs, entry, gpus, how)
-    return Judgement("refused", refusal) if refusal else _software(needs, entry, all_tags or {}, how)
+    refusal = lacks_hardware(needs, entry, gpus, rules)
+    return Judgement("refused", refusal) if refusal else _software(needs, entry, all_tags or {}, rules)
 
 
-def lacks_hardware(needs: Needs, entry: Entry, gpus: Gpus, how: SoftwareRules) -> Lack | None:
+def lacks_hardware(needs: Needs, entry: Entry, gpus: Gpus, rules: SoftwareRules) -> Lack | None:
     """Return what the published hardware of a queue lacks; None if it is sufficient."""
     return hardware_refusal(
         needs.cpus,
         needs.gpu,
         entry.get("architectures"),
         gpus,
-        use_lists=how.gpu_lists,
-        empty_is_any=how.empty_attribute,
+        use_lists=rules.gpu_lists,
+        empty_is_any=rules.empty_attribute,
     )
 
 
-def _software(needs: Needs, entry: Entry, all_tags: Entry, how: SoftwareRules) -> Judgement:
+def _software(needs: Needs, entry: Entry, all_tags: Entry, rules: SoftwareRules) -> Judgement:
     asks_for_software = needs.cvmfs_tag or needs.platform or needs.project or needs.version or needs.container
     if not asks_for_software and (needs.cpus or needs.gpu):
         return Judgement("accepted")
     if needs.container:
-        return _container(needs, entry, all_tags, how)
+        return _container(needs, entry, all_tags, rules)
     if needs.hardware_only:
         return Judgement("accepted")
-    return _release(needs, entry, how)
+    return _release(needs, entry, rules)
 
 
 def _words(entry: Entry, name: str) -> list[str]:
     return list(entry.get(name) or ())
 
 
-def _container(needs: Needs, entry: Entry, all_tags: Entry, how: SoftwareRules) -> Judgement:
+def _container(needs: Needs, entry: Entry, all_tags: Entry, rules: SoftwareRules) -> Judgement:
     prefixes, name, only_tags = _words(entry, "containers"), needs.container or "", needs.only_tags
     if not only_tags and (ANY in prefixes or CVMFS in prefixes):
         return Judgement("accepted")
-    tags = entry.get("tags") or () if only_tags or how.tags_name_containers else ()
+    tags = entry.get("tags") or () if only_tags or rules.tags_name_containers else ()
     if any(tag.get("container_name") == name for tag in tags):
         return Judgement("accepted")
     if any(name in (tag.get("sources") or ()) for tag in tags):
@@ -211,18 +211,20 @@ def _container(needs: Needs, entry: Entry, all_tags: Entry, how: SoftwareRules) 
     return Judgement("refused", Lack.NO_CONTAINER)
 
 
-def _release(needs: Needs, entry: Entry, how: SoftwareRules) -> Judgement:
+def _release(needs: Needs, entry: Entry, rules: SoftwareRules) -> Judgement:
     containers, cvmfs = _words(entry, "containers"), _words(entry, "cvmfs")
     if ANY in cvmfs or needs.cvmfs_tag in cvmfs:
         if ANY in containers or CVMFS in containers:
             return Judgement("accepted")
-        if (how.platform_in_container or not needs.in_container) and needs.platform in _words(entry, "cmtconfigs"):
+        if (rules.platform_in_container or not needs.in_container) and needs.platform in _words(entry, "cmtconfigs"):
             return Judgement("accepted")
         return Judgement("refused", Lack.NO_CONTAINERS_NOR_PLATFORM)
-    if needs.cvmfs_only or ((how.tags_need_any or needs.in_container) and ANY not in containers):
+    if needs.cvmfs_only or ((rules.tags_need_any or needs.in_container) and ANY not in containers):
         return Judgement("refused", Lack.NO_CVMFS if needs.cvmfs_only else Lack.NO_CVMFS_NOR_CONTAINERS)
-    wanted = (needs.platform, needs.project, needs.version)
-    if any((t.get("cmtconfig"), t.get("project"), t.get("release")) == wanted for t in entry.get("tags") or ()):
+    release = (needs.platform, needs.project, needs.version)
+    if any(
+        (tag.get("cmtconfig"), tag.get("project"), tag.get("release")) == release for tag in entry.get("tags") or ()
+    ):
         return Judgement("accepted")
     return Judgement("refused", Lack.NO_CVMFS_NOR_TAG)
 
@@ -262,7 +264,7 @@ class Wanted(NamedTuple):
         return cls(task.trans_home, task.trans_uses, task.architecture, task.container_name, task.has_rule(ONLY_TAGS))
 
 
-def production_needs(task: Wanted, asked: Architecture, *, without_release: bool) -> Needs | None:
+def production_needs(task: Wanted, architecture: Architecture, *, without_release: bool) -> Needs | None:
     """Return the needs of a production task; None: it names no release, and nothing is checked.
 
     With *without_release*, the container and hardware of this task are checked.
@@ -270,19 +272,21 @@ def production_needs(task: Wanted, asked: Architecture, *, without_release: bool
     if task.trans_home is None:
         if not without_release:
             return None
-        return replace(_common(task, asked), platform=None, hardware_only=True, container=task.container_name or None)
-    common = replace(_common(task, asked), in_container=asked.base_platform is not None)
+        return replace(
+            _common(task, architecture), platform=None, hardware_only=True, container=task.container_name or None
+        )
+    common = replace(_common(task, architecture), in_container=architecture.base_platform is not None)
     if not _BASE_RELEASE.search(task.trans_home) and _NIGHTLY.search(task.trans_home):
         return replace(common, cvmfs_tag=NIGHTLIES)
     return _needs_of_release(common, task.trans_home)
 
 
-def analysis_needs(task: Wanted, asked: Architecture) -> Sequence[Needs]:
+def analysis_needs(task: Wanted, architecture: Architecture) -> Sequence[Needs]:
     """Return the needs of an analysis task, in order: if the first leaves a queue unjudged, the next is checked.
 
     Empty: no queue can be accepted.
     """
-    common = _common(task, asked)
+    common = _common(task, architecture)
     home = re.sub("^[^-]+-*", "", task.trans_home or "").replace("_", "-")
     is_base = _BASE_RELEASE.search(home) is not None
     if not is_base and not _NIGHTLY.search(home) and task.trans_home not in {None, STANDALONE_TRANSFORM}:
@@ -301,13 +305,13 @@ def analysis_needs(task: Wanted, asked: Architecture) -> Sequence[Needs]:
     return (replace(common, hardware_only=True),)
 
 
-def _common(task: Wanted, asked: Architecture) -> Needs:
+def _common(task: Wanted, architecture: Architecture) -> Needs:
     return Needs(
-        platform=asked.sw_platform,
+        platform=architecture.sw_platform,
         container=task.container_name,
         only_tags=task.only_tags,
-        cpus=asked.cpus,
-        gpu=asked.gpu,
+        cpus=architecture.cpus,
+        gpu=architecture.gpu,
     )
 
 

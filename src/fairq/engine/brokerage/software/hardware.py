@@ -33,13 +33,13 @@ _OPERATORS: dict[str, Callable[[Version, Version], bool]] = {
 
 def read_version(text: str) -> Version | None:
     """Return a comparable version; ``12.9`` equals ``12.9.0``. None: *text* is not a version."""
-    found = _VERSION.fullmatch(text.strip())
-    if not found:
+    match = _VERSION.fullmatch(text.strip())
+    if not match:
         return None
-    numbers = [int(number) for number in found[1].split(".")]
+    numbers = [int(number) for number in match[1].split(".")]
     while len(numbers) > 1 and not numbers[-1]:
         numbers.pop()
-    return tuple(numbers), _STAGES[(found[2] or "").lower()], int(found[3] or 0)
+    return tuple(numbers), _STAGES[(match[2] or "").lower()], int(match[3] or 0)
 
 
 def satisfies(version: str, constraint: str) -> bool | None:
@@ -47,14 +47,14 @@ def satisfies(version: str, constraint: str) -> bool | None:
 
     Operators are ``= == != >= <= > <`` (PanDA compare_version_string).
     """
-    found = _CONSTRAINT.fullmatch(constraint)
-    compare = _OPERATORS.get(found[1]) if found else None
-    if found is None or compare is None:
+    match = _CONSTRAINT.fullmatch(constraint)
+    compare = _OPERATORS.get(match[1]) if match else None
+    if match is None or compare is None:
         return None
-    have, want = read_version(version), read_version(found[2])
-    if have is None or want is None:
+    published, required = read_version(version), read_version(match[2])
+    if published is None or required is None:
         return None
-    return compare(have, want)
+    return compare(published, required)
 
 
 ANY = "any"
@@ -149,13 +149,13 @@ def cpu_architectures(architectures: Iterable[Mapping[str, Any]] | None) -> tupl
 def _with_any(entry: Mapping[str, Any]) -> dict[str, Any]:
     # The empty texts of its lists as ``any``.
     def read(value: Any) -> Any:
-        return [ANY if each == "" else each for each in value] if isinstance(value, list) else value
+        return [ANY if text == "" else text for text in value] if isinstance(value, list) else value
 
     return {name: read(value) for name, value in entry.items()}
 
 
 def _is_exclusive(lists: Mapping[str, Any] | None) -> bool:
-    return lists is not None and any(isinstance(v, list) and EXCLUSIVE in v for v in lists.values())
+    return lists is not None and any(isinstance(values, list) and EXCLUSIVE in values for values in lists.values())
 
 
 def _list(lists: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
@@ -177,26 +177,26 @@ def _cpu_fits(cpu: CpuSpec, lists: Mapping[str, Any]) -> bool:
     return _is_listed(cpu.vendor, _list(lists, "vendor")) and _is_listed(cpu.instr, _list(lists, "instr"))
 
 
-def _is_listed(asked: str, listed: tuple[str, ...] | None) -> bool:
-    if asked == ANYTHING:
+def _is_listed(requested: str, listed: tuple[str, ...] | None) -> bool:
+    if requested == ANYTHING:
         return listed is None or EXCLUSIVE not in listed
-    return listed is not None and (ANY in listed or asked in listed)
+    return listed is not None and (ANY in listed or requested in listed)
 
 
 def _gpu_refusal(gpu: GpuSpec, gpus: Gpus) -> Lack | None:
     asks_only_for_any = gpu.vendor == ANYTHING and gpu.model == ANYTHING and not gpu.others
     if not gpus:
         return None if asks_only_for_any else Lack.NO_GPU_REPORT
-    if gpu.vendor != ANYTHING and not any(_begins(gpu.vendor, each.get("vendor")) for each in gpus):
+    if gpu.vendor != ANYTHING and not any(_begins(gpu.vendor, report.get("vendor")) for report in gpus):
         return Lack.NO_GPU_OF_VENDOR
-    if gpu.model != ANYTHING and any(_begins(gpu.model, each.get("model")) for each in gpus) == gpu.model_excluded:
+    if gpu.model != ANYTHING and any(_begins(gpu.model, report.get("model")) for report in gpus) == gpu.model_excluded:
         return Lack.UNWANTED_GPU_MODEL if gpu.model_excluded else Lack.NO_GPU_OF_MODEL
-    for name, asked in gpu.others:
+    for name, requirement in gpu.others:
         if name == "microarchitecture":
-            wanted = asked if isinstance(asked, tuple) else (asked,)
-            if not any(each.get("architecture") in wanted for each in gpus):
+            names = requirement if isinstance(requirement, tuple) else (requirement,)
+            if not any(report.get("architecture") in names for report in gpus):
                 return Lack.NO_GPU_OF_MICROARCHITECTURE
-        elif name in _VERSIONS and not all(_meets(each.get(_VERSIONS[name][0]), str(asked)) for each in gpus):
+        elif name in _VERSIONS and not all(_meets(report.get(_VERSIONS[name][0]), str(requirement)) for report in gpus):
             return _VERSIONS[name][1]
     return None
 
@@ -212,10 +212,10 @@ def _lists_refusal(gpu: GpuSpec, lists: Mapping[str, Any]) -> Lack | None:
     return None if _is_listed_pattern(gpu.model, models) else Lack.NO_GPU_OF_MODEL
 
 
-def _is_listed_pattern(asked: str, listed: tuple[str, ...] | None) -> bool:
-    if asked == ANYTHING:
+def _is_listed_pattern(requested: str, listed: tuple[str, ...] | None) -> bool:
+    if requested == ANYTHING:
         return listed is None or EXCLUSIVE not in listed
-    return listed is not None and (ANY in listed or any(_begins(asked, each) for each in listed))
+    return listed is not None and (ANY in listed or any(_begins(requested, entry) for entry in listed))
 
 
 def _meets(value: object, constraint: str) -> bool:

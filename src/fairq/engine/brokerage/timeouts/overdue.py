@@ -54,76 +54,78 @@ def timeouts(
     fast = fast_rebrokerage(jobs, queues, policy)
     sets = user_rebrokerage(jobs, queues, policy, now)
     unknown = JobQueue("")
-    found = []
+    actions = []
     for job in sorted(jobs, key=lambda job: job.id):
         names = _ROWS_OF.get(job.status)
         if names is None:
             continue
-        of = Situation(job, queue_of(queues, job.queue) or unknown, policy, now)
-        spared = None
+        situation = Situation(job, queue_of(queues, job.queue) or unknown, policy, now)
+        exempted = None
         for name in names:
-            one = _decide(name, of, fast, sets)
-            if one is not None and not one.exempt:
-                found.append(one)
+            timeout = _decide(name, situation, fast, sets)
+            if timeout is not None and not timeout.exempt:
+                actions.append(timeout)
                 break
-            spared = spared or one
+            exempted = exempted or timeout
         else:
-            if spared is not None:
-                found.append(spared)
-    return found
+            if exempted is not None:
+                actions.append(exempted)
+    return actions
 
 
-def _decide(name: str, of: Situation, fast: Mapping[int, Overshoot], sets: Mapping[int, Waited]) -> Timeout | None:
+def _decide(
+    name: str, situation: Situation, fast: Mapping[int, Overshoot], sets: Mapping[int, Waited]
+) -> Timeout | None:
     if name == FAST:
-        over = fast.get(of.job.id)
-        return None if over is None else _sent_back_fast(of.job, over)
+        overshoot = fast.get(situation.job.id)
+        return None if overshoot is None else _fast_timeout(situation.job, overshoot)
     if name == SETS:
-        waited = sets.get(of.job.id)
+        waited = sets.get(situation.job.id)
         if waited is None:
             return None
-        return Timeout(of.job, SETS, "rebroker", Code.REASSIGNED, *waited, exempt=_exemption(of, ""))
+        return Timeout(situation.job, SETS, "rebroker", Code.REASSIGNED, *waited, exempt=_exemption(situation, ""))
     row = TABLE[name]
-    oldest = _age(row, of) if row.looks_at(of.job, of.policy.rules) else None
+    oldest = _age(row, situation) if row.looks_at(situation.job, situation.policy.rules) else None
     if oldest is None:
         return None
     since, age = oldest
-    limit = row.limit(of)
-    if age <= limit or not row.applies(of):
+    limit = row.limit(situation)
+    if age <= limit or not row.applies(situation):
         return None
-    return Timeout(of.job, name, row.action, row.code, since, age, limit, _exemption(of, row.spared))
+    return Timeout(situation.job, name, row.action, row.code, since, age, limit, _exemption(situation, row.spared))
 
 
-def _sent_back_fast(job: PandaJob, over: Overshoot) -> Timeout:
+def _fast_timeout(job: PandaJob, overshoot: Overshoot) -> Timeout:
     numbers = {
-        "queued": over.queued,
-        "running": over.running,
-        "total": over.total,
-        "threshold": over.threshold,
-        "excess": over.excess,
+        "queued": overshoot.queued,
+        "running": overshoot.running,
+        "total": overshoot.total,
+        "threshold": overshoot.threshold,
+        "excess": overshoot.excess,
     }
     return Timeout(job, FAST, "rebroker", Code.FAST_REBROKERAGE, numbers=numbers)
 
 
-def _age(row: TimeoutRule, of: Situation) -> tuple[str, float] | None:
+def _age(row: TimeoutRule, situation: Situation) -> tuple[str, float] | None:
     """Return the name of the time that counts, and the age; None if no time is known.
 
     Under the rules documented, the time is that of the last state change or heartbeat. Otherwise a transfer counts from
     the end of the job, or from its start if the end is unknown.
     """
-    if of.policy.rules.timeouts_of_state and row.named and not row.heard and of.job.changed is not None:
-        return "changed", of.now - of.job.changed
-    times = [(name, getattr(of.job, name)) for name in row.since]
-    ages = [(name, of.now - time) for name, time in times if time is not None]
+    if situation.policy.rules.timeouts_of_state and row.named and not row.heard and situation.job.changed is not None:
+        return "changed", situation.now - situation.job.changed
+    times = [(name, getattr(situation.job, name)) for name in row.since]
+    ages = [(name, situation.now - time) for name, time in times if time is not None]
     if not ages:
         return None
-    return ages[0] if row.name == "transferring" else max(ages, key=lambda one: one[1])
+    return ages[0] if row.name == "transferring" else max(ages, key=lambda entry: entry[1])
 
 
-def _exemption(of: Situation, spared: str) -> str:
+def _exemption(situation: Situation, spared: str) -> str:
     """Return why the job's queue is exempt from a row; PanDA's code exempts the queues *spared*."""
-    is_all = of.policy.rules.pauses_stop_timeouts
-    if of.queue.status == "paused" and (is_all or spared == "paused"):
+    is_all = situation.policy.rules.pauses_stop_timeouts
+    if situation.queue.status == "paused" and (is_all or spared == "paused"):
         return "paused"
-    if of.queue.disable_reassign and (is_all or spared == "disableReassign"):
+    if situation.queue.disable_reassign and (is_all or spared == "disableReassign"):
         return "disableReassign"
     return ""

@@ -48,16 +48,16 @@ class TimeoutPolicy(Struct, frozen=True):
         limit of 0.
         """
         heartbeat = {"production": 2 * HOUR, "analysis": 2 * HOUR}
-        of_group: dict[str, float] = {}
-        of_share: dict[str, float] = {}
+        by_group: dict[str, float] = {}
+        by_share: dict[str, float] = {}
         numbers = {key: value for key, value in config.items() if isinstance(value, (int, float))}
         for key, value in numbers.items():
             if key.startswith(_HEARTBEAT):
                 heartbeat[key.removeprefix(_HEARTBEAT)] = float(value) * HOUR
             elif key.startswith(_OF_GROUP) and value:
-                of_group[key.removeprefix(_OF_GROUP)] = float(value) * HOUR
+                by_group[key.removeprefix(_OF_GROUP)] = float(value) * HOUR
             elif key.startswith(_OF_SHARE) and key != _FRACTION and value:
-                of_share[key.removeprefix(_OF_SHARE)] = float(value)
+                by_share[key.removeprefix(_OF_SHARE)] = float(value)
         sets = numbers.get("rebroker.ANALY_TIMEOUT")
         return cls(
             rules=rules,
@@ -65,10 +65,10 @@ class TimeoutPolicy(Struct, frozen=True):
             holding=float(numbers.get("job_timeout.TIMEOUT_holding") or 48) * HOUR,
             heartbeat=heartbeat,
             rebroker_sets=12 * HOUR if sets is None else float(sets) * HOUR,
-            rebroker_sets_of=of_group,
+            rebroker_sets_of=by_group,
             fast_ratio=float(numbers.get("rebroker.FAST_REBRO_THRESHOLD_NQNR_RATIO") or 3),
             fast_fraction=float(numbers.get(_FRACTION) or 0.3),
-            fast_queued=of_share,
+            fast_queued=by_share,
         )
 
     def heartbeat_of(self, workflow: str) -> float:

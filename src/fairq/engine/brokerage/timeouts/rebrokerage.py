@@ -57,21 +57,21 @@ def overshoots(jobs: Iterable[PandaJob], queues: Mapping[str, JobQueue], policy:
             queued[job.queue, job.share] += 1
         elif job.status == "running":
             running[job.queue, job.share] += 1
-    found = []
+    exceeding = []
     for (queue, share), waiting in sorted(queued.items()):
         threshold = policy.fast_queued.get(share)
         if threshold is None or _is_exempt(queue_of(queues, queue), policy):
             continue
-        beyond = min(
+        excess = min(
             waiting - policy.fast_ratio * running[queue, share],
             waiting - threshold,
             waiting - policy.fast_fraction * total[share],
         )
-        beyond -= _TOLERANCE * waiting
-        if beyond > 0:
-            numbers = (waiting, running[queue, share], total[share], threshold, ceil(beyond))
-            found.append(Overshoot(queue, share, *numbers))
-    return found
+        excess -= _TOLERANCE * waiting
+        if excess > 0:
+            numbers = (waiting, running[queue, share], total[share], threshold, ceil(excess))
+            exceeding.append(Overshoot(queue, share, *numbers))
+    return exceeding
 
 
 def fast_rebrokerage(
@@ -82,14 +82,19 @@ def fast_rebrokerage(
     PanDA sends back one job less than the excess (docs/panda.md).
     """
     jobs = list(jobs)
-    found = {(one.queue, one.share): one for one in overshoots(jobs, queues, policy)}
-    left = {place: one.excess - (0 if policy.rules.fast_rebrokerage_all else 1) for place, one in found.items()}
+    overshoots_by_queue = {
+        (overshoot.queue, overshoot.share): overshoot for overshoot in overshoots(jobs, queues, policy)
+    }
+    remaining = {
+        key: overshoot.excess - (0 if policy.rules.fast_rebrokerage_all else 1)
+        for key, overshoot in overshoots_by_queue.items()
+    }
     chosen = {}
     for job in sorted(jobs, key=lambda job: job.id):
-        place = (job.queue, job.share)
-        if left.get(place, 0) > 0 and job.status in QUEUED and _counts(job, queues):
-            left[place] -= 1
-            chosen[job.id] = found[place]
+        key = (job.queue, job.share)
+        if remaining.get(key, 0) > 0 and job.status in QUEUED and _counts(job, queues):
+            remaining[key] -= 1
+            chosen[job.id] = overshoots_by_queue[key]
     return chosen
 
 
@@ -157,8 +162,10 @@ def _waited(members: list[PandaJob], queue: JobQueue, policy: TimeoutPolicy, now
     if active:
         since, start = "activated", min(active, key=lambda job: job.id).activated
     else:
-        made = [job.created for job in of_task if job.status in ("defined", "assigned") and job.created is not None]
-        since, start = "created", max(made, default=None)
+        times_created = [
+            job.created for job in of_task if job.status in ("defined", "assigned") and job.created is not None
+        ]
+        since, start = "created", max(times_created, default=None)
     if start is None:
         return None
     is_down = queue.status in ("offline", "test")

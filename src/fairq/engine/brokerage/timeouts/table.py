@@ -101,64 +101,64 @@ def _after(seconds: float) -> Callable[[Situation], float]:
     return lambda _: seconds
 
 
-def _heartbeat(of: Situation) -> float:
-    return of.policy.heartbeat_of(of.queue.workflow)
+def _heartbeat(case: Situation) -> float:
+    return case.policy.heartbeat_of(case.queue.workflow)
 
 
-def _transferring_heartbeat(of: Situation) -> float:
-    return _heartbeat(of) if of.policy.rules.transferring_heartbeat_of_all else of.policy.heartbeat["analysis"]
+def _transferring_heartbeat(case: Situation) -> float:
+    return _heartbeat(case) if case.policy.rules.transferring_heartbeat_of_all else case.policy.heartbeat["analysis"]
 
 
-def _is_watched_transfer(of: Situation) -> bool:
-    return bool(of.job.sub_status) if of.policy.rules.transferring_heartbeat_of_all else of.job.of_user
+def _is_watched_transfer(case: Situation) -> bool:
+    return bool(case.job.sub_status) if case.policy.rules.transferring_heartbeat_of_all else case.job.of_user
 
 
-def _is_high_and_holding(of: Situation) -> bool:
-    lowest = 800 if of.policy.rules.holding_from_800 else 801
-    return of.job.priority >= lowest
+def _is_high_and_holding(case: Situation) -> bool:
+    lowest = 800 if case.policy.rules.holding_from_800 else 801
+    return case.job.priority >= lowest
 
 
-def _is_users_without_report(of: Situation) -> bool:
-    return of.job.of_user and not of.job.has_report and of.job.changed != of.job.modified
+def _is_users_without_report(case: Situation) -> bool:
+    return case.job.of_user and not case.job.has_report and case.job.changed != case.job.modified
 
 
-def _is_managed(of: Situation) -> bool:
-    return of.policy.rules.timeouts_of_all or of.job.label == "managed"
+def _is_managed(case: Situation) -> bool:
+    return case.policy.rules.timeouts_of_all or case.job.label == "managed"
 
 
-def _may_move(of: Situation) -> bool:
-    return of.policy.rules.timeouts_of_all or (_is_managed(of) and of.job.relocation_flag != NOT_REASSIGNED)
+def _may_move(case: Situation) -> bool:
+    return case.policy.rules.timeouts_of_all or (_is_managed(case) and case.job.relocation_flag != NOT_REASSIGNED)
 
 
-def _is_urgent_at_inactive(of: Situation) -> bool:
-    last = of.queue.last_start
-    is_inactive = last is not None and of.now - last > INACTIVE_AFTER
-    if of.policy.rules.timeouts_of_all:
-        return of.job.priority >= 800 and is_inactive
-    is_inactive = is_inactive or of.queue.status in ("offline", "test")
-    return _may_move(of) and of.job.priority >= 800 and of.job.processing_type != "pmerge" and is_inactive
+def _is_urgent_at_inactive(case: Situation) -> bool:
+    last = case.queue.last_start
+    is_inactive = last is not None and case.now - last > INACTIVE_AFTER
+    if case.policy.rules.timeouts_of_all:
+        return case.job.priority >= 800 and is_inactive
+    is_inactive = is_inactive or case.queue.status in ("offline", "test")
+    return _may_move(case) and case.job.priority >= 800 and case.job.processing_type != "pmerge" and is_inactive
 
 
-def _can_be_made_anew(of: Situation) -> bool:
-    if of.policy.rules.timeouts_of_all:
-        return not _cannot_be_made_anew(of)
-    return of.job.label in ("managed", "test") and of.job.from_jedi
+def _can_be_made_anew(case: Situation) -> bool:
+    if case.policy.rules.timeouts_of_all:
+        return not _cannot_be_made_anew(case)
+    return case.job.label in ("managed", "test") and case.job.from_jedi
 
 
-def _cannot_be_made_anew(of: Situation) -> bool:
-    return not of.job.from_jedi or (of.job.label == "panda" and of.job.build)
+def _cannot_be_made_anew(case: Situation) -> bool:
+    return not case.job.from_jedi or (case.job.label == "panda" and case.job.build)
 
 
-def _is_long_event_service(of: Situation) -> bool:
-    kind = of.job.event_service
-    return kind == EVENT_SERVICE_MERGE or (kind in EVENT_SERVICE and of.job.priority >= 900)
+def _is_long_event_service(case: Situation) -> bool:
+    kind = case.job.event_service
+    return kind == EVENT_SERVICE_MERGE or (kind in EVENT_SERVICE and case.job.priority >= 900)
 
 
-def _transfer_limit(of: Situation) -> float:
-    is_high = of.job.priority >= 800 and (of.policy.rules.timeouts_of_all or not of.job.of_user)
-    own = of.queue.transfer_days_high if is_high else of.queue.transfer_days_low
-    if own is not None and own > 0 and of.policy.rules.transfer_days_of_queue:
-        return own * DAY
+def _transfer_limit(case: Situation) -> float:
+    is_high = case.job.priority >= 800 and (case.policy.rules.timeouts_of_all or not case.job.of_user)
+    days = case.queue.transfer_days_high if is_high else case.queue.transfer_days_low
+    if days is not None and days > 0 and case.policy.rules.transfer_days_of_queue:
+        return days * DAY
     return (2 if is_high else 6) * DAY
 
 
@@ -166,60 +166,61 @@ def _rows(*rows: TimeoutRule) -> dict[str, TimeoutRule]:
     return {row.name: row for row in rows}
 
 
-def _one(*states: str) -> frozenset[str]:
+def _states(*states: str) -> frozenset[str]:
     return frozenset(states)
 
 
 TABLE: dict[str, TimeoutRule] = _rows(
     TimeoutRule("heartbeat_user", _HEARD, ("modified",),
-        lambda of: of.policy.heartbeat["analysis"], "fail", Code.NO_HEARTBEAT, lambda of: of.job.of_user, extra=True),
-    TimeoutRule("heartbeat_transferring", _one("transferring"), ("modified",),
+        lambda case: case.policy.heartbeat["analysis"], "fail", Code.NO_HEARTBEAT,
+        lambda case: case.job.of_user, extra=True),
+    TimeoutRule("heartbeat_transferring", _states("transferring"), ("modified",),
         _transferring_heartbeat, "fail", Code.NO_HEARTBEAT, _is_watched_transfer,
-        named=_one("transferring"), heard=True),
-    TimeoutRule("sent", _one("sent"), ("modified",),
-        _after(HOUR / 2), "fail", Code.NOT_TAKEN, named=_one("sent")),
-    TimeoutRule("holding_user", _one("holding"), ("modified", "ended"),
+        named=_states("transferring"), heard=True),
+    TimeoutRule("sent", _states("sent"), ("modified",),
+        _after(HOUR / 2), "fail", Code.NOT_TAKEN, named=_states("sent")),
+    TimeoutRule("holding_user", _states("holding"), ("modified", "ended"),
         _after(3 * HOUR), "fail", Code.NO_OUTPUT, _is_users_without_report, extra=True),
-    TimeoutRule("holding_high", _one("holding"), ("modified", "ended"),
-        _after(3 * HOUR), "fail", Code.NO_OUTPUT, _is_high_and_holding, named=_one("holding")),
-    TimeoutRule("holding", _one("holding"), ("modified", "ended"),
-        lambda of: of.policy.holding, "fail", Code.NO_OUTPUT, named=_one("holding")),
+    TimeoutRule("holding_high", _states("holding"), ("modified", "ended"),
+        _after(3 * HOUR), "fail", Code.NO_OUTPUT, _is_high_and_holding, named=_states("holding")),
+    TimeoutRule("holding", _states("holding"), ("modified", "ended"),
+        lambda case: case.policy.holding, "fail", Code.NO_OUTPUT, named=_states("holding")),
     TimeoutRule("heartbeat", _HEARD, ("modified",),
-        _heartbeat, "fail", Code.NO_HEARTBEAT, spared="paused", named=_one("running", "starting"), heard=True),
-    TimeoutRule("pending", _one("pending"), ("created",), _after(HOUR), "kill", Code.WAITED_TOO_LONG,
-        named=_one("pending")),
-    TimeoutRule("waiting", _one("waiting"), ("created",), _after(HOUR), "kill", Code.WAITED_TOO_LONG,
-        lambda of: of.job.event_service != CO_JUMBO),
+        _heartbeat, "fail", Code.NO_HEARTBEAT, spared="paused", named=_states("running", "starting"), heard=True),
+    TimeoutRule("pending", _states("pending"), ("created",), _after(HOUR), "kill", Code.WAITED_TOO_LONG,
+        named=_states("pending")),
+    TimeoutRule("waiting", _states("waiting"), ("created",), _after(HOUR), "kill", Code.WAITED_TOO_LONG,
+        lambda case: case.job.event_service != CO_JUMBO),
     TimeoutRule("defined_long", IN_DEFINED_TABLE, ("created",),
         _after(7 * DAY), "kill", Code.EXPIRED, extra=True),
-    TimeoutRule("activated_long", _one("activated"), ("created",),
+    TimeoutRule("activated_long", _states("activated"), ("created",),
         _after(7 * DAY), "kill", Code.EXPIRED, extra=True),
     # Here the cleaner looks for fast rebrokerage.
-    TimeoutRule("inactive", _one("activated"), ("modified",),
-        _after(4 * HOUR), "rebroker", Code.REASSIGNED, _is_urgent_at_inactive, "disableReassign", _one("activated")),
-    TimeoutRule("inactive_starting", _one("starting"), ("changed",),
-        _after(4 * HOUR), "rebroker", Code.REASSIGNED, _is_urgent_at_inactive, "disableReassign", _one("starting")),
-    TimeoutRule("defined", _one("defined"), ("modified",),
-        lambda of: of.policy.defined, "rebroker", Code.REASSIGNED, _can_be_made_anew, named=_one("defined")),
-    TimeoutRule("defined_alone", _one("defined"), ("created",),
-        lambda of: of.policy.defined, "kill", Code.EXPIRED, _cannot_be_made_anew, named=_one("defined")),
+    TimeoutRule("inactive", _states("activated"), ("modified",),
+        _after(4 * HOUR), "rebroker", Code.REASSIGNED, _is_urgent_at_inactive, "disableReassign", _states("activated")),
+    TimeoutRule("inactive_starting", _states("starting"), ("changed",),
+        _after(4 * HOUR), "rebroker", Code.REASSIGNED, _is_urgent_at_inactive, "disableReassign", _states("starting")),
+    TimeoutRule("defined", _states("defined"), ("modified",),
+        lambda case: case.policy.defined, "rebroker", Code.REASSIGNED, _can_be_made_anew, named=_states("defined")),
+    TimeoutRule("defined_alone", _states("defined"), ("created",),
+        lambda case: case.policy.defined, "kill", Code.EXPIRED, _cannot_be_made_anew, named=_states("defined")),
     TimeoutRule("assigned", IN_DEFINED_TABLE, ("modified",),
-        _after(12 * HOUR), "rebroker", Code.REASSIGNED, _is_managed, named=_one("assigned")),
-    TimeoutRule("activated", _one("activated"), ("modified",),
-        _after(2 * DAY), "rebroker", Code.REASSIGNED, _may_move, "disableReassign", _one("activated")),
-    TimeoutRule("starting", _one("starting"), ("changed",),
-        _after(2 * DAY), "rebroker", Code.REASSIGNED, _may_move, "disableReassign", _one("starting")),
+        _after(12 * HOUR), "rebroker", Code.REASSIGNED, _is_managed, named=_states("assigned")),
+    TimeoutRule("activated", _states("activated"), ("modified",),
+        _after(2 * DAY), "rebroker", Code.REASSIGNED, _may_move, "disableReassign", _states("activated")),
+    TimeoutRule("starting", _states("starting"), ("changed",),
+        _after(2 * DAY), "rebroker", Code.REASSIGNED, _may_move, "disableReassign", _states("starting")),
     TimeoutRule("user_long", ACTIVE, ("modified",), _after(7 * DAY), "kill",
-        Code.EXPIRED, lambda of: of.job.of_user or of.job.label == "test", extra=True),
-    TimeoutRule("event_service", _one("running", "starting"), ("changed",),
+        Code.EXPIRED, lambda case: case.job.of_user or case.job.label == "test", extra=True),
+    TimeoutRule("event_service", _states("running", "starting"), ("changed",),
         _after(DAY), "kill", Code.EXPIRED, _is_long_event_service, extra=True),
     # Here the cleaner looks for users' job sets to send back.
-    TimeoutRule("transferring", _one("transferring"), ("ended", "started"),
-        _transfer_limit, "fail", None, lambda of: not of.job.output_complete, named=_one("transferring")),
-    TimeoutRule("throttled", _one("throttled"), ("created",), _after(7 * DAY), "kill", Code.EXPIRED,
-        named=_one("throttled")),
+    TimeoutRule("transferring", _states("transferring"), ("ended", "started"),
+        _transfer_limit, "fail", None, lambda case: not case.job.output_complete, named=_states("transferring")),
+    TimeoutRule("throttled", _states("throttled"), ("created",), _after(7 * DAY), "kill", Code.EXPIRED,
+        named=_states("throttled")),
     TimeoutRule("active_long", ACTIVE, ("created",), _after(21 * DAY), "kill", Code.EXPIRED,
-        named=_one("running")),
+        named=_states("running")),
 )  # fmt: skip
 """In the order of PanDA's cleaner: the first row whose limit a job exceeds decides."""
 
