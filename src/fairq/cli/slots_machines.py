@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 def wanted_view(invocation: Invocation, ads: Iterable[Ad], limit: int | None, now: int) -> View:
     """Return those slots of *ads* that are offline, and on which idle jobs would start; at most *limit*."""
-    from fairq.steps.why.answer import wanted
+    from fairq.steps.why.answer import slots_to_wake
 
     selected = {str(ad.get("Name")) for ad in ads if ad.get("Offline") is True}
-    needed = wanted(invocation.existing_state, invocation.settings, now) if selected else []
+    needed = slots_to_wake(invocation.existing_state, invocation.settings, now) if selected else []
     records = [record for record in needed if record["slot"] in selected][:limit]
     columns = [Column("Slot", "slot"), Column("Machine", "machine", level=1), Column("Jobs", "jobs")]
     empty = "no idle job would start on a machine that is off"

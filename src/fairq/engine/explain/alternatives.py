@@ -1,4 +1,4 @@
-"""Other changes than the smallest: those that let a job run by themselves, and those that start many of its kind."""
+"""Alternatives to the smallest change: changes that alone let a job run, and changes that start many jobs like it."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from msgspec.structs import replace
 from fairq.engine.explain.changes import OWNERS, Change, ChangeKind
 from fairq.engine.explain.diagnosis import Diagnosis
 from fairq.engine.explain.losses import LostTo
-from fairq.engine.explain.remedies import Remedy, job_name, more, remedies, weight
+from fairq.engine.explain.remedies import Remedy, job_name, one_more_slot, remedies, weight
 from fairq.engine.explain.search import World
 
-_OF_EACH = 2
+_MOST_PER_GROUP = 2
 
 
 class Alternatives(Struct, frozen=True):
-    """Changes that were tried in a cycle, which matched the job: any of *owners*, or any of *administrators*."""
+    """Changes with each of which a cycle matched the job: those of *owners* and those of *administrators*."""
 
     owners: tuple[Remedy, ...]
     administrators: tuple[Remedy, ...]
 
 
 def alternatives(world: World, diagnosis: Diagnosis) -> Alternatives:
-    """Try single remedies; waiting for a slot and asking for nothing are none."""
+    """Try single remedies; skip waiting for a slot, and requests of 0."""
     owners: list[Remedy] = []
     administrators: list[Remedy] = []
     for remedy in remedies(diagnosis):
         kinds = {change.kind for change in remedy}
         if ChangeKind.FREE_SLOT in kinds or any(map(asks_for_nothing, remedy)):
             continue
-        found = owners if kinds <= OWNERS else administrators
-        is_needed = len(found) < _OF_EACH and not any(_same_targets(remedy, other) for other in found)
+        group = owners if kinds <= OWNERS else administrators
+        is_needed = len(group) < _MOST_PER_GROUP and not any(_same_targets(remedy, other) for other in group)
         if is_needed and world.changed(remedy).is_matched():
-            found.append(remedy)
+            group.append(remedy)
     return Alternatives(tuple(owners), tuple(administrators))
 
 
 def _same_targets(remedy: Remedy, other: Remedy) -> bool:
-    """Say whether two remedies change the same to different values: the first, the smallest change, is enough."""
+    """Return whether two remedies change the same things to different values; the first, smallest one is enough."""
 
     def targets(changes: Remedy) -> list[tuple[object, ...]]:
         return [(change.kind, change.of, change.attribute, change.clause) for change in changes]
@@ -49,13 +49,13 @@ def _same_targets(remedy: Remedy, other: Remedy) -> bool:
 
 
 def asks_for_nothing(change: Change) -> bool:
-    """Say whether a job would have to ask for nothing of a resource: what is left of a machine that is full."""
+    """Return whether *change* sets a request of the job to 0, which is all that a full machine has left."""
     is_request = change.kind is ChangeKind.JOB_ATTRIBUTE and (change.attribute or "").lower().startswith("request")
     return is_request and isinstance(change.to, int | float) and change.to <= 0
 
 
 _MOST_SLOTS = 1000
-_WHOSE_TURN = frozenset(
+_DISPLACING = frozenset(
     {
         ChangeKind.FREE_SLOT,
         ChangeKind.JOB_PRIORITY,
@@ -64,51 +64,57 @@ _WHOSE_TURN = frozenset(
         ChangeKind.FLOOR,
     }
 )
-"""Kinds of changes that start one job instead of another, or as soon as another ends."""
+"""Kinds of changes that start one job instead of another, or after another ends."""
 
 
-def wider(of: Diagnosis, jobs: int) -> Iterator[Remedy]:
-    """Yield changes that may start *jobs* jobs like the one of the diagnosis, the smallest first."""
-    seen: list[Remedy] = []
-    smaller = tuple(_smaller(of))
-    # What is left of a machine is no advice to a job that not even a whole machine can run.
-    for remedy in (smaller,) if smaller else (*remedies(of), *more(of)):
-        if any(change.kind in _WHOSE_TURN or asks_for_nothing(change) for change in remedy):
+def widened_remedies(diagnosis: Diagnosis, jobs: int) -> Iterator[Remedy]:
+    """Yield changes that may start *jobs* jobs like the diagnosed one, the smallest first."""
+    yielded: list[Remedy] = []
+    smaller_requests = tuple(_smaller_requests(diagnosis))
+    # A job that does not fit a whole machine gets no advice about what is free on a machine.
+    for remedy in (smaller_requests,) if smaller_requests else (*remedies(diagnosis), *one_more_slot(diagnosis)):
+        if any(change.kind in _DISPLACING or asks_for_nothing(change) for change in remedy):
             continue
-        widened = tuple(one for change in remedy for one in _widened(change, of, jobs))
-        if widened and widened not in seen:
-            seen.append(widened)
+        widened = tuple(part for change in remedy for part in _widen(change, diagnosis, jobs))
+        if widened and widened not in yielded:
+            yielded.append(widened)
             yield widened
 
 
-def _smaller(of: Diagnosis) -> Iterator[Change]:
-    """Requests that whole slots can meet, for a job that asks for more."""
-    names = {"Cpus": "RequestCpus", "Memory": "RequestMemory", "Disk": "RequestDisk", "GPUs": "RequestGPUs"}
-    for one in of.too_large:
-        yield Change(ChangeKind.JOB_ATTRIBUTE, job_name(of.job), int(one.largest), names[one.resource], now=one.asked)
+def _smaller_requests(diagnosis: Diagnosis) -> Iterator[Change]:
+    """Yield requests that whole slots can meet, for a job that asks for more."""
+    attributes = {"Cpus": "RequestCpus", "Memory": "RequestMemory", "Disk": "RequestDisk", "GPUs": "RequestGPUs"}
+    for excess in diagnosis.too_large:
+        yield Change(
+            ChangeKind.JOB_ATTRIBUTE,
+            job_name(diagnosis.job),
+            int(excess.largest),
+            attributes[excess.resource],
+            now=excess.asked,
+        )
 
 
-def _widened(change: Change, of: Diagnosis, jobs: int) -> Iterator[Change]:
-    """The same change, large enough for *jobs* jobs."""
+def _widen(change: Change, diagnosis: Diagnosis, jobs: int) -> Iterator[Change]:
+    """Yield the same change, large enough for *jobs* jobs."""
     match change.kind:
         case ChangeKind.CEILING | ChangeKind.QUOTA:
-            yield replace(change, to=change.to + math.ceil((jobs - 1) * weight(of)))
+            yield replace(change, to=change.to + math.ceil((jobs - 1) * weight(diagnosis)))
         case ChangeKind.CONCURRENCY_LIMIT:
-            amount = of.limit_amounts.get(change.of, 1.0)
+            amount = diagnosis.limit_amounts.get(change.of, 1.0)
             yield replace(change, to=change.to + math.ceil((jobs - 1) * amount))
         case ChangeKind.ADD_SLOT:
-            yield replace(change, to=min(_MOST_SLOTS, _machines(change.of, of, jobs)))
+            yield replace(change, to=min(_MOST_SLOTS, _slots_needed(change.of, diagnosis, jobs)))
         case ChangeKind.UNDRAIN:
-            for row in of.losses.rows(LostTo.DRAINING)[:jobs].tolist():
-                yield replace(change, of=of.outcome.labels[row])
+            for row in diagnosis.losses.rows(LostTo.DRAINING)[:jobs].tolist():
+                yield replace(change, of=diagnosis.outcome.labels[row])
         case _:
             yield change
 
 
-def _machines(like: str, of: Diagnosis, jobs: int) -> int:
-    """The number of slots like the slot *like* that *jobs* jobs need, by their cores."""
-    ad = of.outcome.given.ads[of.outcome.labels.index(like)]
-    cores, asked = ad.get("TotalSlotCpus", ad.get("Cpus")), of.context.job.get("requestcpus", 1)
-    if ad.get("PartitionableSlot") is not True or not isinstance(cores, int | float) or not asked:
+def _slots_needed(model: str, diagnosis: Diagnosis, jobs: int) -> int:
+    """Return how many slots like the slot *model* the cores of *jobs* jobs need."""
+    ad = diagnosis.outcome.input.ads[diagnosis.outcome.labels.index(model)]
+    cores, requested = ad.get("TotalSlotCpus", ad.get("Cpus")), diagnosis.context.job.get("requestcpus", 1)
+    if ad.get("PartitionableSlot") is not True or not isinstance(cores, int | float) or not requested:
         return jobs
-    return max(1, math.ceil(jobs / max(1, cores // asked))) if isinstance(asked, int | float) else jobs
+    return max(1, math.ceil(jobs / max(1, cores // requested))) if isinstance(requested, int | float) else jobs

@@ -38,7 +38,7 @@ REQUESTS = {
     "requestdisk": "request_disk",
     "requestgpus": "request_gpus",
 }
-"""Job attributes that a submit description sets by a command of its own; the kind of such a change is that."""
+"""The submit commands of job attributes; a change of such an attribute has the command as its kind."""
 
 
 TIME_BUDGETS: dict[str, str] = {
@@ -73,6 +73,6 @@ class Change(Struct, frozen=True):
     def document(self) -> dict[str, Any]:
         """Return the change as plain data."""
         name = REQUESTS.get((self.attribute or "").lower()) if self.kind is ChangeKind.JOB_ATTRIBUTE else None
-        found = {"change": name or str(self.kind), "of": self.of, "to": self.to}
+        record = {"change": name or str(self.kind), "of": self.of, "to": self.to}
         optional = {"attribute": self.attribute, "clause": self.clause, "now": self.now}
-        return found | {name: value for name, value in optional.items() if value is not None}
+        return record | {name: value for name, value in optional.items() if value is not None}

@@ -30,7 +30,7 @@ MOST_SLOT_EXPRESSIONS = 200
 
 
 class JobCheck(Struct, frozen=True):
-    """A clause of the job: *passes* marks the slots that it allows; *wanted* is the value compared.
+    """A clause of the job: *passes* marks the slots that it allows; *compared_with* is the value compared.
 
     *undefined* and *error* count the slots on which it has these values.
     """
@@ -38,7 +38,7 @@ class JobCheck(Struct, frozen=True):
     clause: Clause
     passes: NDArray[np.bool_]
     comparison: Comparison | None
-    wanted: Any = None
+    compared_with: Any = None
     undefined: int = 0
     error: int = 0
 
@@ -72,20 +72,20 @@ class PoolChecks:
             values = evaluate_in_ad(clause.expression, self.job, self.slots)
             undefined, error = (int(np.count_nonzero(values.kind == kind)) for kind in (UNDEFINED_KIND, ERROR_KIND))
             compared = comparison(clause.text, self.job)
-            wanted = None if compared is None else self._wanted(compared)
-            is_value = isinstance(wanted, bool | int | float | str)
-            found = (compared, wanted) if is_value else (None, None)
-            checks.append(JobCheck(clause, values.is_true(), *found, undefined, error))
+            compared_with = None if compared is None else self._compared_value(compared)
+            is_value = isinstance(compared_with, bool | int | float | str)
+            comparison_and_value = (compared, compared_with) if is_value else (None, None)
+            checks.append(JobCheck(clause, values.is_true(), *comparison_and_value, undefined, error))
         return checks
 
-    def _wanted(self, compared: Comparison) -> Any:
+    def _compared_value(self, compared: Comparison) -> Any:
         """Return the value with which the job compares, in the job alone."""
         node = compared.value.node
         if compared.own is not None:
             value = self.job.get(compared.own.lower())
         else:
             value = node.value if isinstance(node, Literal) else None
-        # HTCondor's library says the same of a plain value, and takes longer to load than such a clause to explain.
+        # HTCondor's library returns plain values unchanged, and takes long to load.
         if isinstance(value, int | float) or (isinstance(value, str) and value.isprintable() and not may_read(value)):
             return value
         return evaluate_scalar(compared.value, self.job, None, self.slots.now, self.slots.budget)
@@ -93,15 +93,15 @@ class PoolChecks:
     @cached_property
     def of_slots(self) -> list[SlotCheck]:
         """The clauses of the slots' Requirements; equal clauses of many slots are one."""
-        found: dict[Clause, list[NDArray[np.intp]]] = defaultdict(list)
-        for number, rows in enumerate(_alike(self.slots, np.arange(len(self.slots)), "requirements")):
+        rows_by_clause: dict[Clause, list[NDArray[np.intp]]] = defaultdict(list)
+        for number, rows in enumerate(_rows_by_value(self.slots, np.arange(len(self.slots)), "requirements")):
             levels = 5 if number < MOST_SLOT_EXPRESSIONS else 0
-            for clause, having in self._clauses(rows, "requirements", levels):
-                found[clause].append(having)
-        return [self._slot_check(clause, np.concatenate(rows)) for clause, rows in found.items()]
+            for clause, clause_rows in self._clauses(rows, "requirements", levels):
+                rows_by_clause[clause].append(clause_rows)
+        return [self._slot_check(clause, np.concatenate(rows)) for clause, rows in rows_by_clause.items()]
 
     def fitting(self) -> NDArray[np.bool_]:
-        """The matching slots: all clauses of both sides are true."""
+        """Return the matching slots: all clauses of both sides are true."""
         fits = np.ones(len(self.slots), np.bool_)
         for check in self.of_job:
             fits &= check.passes
@@ -110,12 +110,12 @@ class PoolChecks:
         return fits
 
     def values(self, check: JobCheck) -> NDArray[np.float64]:
-        """The slots' values of the attribute that *check* compares, NaN if not a number."""
+        """Return the slots' values of the attribute that *check* compares, NaN if not a number."""
         assert check.comparison is not None
         return evaluate_in_columns(check.comparison.attribute, self.slots, self.job).numbers
 
     def text_values(self, check: JobCheck, rows: NDArray[np.intp]) -> dict[str, int]:
-        """Number of slots *rows* by their text in the attribute that *check* compares."""
+        """Return the number of slots of *rows* for each text of the attribute that *check* compares."""
         assert check.comparison is not None
         values = evaluate_in_columns(check.comparison.attribute, self.slots, self.job, rows)
         counts: dict[str, int] = defaultdict(int)
@@ -126,36 +126,38 @@ class PoolChecks:
         return counts
 
     def bound(self, check: SlotCheck, row: int) -> Any:
-        """The value with which a slot compares the job's attribute, None if there is none."""
+        """Return the value with which a slot compares the job's attribute, None if there is none."""
         assert check.comparison is not None
         return _plain_or_none(evaluate_in_columns(check.comparison.value, self.slots, self.job, [row]).python(0))
 
     def easiest_bound(self, check: SlotCheck, rows: NDArray[np.intp]) -> int | float | None:
-        """The number that is easiest to satisfy among those with which the slots *rows* compare the job's attribute."""
+        """Return the easiest number to satisfy among those with which the slots *rows* compare the job's attribute."""
         assert check.comparison is not None
-        found = evaluate_in_columns(check.comparison.value, self.slots, self.job, rows)
-        numbers = found.numbers
+        bounds = evaluate_in_columns(check.comparison.value, self.slots, self.job, rows)
+        numbers = bounds.numbers
         if np.isnan(numbers).all():
             return None
         nearest = np.nanargmin(numbers) if check.comparison.prefers_more else np.nanargmax(numbers)
-        number: int | float = plain(found.python(int(nearest)))
+        number: int | float = plain(bounds.python(int(nearest)))
         return number
 
     def slot_value(self, check: JobCheck, row: int) -> Any:
-        """The value of one slot's attribute that *check* compares, None if there is none."""
+        """Return the value of one slot's attribute that *check* compares, None if there is none."""
         assert check.comparison is not None
         return _plain_or_none(evaluate_in_columns(check.comparison.attribute, self.slots, self.job, [row]).python(0))
 
     def _clauses(self, rows: NDArray[np.intp], attribute: str, levels: int) -> list[tuple[Clause, NDArray[np.intp]]]:
-        """The clauses of *attribute*, which is the same in all *rows*; those of expressions it names in place."""
+        """Return the clauses of *attribute*, equal in all *rows*; a named expression is replaced by its clauses."""
         ad = self.slots.json_ad(int(rows[0]), [attribute])
         result: list[tuple[Clause, NDArray[np.intp]]] = []
         for clause in clauses_of(ad, attribute):
             name = clause.text.lower().removeprefix("my.")
             if levels and name.isidentifier() and self.slots.nodes(name):
-                for part in _alike(self.slots, rows, name):
-                    value = self.slots.json_value(int(part[0]), name)
-                    result += self._clauses(part, name, levels - 1) if is_expression(value) else [(clause, part)]
+                for same_rows in _rows_by_value(self.slots, rows, name):
+                    value = self.slots.json_value(int(same_rows[0]), name)
+                    result += (
+                        self._clauses(same_rows, name, levels - 1) if is_expression(value) else [(clause, same_rows)]
+                    )
             else:
                 result.append((clause, rows))
         return result
@@ -170,8 +172,8 @@ def _plain_or_none(value: Any) -> Any:
     return plain(value) if isinstance(value, bool | int | float | str) else None
 
 
-def _alike(slots: AdColumns, rows: NDArray[np.intp], attribute: str) -> list[NDArray[np.intp]]:
-    """The slots *rows* with *attribute*, in groups with the same JSON form."""
+def _rows_by_value(slots: AdColumns, rows: NDArray[np.intp], attribute: str) -> list[NDArray[np.intp]]:
+    """Return the slots of *rows* that have *attribute*, grouped by its JSON form."""
     if slots.column(attribute).is_constant and len(rows):
         return [rows] if slots.json_value(int(rows[0]), attribute) is not ABSENT else []
     groups: dict[str, list[int]] = defaultdict(list)

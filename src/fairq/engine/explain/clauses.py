@@ -13,7 +13,7 @@ from fairq.engine.classad import Expression, expression_of, parse
 from fairq.engine.classad.nodes import Reference
 from fairq.engine.classad.parser import LexicalError, Token, tokens
 
-_LOOSER = frozenset({"||", "?", "?:"})
+_BINDS_WEAKER = frozenset({"||", "?", "?:"})
 _OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
 _LEVELS = 5
 """Maximum depth of clauses that are only the name of another expression of the same ad."""
@@ -32,22 +32,22 @@ class Clause(Struct, frozen=True):
 
 
 def split(text: str) -> list[str]:
-    """Return the parts of *text* joined by ``&&`` at the top level, brackets around a whole part left out.
+    """Return the parts of *text* joined by ``&&`` at the top level, without brackets around a part.
 
     A text with invalid tokens is one part.
     """
     try:
-        found = tokens(text)
+        text_tokens = tokens(text)
     except LexicalError:
         return [text.strip()]
-    parts = _parts(found, 0, len(found) - 1)
-    return [text[found[start].position : found[end].position].strip() for start, end in parts]
+    parts = _parts(text_tokens, 0, len(text_tokens) - 1)
+    return [text[text_tokens[start].position : text_tokens[end].position].strip() for start, end in parts]
 
 
 def clauses_of(ad: Mapping[str, Any], attribute: str = "requirements", level: int = _LEVELS) -> list[Clause]:
-    """Return the clauses of an attribute of *ad* (names in lower case), those of expressions it names in place.
+    """Return the clauses of an attribute of *ad* (names in lower case); a named expression is replaced by its clauses.
 
-    A constant is one clause, an attribute that the ad lacks none.
+    A constant is one clause; a missing attribute has none.
     """
     if attribute not in ad:
         return []
@@ -65,7 +65,7 @@ def clauses_of(ad: Mapping[str, Any], attribute: str = "requirements", level: in
     return list(dict.fromkeys(result))
 
 
-def without(text: str, clauses: Mapping[str, str | None]) -> str:
+def replace_clauses(text: str, clauses: Mapping[str, str | None]) -> str:
     """Return the expression *text* without its parts *clauses*, or with their replacements."""
     parts = [clauses.get(part, part) for part in split(text)]
     kept = [f"({part})" for part in parts if part is not None]
@@ -73,7 +73,7 @@ def without(text: str, clauses: Mapping[str, str | None]) -> str:
 
 
 def _own_name(text: str, ad: Mapping[str, Any]) -> str | None:
-    """The other expression of the same ad if *text* is only its name."""
+    """Return the name of another expression of the same ad if *text* is only that name."""
     node = parse(text).node
     if not isinstance(node, Reference) or node.absolute:
         return None
@@ -82,27 +82,27 @@ def _own_name(text: str, ad: Mapping[str, Any]) -> str | None:
     return name if is_own and expression_text(ad.get(name)) is not None else None
 
 
-def _parts(found: list[Token], start: int, end: int) -> Iterator[tuple[int, int]]:
+def _parts(text_tokens: list[Token], start: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield the start and the end of each part of the tokens from *start* to before *end*."""
-    start, end = _unwrapped(found, start, end)
-    outside = [at for at, depth in enumerate(_depths(found, start, end), start) if depth == 0]
-    cuts = [at for at in outside if found[at].type == "&&"]
-    if not cuts or any(found[at].type in _LOOSER for at in outside):
+    start, end = _strip_brackets(text_tokens, start, end)
+    outside = [index for index, depth in enumerate(_depths(text_tokens, start, end), start) if depth == 0]
+    cuts = [index for index in outside if text_tokens[index].type == "&&"]
+    if not cuts or any(text_tokens[index].type in _BINDS_WEAKER for index in outside):
         yield start, end
         return
     for first, last in zip([start, *(cut + 1 for cut in cuts)], [*cuts, end], strict=True):
-        yield from _parts(found, first, last)
+        yield from _parts(text_tokens, first, last)
 
 
-def _depths(found: list[Token], start: int, end: int) -> Iterator[int]:
-    """The number of open brackets at each token from *start* to before *end*, closing ones counted as closed."""
-    return accumulate((token.type in _OPEN) - (token.type in _CLOSE) for token in found[start:end])
+def _depths(text_tokens: list[Token], start: int, end: int) -> Iterator[int]:
+    """Yield the number of open brackets after each token from *start* to before *end*."""
+    return accumulate((token.type in _OPEN) - (token.type in _CLOSE) for token in text_tokens[start:end])
 
 
-def _unwrapped(found: list[Token], start: int, end: int) -> tuple[int, int]:
-    """The same tokens without brackets that enclose them all."""
-    while end - start > 2 and found[start].type == "(" and found[end - 1].type == ")":
-        if 0 in _depths(found, start, end - 1):
+def _strip_brackets(text_tokens: list[Token], start: int, end: int) -> tuple[int, int]:
+    """Return the range of tokens without brackets that enclose all of them."""
+    while end - start > 2 and text_tokens[start].type == "(" and text_tokens[end - 1].type == ")":
+        if 0 in _depths(text_tokens, start, end - 1):
             break
         start, end = start + 1, end - 1
     return start, end

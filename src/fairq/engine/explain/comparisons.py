@@ -37,26 +37,26 @@ class Comparison(Struct, frozen=True):
         return self.operator in (">", ">=")
 
     def with_value(self, value: Any) -> str:
-        """The clause with another value, as text."""
+        """Return the clause with another value, as text."""
         name = f"TARGET.{self.attribute}" if self.scoped else self.attribute
         operator = "=?=" if self.operator == "is" else self.operator
         return f"{name} {operator} {unparse(Literal(value))}"
 
     def value_for(self, attribute: Any) -> Any:
-        """The value nearest to *attribute* for which the clause is true."""
-        return _beyond(attribute, {"<": 1, ">": -1}.get(self.operator, 0))
+        """Return the value nearest to *attribute* for which the clause is true."""
+        return _step_from(attribute, {"<": 1, ">": -1}.get(self.operator, 0))
 
     def attribute_for(self, value: Any) -> Any:
-        """The attribute nearest to *value* for which the clause is true."""
-        return _beyond(value, {"<": -1, ">": 1}.get(self.operator, 0))
+        """Return the attribute nearest to *value* for which the clause is true."""
+        return _step_from(value, {"<": -1, ">": 1}.get(self.operator, 0))
 
-    def nearest(self, attributes: NDArray[np.float64], wanted: float) -> float | None:
-        """The number among *attributes* that is nearest to satisfying it, None if none is a number."""
+    def nearest(self, attributes: NDArray[np.float64], value: float) -> float | None:
+        """Return the number among *attributes* nearest to satisfying the clause, None if none is a number."""
         numbers = attributes[np.isfinite(attributes)]
         if not len(numbers):
             return None
         if self.operator in ("==", "is"):
-            return float(numbers[np.argmin(np.abs(numbers - wanted))])
+            return float(numbers[np.argmin(np.abs(numbers - value))])
         return float(numbers.max() if self.prefers_more else numbers.min())
 
 
@@ -94,11 +94,11 @@ def plain(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
 
 
-def _beyond(value: Any, step: int) -> Any:
+def _step_from(value: Any, step: int) -> Any:
     if step == 0 or isinstance(value, str | bool):
         return plain(value)
-    number = plain(value)
-    return number + step if isinstance(number, int) else float(np.nextafter(number, number + step))
+    start = plain(value)
+    return start + step if isinstance(start, int) else float(np.nextafter(start, start + step))
 
 
 def _scope(node: Reference) -> str | None:

@@ -80,7 +80,7 @@ _BY_TEST = {
     LostTo.SLOT_REQUIREMENTS: Reason.SLOT_REQUIREMENTS,
     LostTo.JOB_REQUIREMENTS: Reason.JOB_REQUIREMENTS,
 }
-"""The reason of a test if no test before it has excluded a slot."""
+"""The reason for each test, in order; the first test that excludes a slot decides."""
 
 
 class CycleInput(Struct, frozen=True):
@@ -105,47 +105,47 @@ class CycleInput(Struct, frozen=True):
 
 
 class Outcome:
-    """A cycle held to be looked at."""
+    """A simulated cycle and its results."""
 
-    def __init__(self, given: CycleInput) -> None:
-        self.given = given
-        bring_up_to_date(given.pool, given.accountant, given.policy, given.now)
+    def __init__(self, cycle_input: CycleInput) -> None:
+        self.input = cycle_input
+        bring_up_to_date(cycle_input.pool, cycle_input.accountant, cycle_input.policy, cycle_input.now)
         self.cycle = NegotiationCycle(
-            given.pool,
-            given.jobs,
-            given.accountant,
-            given.policy,
-            given.now,
-            given.round_robin_times,
-            clock=given.clock,
+            cycle_input.pool,
+            cycle_input.jobs,
+            cycle_input.accountant,
+            cycle_input.policy,
+            cycle_input.now,
+            cycle_input.round_robin_times,
+            clock=cycle_input.clock,
         )
         self.decision: CycleDecision = self.cycle.run()
 
     @cached_property
     def standing(self) -> Standing:
-        """How the slots stand to the kinds of jobs, at the end of the cycle."""
+        """The tests of the slots for each kind of job, at the end of the cycle."""
         return Standing(self.cycle.kinds)
 
     @cached_property
     def work(self) -> int:
-        """What the cycle cost, counted in slots and ranges looked at (`NegotiationCycle.work`)."""
-        return self.given.size + self.cycle.work
+        """The cost of the cycle in slots and ranges examined (`NegotiationCycle.work`)."""
+        return self.input.size + self.cycle.work
 
     @cached_property
     def observer(self) -> Observer:
         """Sorts the pool's slots by the tests they fail."""
-        return Observer(self.given.pool, self.given.policy)
+        return Observer(self.input.pool, self.input.policy)
 
     @cached_property
     def labels(self) -> Sequence[str]:
         """Names of the slots, with the address if several slots have the name."""
-        return labels(self.given.pool)
+        return labels(self.input.pool)
 
     @cached_property
     def undivided(self) -> PoolSlots | None:
-        """The slots as if all parts of partitionable slots had been given back; None if there are no parts."""
-        given = self.given
-        return undivided(given.pool, given.ads) if "dynamicslot" in given.pool.ads.names() else None
+        """The slots with all dynamic slots returned to their parents; None if there are no dynamic slots."""
+        cycle_input = self.input
+        return undivided(cycle_input.pool, cycle_input.ads) if "dynamicslot" in cycle_input.pool.ads.names() else None
 
     @cached_property
     def matched(self) -> set[tuple[str, int, int]]:
@@ -153,26 +153,30 @@ class Outcome:
         return {(match.schedd, match.cluster, match.proc) for match in self.decision.matches}
 
     def match_of(self, job: JobRange) -> Match | None:
-        """The match of the first job of a range, None if it has none."""
-        wanted = (job.schedd, job.cluster, job.first_proc)
-        return next((m for m in self.decision.matches if (m.schedd, m.cluster, m.proc) == wanted), None)
+        """Return the match of the first job of a range, None if it has none."""
+        key = (job.schedd, job.cluster, job.first_proc)
+        return next(
+            (match for match in self.decision.matches if (match.schedd, match.cluster, match.proc) == key), None
+        )
 
     def quota_of(self, group: str | None) -> GroupFigures | None:
-        """The figures of a group, None if there is no such group."""
+        """Return the figures of a group, None if there is no such group."""
         name = (group or "").lower()
         return next((figures for figures in self.decision.quotas if figures.group.lower() == name), None)
 
     def submitter(self, name: str, schedd: str) -> SubmitterDecision:
-        """The decision about the job's submitter."""
-        return next(of for of in self.decision.submitters if (of.submitter, of.schedd) == (name, schedd))
+        """Return the decision about the job's submitter."""
+        return next(
+            decision for decision in self.decision.submitters if (decision.submitter, decision.schedd) == (name, schedd)
+        )
 
 
 class Diagnosis:
-    """One job that a cycle left idle, at the end of that cycle: the first one of a range."""
+    """Why a cycle left one job idle, the first of a range, at the end of that cycle."""
 
     def __init__(self, outcome: Outcome, job: JobRange) -> None:
         self.outcome = outcome
-        self.job = job = one_of(job, job.first_proc)
+        self.job = job = single_job(job, job.first_proc)
         self.submitter = outcome.submitter(job.submitter, job.schedd)
         self.context: RequestContext = outcome.cycle.examine(job)
         limits = outcome.cycle.concurrency.of(self.context)
@@ -185,22 +189,22 @@ class Diagnosis:
     def idle(self) -> list[JobRange]:
         """The idle jobs of the submitter."""
         name = (self.job.submitter, self.job.schedd)
-        queues = (queue for queue in self.outcome.given.jobs.queues if (queue.name, queue.schedd) == name)
+        queues = (queue for queue in self.outcome.input.jobs.queues if (queue.name, queue.schedd) == name)
         return [jobs for queue in queues for jobs in queue.idle]
 
     @cached_property
     def ahead(self) -> list[JobRange]:
-        """Those of them that are offered before the job, in this order."""
-        key = job_order(self.outcome.given.jobs.ads, self.outcome.given.policy.job_order)
-        own, proc = key(self.job), self.job.first_proc
-        found = []
+        """The submitter's idle jobs that are offered before the job, in order."""
+        key = job_order(self.outcome.input.jobs.ads, self.outcome.input.policy.job_order)
+        job_key, proc = key(self.job), self.job.first_proc
+        ranges = []
         for jobs in self.idle:
             if jobs.cluster == self.job.cluster and jobs.first_proc <= proc <= jobs.last_proc:
                 if jobs.first_proc < proc:
-                    found.append(replace(jobs, last_proc=proc - 1))
-            elif key(jobs) < own:
-                found.append(jobs)
-        return sorted(found, key=key)
+                    ranges.append(replace(jobs, last_proc=proc - 1))
+            elif key(jobs) < job_key:
+                ranges.append(jobs)
+        return sorted(ranges, key=key)
 
     @cached_property
     def concurrency_figures(self) -> dict[str, LimitFigures]:
@@ -210,59 +214,61 @@ class Diagnosis:
     @cached_property
     def checks(self) -> PoolChecks:
         """The clauses of both sides over the pool."""
-        return PoolChecks(self.context.ad(), self.outcome.given.pool.ads)
+        return PoolChecks(self.context.ad(), self.outcome.input.pool.ads)
 
     @cached_property
     def rejection(self) -> Rejection | None:
-        """The last rejection of a job of the same submitter and autocluster, because of which this one is skipped."""
+        """The last rejection of a job of the same submitter and autocluster, for which this one is skipped."""
         queue = self.outcome.cycle.queue_of(self.job.submitter, self.job.schedd)
         for rejection in reversed(self.outcome.decision.rejections.of(self.job.submitter, self.job.schedd)):
             cluster, proc = rejection.request
             if (cluster, proc) == (self.job.cluster, self.job.first_proc):
                 return rejection
-            known = None if queue is None else queue.autocluster_of(cluster, proc)
-            if known is not None and known != self.context.autocluster:
+            autocluster = None if queue is None else queue.autocluster_of(cluster, proc)
+            if autocluster is not None and autocluster != self.context.autocluster:
                 continue
-            first = self._queued(cluster, proc)
-            if first is not None and self._is_alike(first):
+            rejected_job = self._queued(cluster, proc)
+            if rejected_job is not None and self._is_alike(rejected_job):
                 return rejection
         return None
 
     @cached_property
     def alike_ahead(self) -> tuple[int, int] | None:
-        """The first job before this one, of the same submitter and autocluster, that is also left idle."""
+        """The first job ahead of this one, of the same submitter and autocluster, that stays idle."""
         for jobs in self.ahead:
             procs = range(jobs.first_proc, jobs.last_proc + 1)
-            left = next((proc for proc in procs if (jobs.schedd, jobs.cluster, proc) not in self.outcome.matched), None)
-            if left is not None and self._is_alike(one_of(jobs, left)):
-                return jobs.cluster, left
+            idle_proc = next(
+                (proc for proc in procs if (jobs.schedd, jobs.cluster, proc) not in self.outcome.matched), None
+            )
+            if idle_proc is not None and self._is_alike(single_job(jobs, idle_proc)):
+                return jobs.cluster, idle_proc
         return None
 
     @cached_property
     def blocker(self) -> tuple[int, int] | None:
-        """The earlier job of the same cluster that found no match, so that the rest of the cluster is skipped."""
+        """The earlier job of the same cluster without a match, for which the rest of the cluster is skipped."""
         cycle = self.outcome.cycle
-        if self.outcome.given.policy.skip_by != "cluster":
+        if self.outcome.input.policy.skip_by != "cluster":
             return None
         failed = self._failed_kinds()
         for jobs in self.ahead if failed else ():
             for kind, first, _ in cycle.autoclusters_of(jobs):
-                if kind in failed and cycle.same_cluster(one_of(jobs, first), self.job):
+                if kind in failed and cycle.same_cluster(single_job(jobs, first), self.job):
                     return jobs.cluster, first
         return None
 
     def _failed_kinds(self) -> set[int]:
-        """The autoclusters of the submitter's jobs that found no match, without those stopped by a limit."""
+        """Return the autoclusters of the submitter's jobs without a match, except those stopped by a limit."""
         kinds = set()
         for rejection in self.outcome.decision.rejections.of(self.job.submitter, self.job.schedd):
             if rejection.reason is not RejectReason.SUBMITTER_LIMIT:
-                found = self._queued(*rejection.request)
-                if found is not None:
-                    kinds.add(next(self.outcome.cycle.autoclusters_of(found))[0])
+                rejected_job = self._queued(*rejection.request)
+                if rejected_job is not None:
+                    kinds.add(next(self.outcome.cycle.autoclusters_of(rejected_job))[0])
         return kinds - {self.context.autocluster}
 
     def _is_alike(self, job: JobRange) -> bool:
-        return next(self.outcome.cycle.autoclusters_of(one_of(job, job.first_proc)))[0] == self.context.autocluster
+        return next(self.outcome.cycle.autoclusters_of(single_job(job, job.first_proc)))[0] == self.context.autocluster
 
     @cached_property
     def reason(self) -> Reason:
@@ -276,8 +282,8 @@ class Diagnosis:
         if self.limit_too_small is not None:
             return Reason.CONCURRENCY_LIMIT
         reason = self._limit() or next(reason for test, reason in _BY_TEST.items() if self.lost[test])
-        misfit = reason in (Reason.JOB_REQUIREMENTS, Reason.SLOT_REQUIREMENTS)
-        return Reason.PIECES if misfit and self.carved_up else reason
+        is_misfit = reason in (Reason.JOB_REQUIREMENTS, Reason.SLOT_REQUIREMENTS)
+        return Reason.PIECES if is_misfit and self.carved_up else reason
 
     @property
     def fits_nowhere(self) -> bool:
@@ -287,33 +293,33 @@ class Diagnosis:
 
     @cached_property
     def carved_up(self) -> Sequence[int]:
-        """The partitionable slots, by row, that would match the job if no part of them were in use."""
-        whole = self.outcome.undivided
-        if whole is None:
+        """The rows of the partitionable slots that would match the job if all their dynamic slots were returned."""
+        whole_slots = self.outcome.undivided
+        if whole_slots is None:
             return ()
-        fits = PoolChecks(self.context.ad(), whole.ads).fitting()
-        return [whole.keys[row] for row in np.flatnonzero(fits).tolist()]
+        fits = PoolChecks(self.context.ad(), whole_slots.ads).fitting()
+        return [whole_slots.keys[row] for row in np.flatnonzero(fits).tolist()]
 
     @cached_property
     def too_large(self) -> Sequence[TooLarge]:
-        """Of which resources the job asks for more than any slot has when nobody uses it."""
-        whole = self.outcome.undivided
-        return too_large(self.context.job, self.outcome.given.pool.ads if whole is None else whole.ads)
+        """The resources of which the job requests more than any unused slot has."""
+        whole_slots = self.outcome.undivided
+        return too_large(self.context.job, self.outcome.input.pool.ads if whole_slots is None else whole_slots.ads)
 
     @property
-    def is_within_reach(self) -> bool:
+    def has_free_matches(self) -> bool:
         """Whether slots that match the job were free in this cycle."""
         return self.lost[LostTo.LIMIT] + self.lost[LostTo.TAKEN] > 0
 
     def _limit(self) -> Reason | None:
-        """The limit between the job and slots that it could otherwise use."""
+        """Return the limit between the job and slots that it could otherwise use."""
         rejection = self.rejection
-        refused = rejection is not None and rejection.reason is RejectReason.CONCURRENCY_LIMIT
-        if self.lost[LostTo.CONCURRENCY_LIMIT] or (self.lost[LostTo.LIMIT] and refused):
+        is_refused = rejection is not None and rejection.reason is RejectReason.CONCURRENCY_LIMIT
+        if self.lost[LostTo.CONCURRENCY_LIMIT] or (self.lost[LostTo.LIMIT] and is_refused):
             return Reason.CONCURRENCY_LIMIT
         if self.lost[LostTo.LIMIT] and self.blocker is not None:
             return Reason.SKIPPED
-        if self.is_within_reach and self.submitter.stopped in _LIMITS:
+        if self.has_free_matches and self.submitter.stopped in _LIMITS:
             return _LIMITS[self.submitter.stopped]
         return Reason.NOT_OFFERED if self.lost[LostTo.LIMIT] else None
 
@@ -338,8 +344,13 @@ class Diagnosis:
     @cached_property
     def limit_too_small(self) -> LimitFigures | None:
         """A concurrency limit whose maximum is less than what the job alone uses of it."""
-        known = ((self.concurrency_figures.get(name), amount) for name, amount in self.limit_amounts.items())
-        return next((figures for figures, amount in known if figures is not None and amount > figures.maximum), None)
+        figures_and_amounts = (
+            (self.concurrency_figures.get(name), amount) for name, amount in self.limit_amounts.items()
+        )
+        return next(
+            (figures for figures, amount in figures_and_amounts if figures is not None and amount > figures.maximum),
+            None,
+        )
 
     @cached_property
     def used_by(self) -> Counter[str]:
@@ -347,21 +358,21 @@ class Diagnosis:
         tests = (LostTo.CLAIMED_OTHERS, LostTo.CLAIMED_OWN, LostTo.OUTRANKED, LostTo.PREEMPTION_POLICY, LostTo.PRIORITY)
         holders = self.outcome.observer.holders
         codes = holders.codes[np.concatenate([self.losses.rows(test) for test in tests])]
-        found, firsts, counts = np.unique(codes[codes >= 0], return_index=True, return_counts=True)
-        # In the order of the slots, as people are named.
-        return Counter({holders.distinct[found[place]]: int(counts[place]) for place in firsts.argsort()})
+        holder_codes, firsts, counts = np.unique(codes[codes >= 0], return_index=True, return_counts=True)
+        # The order of the slots decides among equal counts.
+        return Counter({holders.distinct[holder_codes[index]]: int(counts[index]) for index in firsts.argsort()})
 
     def _is_admitted(self) -> bool:
-        given, constraint = self.outcome.given, self.outcome.given.policy.job_constraint
+        cycle_input, constraint = self.outcome.input, self.outcome.input.policy.job_constraint
         if constraint is None:
             return True
-        return JobConstraint(constraint, given.now, [self.context.job], given.pool.ads.budget).admits(0)
+        return JobConstraint(constraint, cycle_input.now, [self.context.job], cycle_input.pool.ads.budget).admits(0)
 
     def _queued(self, cluster: int, proc: int) -> JobRange | None:
         ranges = (jobs for jobs in self.idle if jobs.cluster == cluster and jobs.first_proc <= proc <= jobs.last_proc)
-        return next((one_of(jobs, proc) for jobs in ranges), None)
+        return next((single_job(jobs, proc) for jobs in ranges), None)
 
 
-def one_of(jobs: JobRange, proc: int) -> JobRange:
-    """One job of a range."""
+def single_job(jobs: JobRange, proc: int) -> JobRange:
+    """Return one job of a range."""
     return replace(jobs, first_proc=proc, last_proc=proc)

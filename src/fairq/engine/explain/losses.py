@@ -56,18 +56,18 @@ TESTS = tuple(LostTo)
 
 
 class Losses:
-    """One number per slot of the pool: the place in `TESTS` of the first test that the slot fails."""
+    """One number per slot of the pool: the index in `TESTS` of the first test that the slot fails."""
 
     def __init__(self, codes: NDArray[np.uint8]) -> None:
         self.codes = codes
 
     def counts(self) -> dict[LostTo, int]:
-        """Number of slots lost to each test, in the order of the tests."""
+        """Return the number of slots lost to each test, in the order of the tests."""
         counts = np.bincount(self.codes, minlength=len(TESTS)).tolist()
         return dict(zip(TESTS, counts, strict=True))
 
     def rows(self, test: LostTo) -> NDArray[np.intp]:
-        """The slots lost to *test*."""
+        """Return the slots lost to *test*."""
         return np.flatnonzero(self.codes == TESTS.index(test))
 
 
@@ -96,17 +96,17 @@ class SlotTests(Struct, frozen=True):
 
 
 class Standing:
-    """How all slots of the pool stand to the kinds of jobs of a cycle, at this moment."""
+    """Tests all slots of the pool for the kinds of jobs of a cycle, at this moment."""
 
     def __init__(self, kinds: Kinds) -> None:
         self._kinds, preemption = kinds, kinds.preemption
         self._rows = np.arange(len(kinds.pool.ads))
         self._suitable = kinds.evaluation(self._find_suitable, ["requirements"], [parse("Requirements")])
         self._claims = kinds.evaluation(lambda context: preemption.claims(context.ad()), [], RANKS)
-        self._places = kinds.evaluation_of_order(self._find_place, lists_held=preemption.any_held)
+        self._positions = kinds.evaluation_of_order(self._find_positions, lists_held=preemption.any_held)
 
     def tests(self, context: RequestContext) -> SlotTests:
-        """Return the relation of every slot to the job."""
+        """Return the tests of every slot for the job."""
         kinds, preemption, kind = self._kinds, self._kinds.preemption, context.autocluster
         state = self._claims.get(kind, lambda _: context)
         meeting = preemptable = preemption.held
@@ -127,18 +127,18 @@ class Standing:
             preemptable=preemptable,
         )
 
-    def place(self, context: RequestContext) -> NDArray[np.int64]:
-        """Return the place of every slot in the job's order of preference, 0 is the best, suitable or not."""
-        return self._places.get(context.autocluster, lambda _: context)
+    def positions(self, context: RequestContext) -> NDArray[np.int64]:
+        """Return the position of every slot, suitable or not, in the job's order of preference; 0 is the best."""
+        return self._positions.get(context.autocluster, lambda _: context)
 
     def _find_suitable(self, context: RequestContext) -> NDArray[np.bool_]:
         return requirements_met(context.ad(), self._kinds.pool.ads, self._rows)
 
-    def _find_place(self, context: RequestContext) -> NDArray[np.int64]:
+    def _find_positions(self, context: RequestContext) -> NDArray[np.int64]:
         order = self._kinds.order_of(context, self._rows, lists_held=self._kinds.preemption.any_held)
-        place = np.empty(len(self._rows), np.int64)
-        place[order.rows] = np.arange(len(self._rows))
-        return place
+        positions = np.empty(len(self._rows), np.int64)
+        positions[order.rows] = np.arange(len(self._rows))
+        return positions
 
 
 class Observer:
@@ -151,8 +151,8 @@ class Observer:
         self._draining[list(pool.draining)] = True
         self._unusable = ~slots_usable(pool.ads, policy)
         self._candidates = candidate_slots(pool, policy)
-        if (theirs := rolled_up(pool.ads, policy)) is not None:
-            self._candidates &= ~theirs
+        if (rolled_up_slots := rolled_up(pool.ads, policy)) is not None:
+            self._candidates &= ~rolled_up_slots
         self._kept_out = ~slots_taking_part(pool.ads, policy) | slots_shutting_down(pool.ads, policy)
         self.holders = holders_of(pool.ads)
         self._own: dict[str, NDArray[np.bool_]] = {}
@@ -162,7 +162,7 @@ class Observer:
         return self.sort(standing.tests(context), self.accepted(context), context.submitter, limited)
 
     def accepted(self, context: RequestContext) -> NDArray[np.bool_]:
-        """The slots for which the job's own Requirements are true."""
+        """Return the slots for which the job's own Requirements are true."""
         job = context.ad()
         if "requirements" not in job:
             return np.zeros(len(self._pool.ads), np.bool_)
@@ -186,19 +186,19 @@ class Observer:
             LostTo.PREEMPTION_POLICY: contested & ~tests.meets_preemption_requirements,
             LostTo.PRIORITY: contested & ~tests.preemptable,
         }
-        rest = LostTo.CONCURRENCY_LIMIT if limited else LostTo.LIMIT
-        codes = np.full(len(accepted), TESTS.index(rest), np.uint8)
+        remaining_test = LostTo.CONCURRENCY_LIMIT if limited else LostTo.LIMIT
+        codes = np.full(len(accepted), TESTS.index(remaining_test), np.uint8)
         for test, fails in reversed(failed.items()):
             codes[fails] = TESTS.index(test)
         return Losses(codes)
 
     def _held_by(self, submitter: str) -> NDArray[np.bool_]:
-        held = self._own.get(submitter)
-        if held is None:
+        is_held = self._own.get(submitter)
+        if is_held is None:
             is_own = np.array([name == submitter for name in self.holders.distinct], np.bool_)
-            # The last place is nobody's.
-            held = self._own[submitter] = np.append(is_own, False)[self.holders.codes]
-        return held
+            # Code -1, a slot without a holder, selects the appended False.
+            is_held = self._own[submitter] = np.append(is_own, False)[self.holders.codes]
+        return is_held
 
 
 class ExplainedRejection(Struct, frozen=True):
@@ -218,7 +218,7 @@ class CycleRecorder:
 
     @property
     def explained(self) -> Sequence[ExplainedRejection]:
-        """What was seen so far."""
+        """The rejections so far."""
         return self._explained
 
     def __call__(self, rejection: Rejection, context: RequestContext, kinds: Kinds) -> None:

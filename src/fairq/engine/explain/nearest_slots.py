@@ -20,7 +20,7 @@ _BUSY = 0.5
 
 
 def nearest_slots(checks: PoolChecks, free: NDArray[np.bool_], count: int) -> list[int]:
-    """The *count* slots that need the smallest change for a match; among equals, *free* slots first."""
+    """Return the *count* slots that need the smallest change for a match; among equals, *free* slots first."""
     cost = np.where(free, 0.0, _BUSY)
     for check in checks.of_job:
         cost += np.where(check.passes, 0.0, _job_cost(check, checks))
@@ -32,37 +32,37 @@ def nearest_slots(checks: PoolChecks, free: NDArray[np.bool_], count: int) -> li
 
 
 def changes_for(row: int, checks: PoolChecks, job: str, slot: str) -> list[Change]:
-    """The changes with which the job named *job* matches the slot of that row, named *slot*."""
-    found: dict[tuple[ChangeKind, str], tuple[Change, bool]] = {}
+    """Return the changes with which the job named *job* matches the slot in *row*, named *slot*."""
+    changes: dict[tuple[ChangeKind, str], tuple[Change, bool]] = {}
     if "requirements" not in checks.job:
-        _add(found, Change(ChangeKind.JOB_ATTRIBUTE, job, True, "Requirements"), False)
+        _add_change(changes, Change(ChangeKind.JOB_ATTRIBUTE, job, True, "Requirements"), False)
     for check in checks.of_job:
         if not check.passes[row]:
-            _add(found, *_job_change(check, checks, row, job))
+            _add_change(changes, *_job_change(check, checks, row, job))
     for slot_check in checks.of_slots:
         if row in slot_check.refusing:
-            _add(found, *_slot_change(slot_check, checks, row, job, slot))
-    return [change for change, _ in found.values()]
+            _add_change(changes, *_slot_change(slot_check, checks, row, job, slot))
+    return [change for change, _ in changes.values()]
 
 
-def _add(found: dict[tuple[ChangeKind, str], tuple[Change, bool]], change: Change, less: bool) -> None:
-    """Add a change; of two numbers for one attribute, the more distant one stays."""
+def _add_change(changes: dict[tuple[ChangeKind, str], tuple[Change, bool]], change: Change, prefers_less: bool) -> None:
+    """Add a change; of two numbers for one attribute, keep the more distant one."""
     key = (change.kind, (change.clause or change.attribute or "").lower())
-    other = found.get(key)
-    if other is not None and isinstance(change.to, int | float) and isinstance(other[0].to, int | float):
-        further = change.to < other[0].to if less else change.to > other[0].to
-        change = change if further else other[0]
-    found[key] = (change, less)
+    earlier = changes.get(key)
+    if earlier is not None and isinstance(change.to, int | float) and isinstance(earlier[0].to, int | float):
+        is_further = change.to < earlier[0].to if prefers_less else change.to > earlier[0].to
+        change = change if is_further else earlier[0]
+    changes[key] = (change, prefers_less)
 
 
 def _job_change(check: JobCheck, checks: PoolChecks, row: int, job: str) -> tuple[Change, bool]:
     compared, clause = check.comparison, check.clause
-    value = None if compared is None or isinstance(check.wanted, bool) else checks.slot_value(check, row)
+    value = None if compared is None or isinstance(check.compared_with, bool) else checks.slot_value(check, row)
     if compared is None or value is None:
         return Change(ChangeKind.REQUIREMENTS_CLAUSE, job, None, clause.attribute, clause.text), False
     to = compared.value_for(value)
     if compared.own is not None and compared.own.lower() not in JOB_COLUMNS:
-        return Change(ChangeKind.JOB_ATTRIBUTE, job, to, compared.own, now=check.wanted), compared.prefers_more
+        return Change(ChangeKind.JOB_ATTRIBUTE, job, to, compared.own, now=check.compared_with), compared.prefers_more
     text = compared.with_value(to)
     return Change(ChangeKind.REQUIREMENTS_CLAUSE, job, text, clause.attribute, clause.text), False
 
@@ -79,11 +79,11 @@ def _slot_change(check: SlotCheck, checks: PoolChecks, row: int, job: str, slot:
 
 
 def _job_cost(check: JobCheck, checks: PoolChecks) -> NDArray[np.float64] | float:
-    if check.comparison is None or isinstance(check.wanted, bool):
+    if check.comparison is None or isinstance(check.compared_with, bool):
         return _NO_CLAUSE
-    if isinstance(check.wanted, str):
+    if isinstance(check.compared_with, str):
         return _OTHER_TEXT
-    return _distance(checks.values(check), float(check.wanted), _NO_CLAUSE)
+    return _distance(checks.values(check), float(check.compared_with), _NO_CLAUSE)
 
 
 def _slot_cost(check: SlotCheck, checks: PoolChecks) -> NDArray[np.float64] | float:
@@ -98,8 +98,8 @@ def _slot_cost(check: SlotCheck, checks: PoolChecks) -> NDArray[np.float64] | fl
     return _distance(bounds, float(now), _NO_CLAUSE)
 
 
-def _distance(values: NDArray[np.float64], wanted: float, otherwise: float) -> NDArray[np.float64]:
+def _distance(values: NDArray[np.float64], target: float, otherwise: float) -> NDArray[np.float64]:
     with np.errstate(invalid="ignore", over="ignore"):
-        away = np.abs(values - wanted) / max(1.0, abs(wanted))
-        cost = 1 + away / (1 + away)
+        relative = np.abs(values - target) / max(1.0, abs(target))
+        cost = 1 + relative / (1 + relative)
     return np.where(np.isfinite(cost), cost, otherwise)

@@ -17,30 +17,33 @@ Document = dict[str, Any]
 def explain_pair(outcome: Outcome, job: JobRange, row: int, slot_ad: Ad) -> Document:
     """Return the clauses of both sides with their values, the rank keys, and the first test that the slot fails.
 
-    ``place`` counts from 1, among the matching slots.
+    ``positions`` counts from 1, among the matching slots.
     """
-    given = outcome.given
+    cycle_input = outcome.input
     context = outcome.cycle.examine(job)
     standing = outcome.standing
-    mine, slot = context.ad(), {name.lower(): value for name, value in slot_ad.items()}
-    if given.policy.rules == "htcondor" and "negotiatorrequirements" in slot:
-        slot["requirements"] = slot["negotiatorrequirements"]
+    job_ad, lower_slot_ad = context.ad(), {name.lower(): value for name, value in slot_ad.items()}
+    if cycle_input.policy.rules == "htcondor" and "negotiatorrequirements" in lower_slot_ad:
+        lower_slot_ad["requirements"] = lower_slot_ad["negotiatorrequirements"]
     losses = outcome.observer.losses(context, standing)
-    place = standing.place(context)
+    positions = standing.positions(context)
     suitable = standing.tests(context).suitable
     match = outcome.match_of(job)
-    got_it = match is not None and match.slot == row
+    is_matched_here = match is not None and match.slot == row
     return {
         "slot": outcome.labels[row],
         "holder": outcome.observer.holders[row],
         "clauses": [
-            *(_row("job", clause, mine, slot, given.pool.ads) for clause in clauses_of(mine)),
-            *(_row("slot", clause, slot, mine, given.pool.ads) for clause in clauses_of(slot)),
+            *(_row("job", clause, job_ad, lower_slot_ad, cycle_input.pool.ads) for clause in clauses_of(job_ad)),
+            *(
+                _row("slot", clause, lower_slot_ad, job_ad, cycle_input.pool.ads)
+                for clause in clauses_of(lower_slot_ad)
+            ),
         ],
-        "ranks": _ranks(outcome, mine, slot),
+        "ranks": _ranks(outcome, job_ad, lower_slot_ad),
         "suitable": bool(suitable[row]),
-        "place": int((place[suitable] < place[row]).sum()) + 1 if suitable[row] else None,
-        "lost_to": None if got_it else str(TESTS[losses.codes[row]]),
+        "place": int((positions[suitable] < positions[row]).sum()) + 1 if suitable[row] else None,
+        "lost_to": None if is_matched_here else str(TESTS[losses.codes[row]]),
     }
 
 
@@ -56,17 +59,17 @@ def _row(side: str, clause: Clause, my: Mapping[str, Any], target: Mapping[str, 
     }
 
 
-def _ranks(outcome: Outcome, mine: Ad, slot: Ad) -> list[Document]:
-    """The sort keys of candidates in order; higher is better."""
-    policy, slots = outcome.given.policy, outcome.given.pool.ads
-    rank = expression_of(mine.get("rank", 0))
+def _ranks(outcome: Outcome, job_ad: Ad, slot: Ad) -> list[Document]:
+    """Return the sort keys of candidates in order; higher is better."""
+    policy, slots = outcome.input.policy, outcome.input.pool.ads
+    rank = expression_of(job_ad.get("rank", 0))
     keys = [
-        ("negotiator_pre_job_rank", policy.pre_job_rank, slot, mine),
-        *([] if policy.ignore_job_ranks else [("job rank", rank, mine, slot)]),
-        ("negotiator_post_job_rank", policy.post_job_rank, slot, mine),
-        ("preemption_rank", policy.preemption_rank, slot, mine),
-        ("machine rank", expression_of(slot.get("rank", 0)), slot, mine),
-        ("machine's current rank", expression_of(slot.get("currentrank", 0)), slot, mine),
+        ("negotiator_pre_job_rank", policy.pre_job_rank, slot, job_ad),
+        *([] if policy.ignore_job_ranks else [("job rank", rank, job_ad, slot)]),
+        ("negotiator_post_job_rank", policy.post_job_rank, slot, job_ad),
+        ("preemption_rank", policy.preemption_rank, slot, job_ad),
+        ("machine rank", expression_of(slot.get("rank", 0)), slot, job_ad),
+        ("machine's current rank", expression_of(slot.get("currentrank", 0)), slot, job_ad),
     ]
     return [
         {"rank": name, "value": _plain(evaluate_scalar(expression, my, target, slots.now, slots.budget))}

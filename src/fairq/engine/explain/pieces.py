@@ -1,4 +1,4 @@
-"""Slots as they would be without their dynamic slots, and what a job asks for against such whole slots."""
+"""Partitionable slots with all their dynamic slots returned, and requests too large for any of them."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def labels(pool: PoolSlots) -> Sequence[str]:
     rows: dict[str, list[int]] = defaultdict(list)
     for row, name in enumerate(pool.names):
         rows[name].append(row)
-    found = list(pool.names)
-    for alike in rows.values():
-        for row in alike if len(alike) > 1 else ():
-            found[row] += _address(pool, row)
-    return found
+    slot_labels = list(pool.names)
+    for same_name in rows.values():
+        for row in same_name if len(same_name) > 1 else ():
+            slot_labels[row] += _address(pool, row)
+    return slot_labels
 
 
 def slots_of(pool: PoolSlots, rows: Sequence[int], ads: AdColumns) -> PoolSlots:
@@ -59,16 +59,16 @@ def slots_of(pool: PoolSlots, rows: Sequence[int], ads: AdColumns) -> PoolSlots:
 
 
 def rows_called(pool: PoolSlots, label: str) -> list[int]:
-    """Return the slots of this name, or of this name and address."""
+    """Return the rows of the slots with this name, or this name and address."""
     name, bracket, address = label.partition("<")
-    found = list(_rows_named(pool.names, label))
-    if found or not bracket:
-        return found
+    rows = list(_rows_named(pool.names, label))
+    if rows or not bracket:
+        return rows
     return [row for row in _rows_named(pool.names, name) if _address(pool, row) == bracket + address]
 
 
 def _rows_named(names: Sequence[str], name: str) -> Iterator[int]:
-    """Yield the rows of a name; to search for it takes a tenth of the time of a look at each."""
+    """Yield the rows of a name; index() takes a tenth of the time of a loop."""
     row = -1
     with suppress(ValueError):
         while True:
@@ -82,50 +82,52 @@ def _address(pool: PoolSlots, row: int) -> str:
 
 
 def pieces_of(pool: PoolSlots) -> dict[int, list[int]]:
-    """The dynamic slots of each partitionable slot that has any, both as places in the pool.
+    """Return the dynamic slots of each partitionable slot that has any, both as rows of the pool.
 
-    For dynamic slots of fairq, the state has the parent. For others, it is a slot of the same machine, by address if
-    known: the slot with the number that they give, otherwise by name, as in HTCondor: slot1_3@host is a part of
+    The state stores the parent of fairq's own dynamic slots. For others, it is a slot of the same machine, by address
+    if known: the slot with the number that they state, otherwise by name, as in HTCondor: slot1_3@host is a part of
     slot1@host.
     """
-    dynamic = _true_of(pool, "DynamicSlot")
+    dynamic = _rows_where_true(pool, "DynamicSlot")
     if not dynamic:
         return {}
     parents: dict[tuple[str, str | int], list[int]] = defaultdict(list)
-    for row in _true_of(pool, "PartitionableSlot"):
+    for row in _rows_where_true(pool, "PartitionableSlot"):
         parents["name", pool.names[row]].append(row)
         number = pool.ads.value(row, "SlotID")
         if isinstance(number, int):
             parents["number", number].append(row)
-    found: dict[int, list[int]] = {}
+    pieces: dict[int, list[int]] = {}
     for row in dynamic:
         carved = pool.carved.get(row)
         parent = _parent(pool, row, parents) if carved is None else carved.parent
         if parent is not None:
-            found.setdefault(parent, []).append(row)
-    return found
+            pieces.setdefault(parent, []).append(row)
+    return pieces
 
 
 def _parent(pool: PoolSlots, row: int, parents: Mapping[tuple[str, str | int], Sequence[int]]) -> int | None:
     named = _PART_NAME.fullmatch(pool.names[row])
     by_name = [] if named is None else parents.get(("name", named[1] + (named[2] or "")), ())
-    near = [other for other in by_name if _on_one_machine(pool, row, other)]
-    for attribute in _NUMBERS if not near else ():
+    candidates = [parent for parent in by_name if _on_one_machine(pool, row, parent)]
+    for attribute in _NUMBERS if not candidates else ():
         number = pool.ads.value(row, attribute)
         if isinstance(number, int):
-            near = [other for other in parents.get(("number", number), ()) if _on_one_machine(pool, row, other, True)]
-        if near:
+            candidates = [
+                parent for parent in parents.get(("number", number), ()) if _on_one_machine(pool, row, parent, True)
+            ]
+        if candidates:
             break
-    return near[0] if near else None
+    return candidates[0] if candidates else None
 
 
-def _on_one_machine(pool: PoolSlots, one: int, other: int, sure: bool = False) -> bool:
-    """Whether two slots have the same address, else the same machine; where neither is told: not *sure*."""
+def _on_one_machine(pool: PoolSlots, row: int, other_row: int, required: bool = False) -> bool:
+    """Return whether both slots are on one machine, by address, else by name; if both lack these: not *required*."""
     for attribute in _OF_MACHINE:
-        first, second = _text(pool, one, attribute), _text(pool, other, attribute)
+        first, second = _text(pool, row, attribute), _text(pool, other_row, attribute)
         if first and second:
             return first.lower() == second.lower()
-    return not sure
+    return not required
 
 
 def _text(pool: PoolSlots, row: int, attribute: str) -> str | None:
@@ -134,52 +136,52 @@ def _text(pool: PoolSlots, row: int, attribute: str) -> str | None:
 
 
 def given_back(parent: Ad, piece: Ad) -> Ad:
-    """The rest of a partitionable slot after *piece* is given back, which its lists of dynamic slots name no more."""
+    """Return a partitionable slot after *piece* is returned to it and removed from its lists of dynamic slots."""
     amounts = {name.lower(): value for name, value in piece.items()}
-    listed = next((value for name, value in parent.items() if name.lower() == "machineresources"), "")
-    resources = {*map(str.lower, _RESOURCES), *str(listed).lower().split()}
-    more = dict(parent)
+    resource_names = next((value for name, value in parent.items() if name.lower() == "machineresources"), "")
+    resources = {*map(str.lower, _RESOURCES), *str(resource_names).lower().split()}
+    restored = dict(parent)
     for name, value in parent.items():
         amount = amounts.get(name.lower()) if name.lower() in resources else None
         if isinstance(value, int | float) and isinstance(amount, int | float):
-            more[name] = plain(value + amount)
+            restored[name] = plain(value + amount)
         elif name.lower() == "numdynamicslots" and type(value) is int and value > 0:
-            more[name] = value - 1
-    return _without_child(more, amounts.get("name"))
+            restored[name] = value - 1
+    return _without_child(restored, amounts.get("name"))
 
 
 def _without_child(parent: Ad, child: object) -> Ad:
-    """Take *child* out of the lists that a startd makes of its dynamic slots: ChildName, ChildCpus and others."""
+    """Remove *child* from the lists that a startd keeps of its dynamic slots: ChildName, ChildCpus and others."""
     lists = {name: value for name, value in parent.items() if name.lower().startswith("child") and type(value) is list}
     names = next((value for name, value in lists.items() if name.lower() == "childname"), [])
     if child not in names:
         # The lists are out of date.
         return {name: value for name, value in parent.items() if name not in lists}
-    place = names.index(child)
-    shorter = {name: value[:place] + value[place + 1 :] for name, value in lists.items() if len(value) == len(names)}
+    index = names.index(child)
+    shorter = {name: value[:index] + value[index + 1 :] for name, value in lists.items() if len(value) == len(names)}
     return {**parent, **shorter}
 
 
 def undivided(pool: PoolSlots, ads: Sequence[Ad]) -> PoolSlots | None:
-    """The pool with the slots' ads *ads*, as if all parts had been given back; None if there are none."""
-    found = pieces_of(pool)
-    if not found:
+    """Return the pool with all dynamic slots returned to their parents; None if there are no dynamic slots."""
+    pieces = pieces_of(pool)
+    if not pieces:
         return None
-    gone = {row for rows in found.values() for row in rows}
-    left = [row for row in range(len(pool.names)) if row not in gone]
-    places = {row: place for place, row in enumerate(left)}
-    whole: dict[int, Ad] = {}
-    for parent, rows in found.items():
-        if parent in places:
+    pieces_rows = {row for rows in pieces.values() for row in rows}
+    remaining = [row for row in range(len(pool.names)) if row not in pieces_rows]
+    indices = {row: index for index, row in enumerate(remaining)}
+    restored: dict[int, Ad] = {}
+    for parent, rows in pieces.items():
+        if parent in indices:
             ad = ads[parent]
             for row in rows:
                 ad = given_back(ad, ads[row])
-            whole[places[parent]] = ad
-    columns = pool.ads.edited(np.array(left, np.intp), whole)
-    return PoolSlots([pool.names[row] for row in left], left, columns)
+            restored[indices[parent]] = ad
+    columns = pool.ads.edited(np.array(remaining, np.intp), restored)
+    return PoolSlots([pool.names[row] for row in remaining], remaining, columns)
 
 
-def _true_of(pool: PoolSlots, attribute: str) -> list[int]:
+def _rows_where_true(pool: PoolSlots, attribute: str) -> list[int]:
     if attribute.lower() not in pool.ads.names():
         return []
     rows: list[int] = np.flatnonzero(evaluate_in_columns(attribute, pool.ads, {}).is_true()).tolist()
@@ -190,7 +192,7 @@ _DYNAMIC = parse("DynamicSlot")
 
 
 class TooLarge(Struct, frozen=True):
-    """A job asks for more of a resource than any whole slot has; *machine* is the most that one machine has."""
+    """A job requests more of a resource than any whole slot has; *machine* is the most that one machine has."""
 
     resource: str
     asked: float
@@ -199,28 +201,28 @@ class TooLarge(Struct, frozen=True):
 
 
 def too_large(job: Mapping[str, Any], slots: AdColumns) -> list[TooLarge]:
-    """Return of which resources the *job* (names in lower case) asks for more than any slot has when nobody uses it."""
+    """Return the resources of which *job* (names in lower case) requests more than any unused slot has."""
     if not len(slots):
         return []
-    whole = ~evaluate_in_columns(_DYNAMIC, slots, {}).is_true()
-    found = []
+    is_whole = ~evaluate_in_columns(_DYNAMIC, slots, {}).is_true()
+    excesses = []
     for name in _RESOURCES:
-        asked = job.get(f"request{name.lower()}")
-        if isinstance(asked, bool) or not isinstance(asked, int | float) or asked <= 0:
+        requested = job.get(f"request{name.lower()}")
+        if isinstance(requested, bool) or not isinstance(requested, int | float) or requested <= 0:
             continue
-        own = evaluate_in_columns(name, slots, {}).as_rank(0.0)
+        amount = evaluate_in_columns(name, slots, {}).as_rank(0.0)
         total = evaluate_in_columns(f"TotalSlot{name}", slots, {}).as_rank(0.0)
-        size = np.where(whole, np.maximum(own, total), 0.0)
+        size = np.where(is_whole, np.maximum(amount, total), 0.0)
         largest = float(size.max())
-        if asked > largest:
-            found.append(TooLarge(name, float(asked), largest, _of_machine(name, slots, size)))
-    return found
+        if requested > largest:
+            excesses.append(TooLarge(name, float(requested), largest, _most_of_machine(name, slots, size)))
+    return excesses
 
 
-def _of_machine(name: str, slots: AdColumns, size: NDArray[np.float64]) -> float:
-    """Return the most that one machine has: what its slots tell of it, or what they have together."""
-    told = evaluate_in_columns(f"Total{name}", slots, {}).as_rank(0.0).max()
+def _most_of_machine(name: str, slots: AdColumns, size: NDArray[np.float64]) -> float:
+    """Return the most that one machine has: the total that its slots state, or the sum of its slots."""
+    stated = evaluate_in_columns(f"Total{name}", slots, {}).as_rank(0.0).max()
     machines = evaluate_in_columns("Machine", slots, {}).text_codes()
-    known = machines >= 0
-    together = np.bincount(machines[known], weights=size[known]).max() if known.any() else 0.0
-    return float(max(told, together))
+    is_named = machines >= 0
+    largest_sum = np.bincount(machines[is_named], weights=size[is_named]).max() if is_named.any() else 0.0
+    return float(max(stated, largest_sum))

@@ -14,14 +14,14 @@ from fairq.engine.explain.diagnosis import Diagnosis, Reason
 from fairq.engine.explain.losses import LostTo
 from fairq.engine.explain.nearest_slots import changes_for, nearest_slots
 from fairq.engine.explain.pieces import pieces_of
-from fairq.engine.explain.report import place_in_queue
+from fairq.engine.explain.report import queue_position
 
 BEST_FACTOR, BEST_PRIORITY = 1.0, 0.5
 _NEAREST = 3
 _USUAL_SECONDS = {"cycle": 1200, "submitter": 60, "schedd": 120, "spin": 120}
 """HTCondor's own time budgets."""
 
-_HELD = (
+_TESTS_OF_HELD_SLOTS = (
     LostTo.CLAIMED_OTHERS,
     LostTo.PRIORITY,
     LostTo.PREEMPTION_POLICY,
@@ -34,77 +34,84 @@ Remedy = tuple[Change, ...]
 """Changes made together."""
 
 
-def remedies(of: Diagnosis) -> Iterator[Remedy]:
+def remedies(diagnosis: Diagnosis) -> Iterator[Remedy]:
     """Yield changes that may let the job run, the smallest first; none of them is verified."""
-    seen: list[Remedy] = []  # the value of an attribute may be a list or an ad, which have no hash
-    for remedy in _candidates(of):
-        if remedy and remedy not in seen:
-            seen.append(remedy)
+    yielded: list[Remedy] = []  # the value of an attribute may be a list or an ad, which have no hash
+    for remedy in _candidates(diagnosis):
+        if remedy and remedy not in yielded:
+            yielded.append(remedy)
             yield remedy
 
 
-def _candidates(of: Diagnosis) -> Iterator[Remedy]:  # noqa: PLR0911, PLR0912 - one per reason
-    match of.reason:
+def _candidates(diagnosis: Diagnosis) -> Iterator[Remedy]:  # noqa: PLR0911, PLR0912 - one per reason
+    match diagnosis.reason:
         case Reason.EMPTY_POOL:
             return
         case Reason.JOB_REQUIREMENTS | Reason.SLOT_REQUIREMENTS:
-            yield from fits(of)
+            yield from fitting_changes(diagnosis)
             return
         case Reason.PIECES:
-            yield from _pieces(of)
+            yield from _give_back_pieces(diagnosis)
             return
         case Reason.SUBMITTER_CONSTRAINT | Reason.JOB_CONSTRAINT | Reason.SLOT_CONSTRAINT:
-            yield (Change(ChangeKind.SETTING, str(of.reason)),)
+            yield (Change(ChangeKind.SETTING, str(diagnosis.reason)),)
             return
         case Reason.SKIPPED:
-            yield (Change(ChangeKind.JOB_PRIORITY, job_name(of.job), _highest_priority(of) + 1, now=of.job.priority),)
+            yield (
+                Change(
+                    ChangeKind.JOB_PRIORITY,
+                    job_name(diagnosis.job),
+                    _highest_priority(diagnosis) + 1,
+                    now=diagnosis.job.priority,
+                ),
+            )
             return
         case Reason.CONCURRENCY_LIMIT:
-            if of.limit_too_small is None:
-                yield from _ahead_of_own(of)
-            yield from _concurrency_limit(of)
-            yield from _free(of)
+            if diagnosis.limit_too_small is None:
+                yield from _highest_of_own(diagnosis)
+            yield from _concurrency_limit(diagnosis)
+            yield from _free_slots(diagnosis)
             return
         case Reason.TIME:
-            yield _time_budget(of)
+            yield _time_budget(diagnosis)
             return
         case Reason.DRAINING:
-            yield from _each(of, LostTo.DRAINING, ChangeKind.UNDRAIN, 1)
+            yield from _best_slots(diagnosis, LostTo.DRAINING, ChangeKind.UNDRAIN, 1)
             return
         case Reason.CEILING:
-            yield _ceiling(of, 1)
-            yield _ceiling(of, _left_idle_ahead(of) + 1)
-            yield from _ahead_of_own(of)
+            yield _ceiling(diagnosis, 1)
+            yield _ceiling(diagnosis, _left_idle_ahead(diagnosis) + 1)
+            yield from _highest_of_own(diagnosis)
         case Reason.IN_USE | Reason.PREEMPTION_POLICY | Reason.PRIORITY | Reason.OUTRANKED | Reason.OWN_JOBS:
-            yield from _free(of)
+            yield from _free_slots(diagnosis)
         case Reason.QUOTA:
-            yield from _ahead_of_own(of)
-            yield from _quota(of)
-            yield from _free_of_group(of)
-    yield from _ahead_of_own(of)
-    yield from _share(of)
-    yield from _free(of)
-    if of.submitter.quota_group is not None:
-        yield from _quota(of)
-    if of.submitter.ceiling >= 0:
-        yield _ceiling(of, _left_idle_ahead(of) + 1)
-    yield from _each(of, LostTo.DRAINING, ChangeKind.UNDRAIN, 1)
-    yield from more(of)
+            yield from _highest_of_own(diagnosis)
+            yield from _quota(diagnosis)
+            yield from _free_of_group(diagnosis)
+    yield from _highest_of_own(diagnosis)
+    yield from _share(diagnosis)
+    yield from _free_slots(diagnosis)
+    if diagnosis.submitter.quota_group is not None:
+        yield from _quota(diagnosis)
+    if diagnosis.submitter.ceiling >= 0:
+        yield _ceiling(diagnosis, _left_idle_ahead(diagnosis) + 1)
+    yield from _best_slots(diagnosis, LostTo.DRAINING, ChangeKind.UNDRAIN, 1)
+    yield from one_more_slot(diagnosis)
 
 
-def fits(of: Diagnosis) -> Iterator[Remedy]:
-    """The changes of the job, or of slots, with which it matches one of the nearest slots."""
-    names, checks = of.outcome.labels, of.checks
-    free = of.outcome.standing.tests(of.context).free & ~_held(of)
+def fitting_changes(diagnosis: Diagnosis) -> Iterator[Remedy]:
+    """Yield the changes of the job or of slots with which it matches one of the nearest slots."""
+    names, checks = diagnosis.outcome.labels, diagnosis.checks
+    free = diagnosis.outcome.standing.tests(diagnosis.context).free & ~_is_held(diagnosis)
     for row in nearest_slots(checks, free, _NEAREST):
-        yield tuple(changes_for(row, checks, job_name(of.job), names[row]))
+        yield tuple(changes_for(row, checks, job_name(diagnosis.job), names[row]))
 
 
-def _pieces(of: Diagnosis) -> Iterator[Remedy]:
-    """Parts of a partitionable slot given back: one part, or all parts of one slot, the slot with the fewest first."""
-    names = of.outcome.labels
-    wanted = set(of.carved_up)
-    families = [rows for parent, rows in pieces_of(of.outcome.given.pool).items() if parent in wanted]
+def _give_back_pieces(diagnosis: Diagnosis) -> Iterator[Remedy]:
+    """Free one dynamic slot, or all dynamic slots of one partitionable slot, the slot with the fewest first."""
+    names = diagnosis.outcome.labels
+    parents = set(diagnosis.carved_up)
+    families = [rows for parent, rows in pieces_of(diagnosis.outcome.input.pool).items() if parent in parents]
     families.sort(key=len)
     for rows in families[:_NEAREST]:
         for row in rows[:_NEAREST]:
@@ -113,93 +120,100 @@ def _pieces(of: Diagnosis) -> Iterator[Remedy]:
         yield tuple(Change(ChangeKind.FREE_SLOT, names[row]) for row in rows)
 
 
-def _held(of: Diagnosis) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    return np.array([name is not None for name in of.outcome.observer.holders], np.bool_)
+def _is_held(diagnosis: Diagnosis) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    return np.array([name is not None for name in diagnosis.outcome.observer.holders], np.bool_)
 
 
-def _each(of: Diagnosis, test: LostTo, kind: ChangeKind, count: int) -> Iterator[Remedy]:
+def _best_slots(diagnosis: Diagnosis, test: LostTo, kind: ChangeKind, count: int) -> Iterator[Remedy]:
     """Change the best *count* slots lost to *test*, one at a time."""
-    rows = of.losses.rows(test)
-    place = of.outcome.standing.place(of.context)
+    rows = diagnosis.losses.rows(test)
+    positions = diagnosis.outcome.standing.positions(diagnosis.context)
     if len(rows) > count:
-        # To sort the slots of a large pool takes longer than to find the few best ones.
-        rows = rows[np.argpartition(place[rows], count - 1)[:count]]
-    for row in rows[np.argsort(place[rows])].tolist():
-        yield (Change(kind, of.outcome.labels[row]),)
+        # Sorting the slots of a large pool takes longer than finding the best few.
+        rows = rows[np.argpartition(positions[rows], count - 1)[:count]]
+    for row in rows[np.argsort(positions[rows])].tolist():
+        yield (Change(kind, diagnosis.outcome.labels[row]),)
 
 
-def _free(of: Diagnosis) -> Iterator[Remedy]:
-    """Slots in use that become free: those of other submitters first."""
-    users = of.outcome.observer.holders
-    for test in _HELD:
-        for remedy in _each(of, test, ChangeKind.FREE_SLOT, 2):
-            row = of.outcome.labels.index(remedy[0].of)
+def _free_slots(diagnosis: Diagnosis) -> Iterator[Remedy]:
+    """Free slots in use, those of other submitters first."""
+    users = diagnosis.outcome.observer.holders
+    for test in _TESTS_OF_HELD_SLOTS:
+        for remedy in _best_slots(diagnosis, test, ChangeKind.FREE_SLOT, 2):
+            row = diagnosis.outcome.labels.index(remedy[0].of)
             if users[row] is not None:
                 yield remedy
 
 
-def _free_of_group(of: Diagnosis) -> Iterator[Remedy]:
-    """A slot in use by the same group: it counts against the quota, whether it matches or not."""
-    accountant, users = of.outcome.given.accountant, of.outcome.observer.holders
-    of_group = {name for name in set(users) if name is not None and accountant.group_of(name) == of.submitter.group}
-    row = next((row for row, name in enumerate(users) if name in of_group), None)
+def _free_of_group(diagnosis: Diagnosis) -> Iterator[Remedy]:
+    """Free a slot in use by the same group: it counts against the quota, whether it matches or not."""
+    accountant, users = diagnosis.outcome.input.accountant, diagnosis.outcome.observer.holders
+    members = {
+        name for name in set(users) if name is not None and accountant.group_of(name) == diagnosis.submitter.group
+    }
+    row = next((row for row, name in enumerate(users) if name in members), None)
     if row is not None:
-        yield (Change(ChangeKind.FREE_SLOT, of.outcome.labels[row]),)
+        yield (Change(ChangeKind.FREE_SLOT, diagnosis.outcome.labels[row]),)
 
 
-def more(of: Diagnosis) -> Iterator[Remedy]:
-    """One more slot, like the best matching one; preferably like a whole slot."""
-    names, place = of.outcome.labels, of.outcome.standing.place(of.context)
-    suitable = np.flatnonzero(of.outcome.standing.tests(of.context).suitable)
+def one_more_slot(diagnosis: Diagnosis) -> Iterator[Remedy]:
+    """Add one slot like the best matching one; preferably like a whole slot."""
+    names, positions = diagnosis.outcome.labels, diagnosis.outcome.standing.positions(diagnosis.context)
+    suitable = np.flatnonzero(diagnosis.outcome.standing.tests(diagnosis.context).suitable)
     if len(suitable):
-        dynamic = evaluate_in_columns("DynamicSlot", of.outcome.given.pool.ads, {}, suitable).is_true()
+        dynamic = evaluate_in_columns("DynamicSlot", diagnosis.outcome.input.pool.ads, {}, suitable).is_true()
         suitable = suitable if dynamic.all() else suitable[~dynamic]
-        like = names[int(suitable[np.argmin(place[suitable])])]
-        yield (Change(ChangeKind.ADD_SLOT, like, f"new{len(names)}_{like}"),)
+        model = names[int(suitable[np.argmin(positions[suitable])])]
+        yield (Change(ChangeKind.ADD_SLOT, model, f"new{len(names)}_{model}"),)
 
 
-def _ahead_of_own(of: Diagnosis) -> Iterator[Remedy]:
-    """A priority above that of all other jobs of the submitter."""
-    highest = _highest_priority(of)
-    if of.submitter.matched and of.job.priority <= highest:
-        yield (Change(ChangeKind.JOB_PRIORITY, job_name(of.job), highest + 1, now=of.job.priority),)
+def _highest_of_own(diagnosis: Diagnosis) -> Iterator[Remedy]:
+    """Raise the priority above that of all other jobs of the submitter."""
+    highest = _highest_priority(diagnosis)
+    if diagnosis.submitter.matched and diagnosis.job.priority <= highest:
+        yield (Change(ChangeKind.JOB_PRIORITY, job_name(diagnosis.job), highest + 1, now=diagnosis.job.priority),)
 
 
-def weight(of: Diagnosis) -> float:
-    """The smallest weight of a reachable slot, otherwise of any matching slot."""
-    cost = np.array(of.outcome.cycle.cost)
-    for tests in ((LostTo.LIMIT, LostTo.TAKEN), _HELD):
-        rows = np.concatenate([of.losses.rows(test) for test in tests])
+def weight(diagnosis: Diagnosis) -> float:
+    """Return the smallest weight of a free matching slot, otherwise of any matching slot."""
+    cost = np.array(diagnosis.outcome.cycle.cost)
+    for tests in ((LostTo.LIMIT, LostTo.TAKEN), _TESTS_OF_HELD_SLOTS):
+        rows = np.concatenate([diagnosis.losses.rows(test) for test in tests])
         if len(rows):
             return float(cost[rows].min())
     return 1.0
 
 
-def levers(of: Diagnosis) -> Iterator[Change]:
-    """All changes in favour of the job: one more slot, the first place, and room under every limit."""
-    for remedy in (*more(of), *(_free_of_group(of) if of.outcome.decision.quotas else ())):
+def all_favourable_changes(diagnosis: Diagnosis) -> Iterator[Change]:
+    """Yield all changes in favour of the job: one more slot, the first place, and a raise of every limit."""
+    for remedy in (
+        *one_more_slot(diagnosis),
+        *(_free_of_group(diagnosis) if diagnosis.outcome.decision.quotas else ()),
+    ):
         yield from remedy
-    name, record = of.job.submitter, of.outcome.given.accountant.records[of.job.submitter]
-    yield from _settings(of)
-    used = of.outcome.cycle.weighted_used(name)
-    room = math.ceil(used + weight(of) * (_left_idle_ahead(of) + 1))
-    yield Change(ChangeKind.JOB_PRIORITY, job_name(of.job), _highest_priority(of) + 1, now=of.job.priority)
-    if of.submitter.ceiling >= 0:
-        yield Change(ChangeKind.CEILING, name, room, now=of.submitter.ceiling)
-    group: str | None = of.submitter.group
-    while (figures := of.outcome.quota_of(group)) is not None and figures.parent is not None:
-        to = math.ceil(figures.subtree_used + 2 * weight(of))
+    name, record = diagnosis.job.submitter, diagnosis.outcome.input.accountant.records[diagnosis.job.submitter]
+    yield from _settings(diagnosis)
+    used = diagnosis.outcome.cycle.weighted_used(name)
+    needed = math.ceil(used + weight(diagnosis) * (_left_idle_ahead(diagnosis) + 1))
+    yield Change(
+        ChangeKind.JOB_PRIORITY, job_name(diagnosis.job), _highest_priority(diagnosis) + 1, now=diagnosis.job.priority
+    )
+    if diagnosis.submitter.ceiling >= 0:
+        yield Change(ChangeKind.CEILING, name, needed, now=diagnosis.submitter.ceiling)
+    group: str | None = diagnosis.submitter.group
+    while (figures := diagnosis.outcome.quota_of(group)) is not None and figures.parent is not None:
+        to = math.ceil(figures.subtree_used + 2 * weight(diagnosis))
         if to > figures.quota:
             yield Change(ChangeKind.QUOTA, figures.group, to, now=figures.quota)
         group = figures.parent
-    yield Change(ChangeKind.FLOOR, name, room, now=of.submitter.floor)
+    yield Change(ChangeKind.FLOOR, name, needed, now=diagnosis.submitter.floor)
     yield Change(ChangeKind.PRIORITY, name, BEST_PRIORITY, now=record.priority)
     yield Change(ChangeKind.FACTOR, name, BEST_FACTOR, now=record.priority_factor)
 
 
-def _settings(of: Diagnosis) -> Iterator[Change]:
-    """No negotiator constraints, no time limits, and room under every limit of the job."""
-    policy = of.outcome.given.policy
+def _settings(diagnosis: Diagnosis) -> Iterator[Change]:
+    """Unset the negotiator's constraints, and raise time budgets and the concurrency limits of the job."""
+    policy = diagnosis.outcome.input.policy
     for constraint in ("submitter_constraint", "job_constraint", "slot_constraint"):
         if getattr(policy, constraint) is not None:
             yield Change(ChangeKind.SETTING, f"negotiator_{constraint}")
@@ -207,36 +221,36 @@ def _settings(of: Diagnosis) -> Iterator[Change]:
         now = getattr(policy.budgets, budget, math.inf)
         if now < _USUAL_SECONDS[budget]:
             yield Change(ChangeKind.TIME_BUDGET, setting, _USUAL_SECONDS[budget], now=now)
-    for name, amount in of.limit_amounts.items():
-        figures = of.concurrency_figures.get(name)
+    for name, amount in diagnosis.limit_amounts.items():
+        figures = diagnosis.concurrency_figures.get(name)
         if figures is not None and figures.maximum < math.inf:
-            to = math.ceil(figures.in_use + amount * (_left_idle_ahead(of) + 1))
+            to = math.ceil(figures.in_use + amount * (_left_idle_ahead(diagnosis) + 1))
             yield Change(ChangeKind.CONCURRENCY_LIMIT, name, to, now=figures.maximum)
 
 
-def _highest_priority(of: Diagnosis) -> int:
-    """The highest priority of the submitter's idle jobs."""
-    return max(jobs.priority for jobs in of.idle)
+def _highest_priority(diagnosis: Diagnosis) -> int:
+    """Return the highest priority of the submitter's idle jobs."""
+    return max(jobs.priority for jobs in diagnosis.idle)
 
 
-def _concurrency_limit(of: Diagnosis) -> Iterator[Remedy]:
-    small = of.limit_too_small
-    if small is not None:
-        amount = of.limit_amounts[small.name]
-        for to in dict.fromkeys((math.ceil(amount), math.ceil(small.in_use + amount))):
-            yield (Change(ChangeKind.CONCURRENCY_LIMIT, small.name, to, now=small.maximum),)
+def _concurrency_limit(diagnosis: Diagnosis) -> Iterator[Remedy]:
+    too_small = diagnosis.limit_too_small
+    if too_small is not None:
+        amount = diagnosis.limit_amounts[too_small.name]
+        for to in dict.fromkeys((math.ceil(amount), math.ceil(too_small.in_use + amount))):
+            yield (Change(ChangeKind.CONCURRENCY_LIMIT, too_small.name, to, now=too_small.maximum),)
         return
-    name = of.concurrency_limit or next(iter(of.rejection.limits if of.rejection else ()), None)
-    figures = of.concurrency_figures.get(name or "")
+    name = diagnosis.concurrency_limit or next(iter(diagnosis.rejection.limits if diagnosis.rejection else ()), None)
+    figures = diagnosis.concurrency_figures.get(name or "")
     if figures is None:
         return
-    to = math.ceil(figures.in_use + of.limit_amounts.get(figures.name, 1.0))
+    to = math.ceil(figures.in_use + diagnosis.limit_amounts.get(figures.name, 1.0))
     yield (Change(ChangeKind.CONCURRENCY_LIMIT, figures.name, to, now=figures.maximum),)
 
 
-def _time_budget(of: Diagnosis) -> Remedy:
-    """A larger time budget: its default, or twice its value."""
-    budget, budgets = of.submitter.time_budget, of.outcome.given.policy.budgets
+def _time_budget(diagnosis: Diagnosis) -> Remedy:
+    """Raise the time budget to its default, or to twice its value."""
+    budget, budgets = diagnosis.submitter.time_budget, diagnosis.outcome.input.policy.budgets
     if budget is None or budgets is None:
         return ()
     now = getattr(budgets, budget)
@@ -244,45 +258,45 @@ def _time_budget(of: Diagnosis) -> Remedy:
     return (Change(ChangeKind.TIME_BUDGET, TIME_BUDGETS[budget], to, now=now),)
 
 
-def _left_idle_ahead(of: Diagnosis) -> int:
-    """How many jobs of the same submitter come before the job and are left idle as well."""
-    place = place_in_queue(of)
-    return max(0, int(place["ahead"]) - of.submitter.matched)
+def _left_idle_ahead(diagnosis: Diagnosis) -> int:
+    """Return how many jobs of the same submitter are ahead of the job and stay idle."""
+    position = queue_position(diagnosis)
+    return max(0, int(position["ahead"]) - diagnosis.submitter.matched)
 
 
-def _ceiling(of: Diagnosis, jobs: int) -> Remedy:
-    """A ceiling with room for so many jobs more."""
-    used = of.outcome.cycle.weighted_used(of.job.submitter)
-    to = math.floor(used) + max(1, math.ceil(jobs * weight(of)))
-    return (Change(ChangeKind.CEILING, of.job.submitter, to, now=of.submitter.ceiling),)
+def _ceiling(diagnosis: Diagnosis, jobs: int) -> Remedy:
+    """Raise the ceiling for *jobs* more jobs."""
+    used = diagnosis.outcome.cycle.weighted_used(diagnosis.job.submitter)
+    to = math.floor(used) + max(1, math.ceil(jobs * weight(diagnosis)))
+    return (Change(ChangeKind.CEILING, diagnosis.job.submitter, to, now=diagnosis.submitter.ceiling),)
 
 
-def _quota(of: Diagnosis) -> Iterator[Remedy]:
-    group = of.submitter.quota_group or of.submitter.group
-    figures = of.outcome.quota_of(group)
+def _quota(diagnosis: Diagnosis) -> Iterator[Remedy]:
+    group = diagnosis.submitter.quota_group or diagnosis.submitter.group
+    figures = diagnosis.outcome.quota_of(group)
     if figures is None or figures.parent is None:
         return
-    to = math.ceil(max(figures.subtree_used, figures.used_after) + weight(of))
+    to = math.ceil(max(figures.subtree_used, figures.used_after) + weight(diagnosis))
     yield (Change(ChangeKind.QUOTA, group, to, now=figures.quota),)
     if not figures.accept_surplus:
         yield (Change(ChangeKind.ACCEPT_SURPLUS, group, True, now=False),)
 
 
-def _share(of: Diagnosis) -> Iterator[Remedy]:
-    """A better effective priority, by the factor or also by the real priority; or a floor."""
-    name = of.job.submitter
-    record = of.outcome.given.accountant.records[name]
-    now = of.outcome.given.accountant.priority_factor(name)
-    for wanted in sorted(_wanted_priorities(of), reverse=True):
-        factor = _rounded_down(wanted / record.priority)
+def _share(diagnosis: Diagnosis) -> Iterator[Remedy]:
+    """Improve the effective priority by the factor or also the real priority, or set a floor."""
+    name = diagnosis.job.submitter
+    record = diagnosis.outcome.input.accountant.records[name]
+    now = diagnosis.outcome.input.accountant.priority_factor(name)
+    for priority in sorted(_sufficient_priorities(diagnosis), reverse=True):
+        factor = _rounded_down(priority / record.priority)
         if BEST_FACTOR <= factor < now:
             yield (Change(ChangeKind.FACTOR, name, factor, now=now),)
     if now > BEST_FACTOR:
         yield (Change(ChangeKind.FACTOR, name, BEST_FACTOR, now=now),)
-    used = of.outcome.cycle.weighted_used(name)
-    floor = math.ceil(used + weight(of))
-    if floor > of.submitter.floor:
-        yield (Change(ChangeKind.FLOOR, name, floor, now=of.submitter.floor),)
+    used = diagnosis.outcome.cycle.weighted_used(name)
+    floor = math.ceil(used + weight(diagnosis))
+    if floor > diagnosis.submitter.floor:
+        yield (Change(ChangeKind.FLOOR, name, floor, now=diagnosis.submitter.floor),)
     if record.priority > BEST_PRIORITY:
         best = Change(ChangeKind.PRIORITY, name, BEST_PRIORITY, now=record.priority)
         yield (best,)
@@ -290,24 +304,28 @@ def _share(of: Diagnosis) -> Iterator[Remedy]:
             yield (best, Change(ChangeKind.FACTOR, name, BEST_FACTOR, now=now))
 
 
-def _wanted_priorities(of: Diagnosis) -> Iterator[float]:
-    """The effective priorities that would give room for the job, or the first place."""
+def _sufficient_priorities(diagnosis: Diagnosis) -> Iterator[float]:
+    """Yield the effective priorities with which the share suffices for the job, or which come first."""
     rivals = {
-        each.submitter: each.effective_priority
-        for each in of.outcome.decision.submitters
-        if each.submitter != of.job.submitter and each.group == of.submitter.group
+        decision.submitter: decision.effective_priority
+        for decision in diagnosis.outcome.decision.submitters
+        if decision.submitter != diagnosis.job.submitter and decision.group == diagnosis.submitter.group
     }
     if not rivals:
         return
     yield 0.99 * min(rivals.values())
-    pie = of.submitter.limit / of.submitter.share if of.submitter.share else of.outcome.decision.pie
-    share = (of.outcome.cycle.weighted_used(of.job.submitter) + weight(of)) / pie if pie else 1.0
+    pie = (
+        diagnosis.submitter.limit / diagnosis.submitter.share
+        if diagnosis.submitter.share
+        else diagnosis.outcome.decision.pie
+    )
+    share = (diagnosis.outcome.cycle.weighted_used(diagnosis.job.submitter) + weight(diagnosis)) / pie if pie else 1.0
     if 0 < share < 1:
         yield (1 - share) / (share * sum(1 / priority for priority in rivals.values()))
 
 
 def _rounded_down(value: float) -> float:
-    """*value* rounded down to three digits."""
+    """Return *value* rounded down to three digits."""
     if not 0 < value < 1e300:
         return 0.0
     step = 10.0 ** (math.floor(math.log10(value)) - 2)
@@ -315,5 +333,5 @@ def _rounded_down(value: float) -> float:
 
 
 def job_name(job: JobRange) -> str:
-    """The first job of a range as people name it."""
+    """Return the first job of a range in the form cluster.proc."""
     return f"{job.cluster}.{job.first_proc}"

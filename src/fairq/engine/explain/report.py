@@ -24,49 +24,49 @@ _NEVER_OFFERED = (Reason.EMPTY_POOL, Reason.SUBMITTER_CONSTRAINT, Reason.JOB_CON
 
 
 def requirement_rows(checks: PoolChecks) -> list[Document]:
-    """The job's clauses in order: slots allowed by each alone, slots left after it, and the nearest value.
+    """Return the job's clauses in order: slots allowed by each alone, slots left after it, and the nearest value.
 
     ``nearest`` is given if a clause leaves no slot: among the slots left before it, otherwise among all. ``undefined``
     and ``error`` count the slots with that value.
     """
-    left = np.ones(len(checks.slots), np.bool_)
+    remaining = np.ones(len(checks.slots), np.bool_)
     rows = []
     for check in checks.of_job:
-        after = left & check.passes
+        passing = remaining & check.passes
         row: Document = {
             "clause": check.clause.text,
             "attribute": check.clause.attribute,
             "slots": int(np.count_nonzero(check.passes)),
-            "left": int(np.count_nonzero(after)),
+            "left": int(np.count_nonzero(passing)),
         }
         row |= {kind: count for kind, count in (("undefined", check.undefined), ("error", check.error)) if count}
-        if not after.any() and left.any():
-            row |= _nearest(check, checks, left if check.passes.any() else np.ones_like(left))
+        if not passing.any() and remaining.any():
+            row |= _nearest(check, checks, remaining if check.passes.any() else np.ones_like(remaining))
         rows.append(row)
-        left = after
+        remaining = passing
     return rows
 
 
 def _nearest(check: JobCheck, checks: PoolChecks, among: NDArray[np.bool_]) -> Document:
-    if check.comparison is None or isinstance(check.wanted, bool):
+    if check.comparison is None or isinstance(check.compared_with, bool):
         return {}
     name = check.comparison.attribute
-    if isinstance(check.wanted, str):
+    if isinstance(check.compared_with, str):
         counts = checks.text_values(check, np.flatnonzero(among))
         if not counts:
-            return {"compares": name, "wanted": check.wanted}
-        value, having = max(counts.items(), key=lambda item: item[1])
-        return {"compares": name, "wanted": check.wanted, "nearest": value, "nearest_slots": having}
+            return {"compares": name, "wanted": check.compared_with}
+        value, slot_count = max(counts.items(), key=lambda item: item[1])
+        return {"compares": name, "wanted": check.compared_with, "nearest": value, "nearest_slots": slot_count}
     values = checks.values(check)[among]
-    nearest = check.comparison.nearest(values, float(check.wanted))
+    nearest = check.comparison.nearest(values, float(check.compared_with))
     if nearest is None:
-        return {"compares": name, "wanted": check.wanted}
-    having = int(np.count_nonzero(values == nearest))
-    return {"compares": name, "wanted": check.wanted, "nearest": plain(nearest), "nearest_slots": having}
+        return {"compares": name, "wanted": check.compared_with}
+    slot_count = int(np.count_nonzero(values == nearest))
+    return {"compares": name, "wanted": check.compared_with, "nearest": plain(nearest), "nearest_slots": slot_count}
 
 
 def refusal_rows(checks: PoolChecks, accepted: NDArray[np.bool_]) -> list[Document]:
-    """The slots' clauses that reject the job although it accepts the slots, those of most slots first."""
+    """Return the slots' clauses that reject the job although it accepts the slots, those of most slots first."""
     rows = []
     for check in checks.of_slots:
         refusing = check.refusing[accepted[check.refusing]]
@@ -90,21 +90,21 @@ def _refusal(check: SlotCheck, checks: PoolChecks, refusing: NDArray[np.intp]) -
     return row
 
 
-def lost_rows(of: Diagnosis) -> list[Document]:
-    """Number of slots that the job loses to each test; tests without a loss are left out."""
-    return [{"test": str(test), "slots": count} for test, count in of.lost.items() if count]
+def lost_rows(diagnosis: Diagnosis) -> list[Document]:
+    """Return the number of slots that the job loses to each test, without tests that exclude none."""
+    return [{"test": str(test), "slots": count} for test, count in diagnosis.lost.items() if count]
 
 
 class Since(StrEnum):
-    """Since when somebody has suitable slots."""
+    """Since when a user has suitable slots."""
 
     BEFORE = "before this cycle"
     NOW = "this cycle"
 
 
-def user_rows(of: Diagnosis) -> list[Document]:
-    """The users of the matching slots, from before the cycle or since, with their effective priorities."""
-    accountant = of.outcome.given.accountant
+def user_rows(diagnosis: Diagnosis) -> list[Document]:
+    """Return the users of the matching slots, from before the cycle or since, with their effective priorities."""
+    accountant = diagnosis.outcome.input.accountant
 
     def rows(users: Counter[str], since: Since) -> list[Document]:
         return [
@@ -117,77 +117,82 @@ def user_rows(of: Diagnosis) -> list[Document]:
             for name, count in users.most_common()
         ]
 
-    return rows(of.used_by, Since.BEFORE) + rows(of.taken_by, Since.NOW)
+    return rows(diagnosis.used_by, Since.BEFORE) + rows(diagnosis.taken_by, Since.NOW)
 
 
-def submitter_rows(outcome: Outcome, wanted: Iterable[SubmitterDecision]) -> list[Document]:
-    """The entitlement, use and matches of each of these submitters, and those of its group before it."""
+def submitter_rows(outcome: Outcome, decisions: Iterable[SubmitterDecision]) -> list[Document]:
+    """Return the entitlement, use and matches of each submitter, and the submitters of its group ahead of it."""
     names: dict[str, list[str]] = defaultdict(list)
     priorities: dict[str, list[float]] = defaultdict(list)
-    for each in sorted(outcome.decision.submitters, key=attrgetter("effective_priority")):
-        if each.idle:
-            names[each.group].append(each.submitter)
-            priorities[each.group].append(each.effective_priority)
+    for decision in sorted(outcome.decision.submitters, key=attrgetter("effective_priority")):
+        if decision.idle:
+            names[decision.group].append(decision.submitter)
+            priorities[decision.group].append(decision.effective_priority)
 
-    def ahead(of: SubmitterDecision) -> list[str]:
-        return names[of.group][: bisect_left(priorities[of.group], of.effective_priority)]
+    def ahead(decision: SubmitterDecision) -> list[str]:
+        return names[decision.group][: bisect_left(priorities[decision.group], decision.effective_priority)]
 
-    rows = [_submitter_row(found, ahead(found)) for found in wanted]
+    rows = [_submitter_row(decision, ahead(decision)) for decision in decisions]
     if outcome.decision.dominant is None:
         return rows
     dominant = outcome.decision.dominant.of_submitters
     return [{**row, "dominant": dominant.get(row["submitter"])} for row in rows]
 
 
-def _submitter_row(found: SubmitterDecision, ahead: list[str]) -> Document:
+def _submitter_row(decision: SubmitterDecision, ahead: list[str]) -> Document:
     return {
-        "submitter": found.submitter,
-        "schedd": found.schedd,
-        "group": found.group,
-        "effective_priority": found.effective_priority,
-        "idle": found.idle,
-        "running": found.running,
-        "used": found.used_before,
-        "share": found.share,
-        "limit": found.limit,
-        "slices": found.slices,
-        "floor": found.floor,
-        "ceiling": found.ceiling,
-        "matched": found.matched,
-        "matched_weight": found.matched_weight,
-        "stopped": str(found.stopped),
-        "quota_group": found.quota_group,
+        "submitter": decision.submitter,
+        "schedd": decision.schedd,
+        "group": decision.group,
+        "effective_priority": decision.effective_priority,
+        "idle": decision.idle,
+        "running": decision.running,
+        "used": decision.used_before,
+        "share": decision.share,
+        "limit": decision.limit,
+        "slices": decision.slices,
+        "floor": decision.floor,
+        "ceiling": decision.ceiling,
+        "matched": decision.matched,
+        "matched_weight": decision.matched_weight,
+        "stopped": str(decision.stopped),
+        "quota_group": decision.quota_group,
         "ahead": ahead,
     }
 
 
 def group_rows(outcome: Outcome, group: str) -> list[Document]:
-    """The quotas from *group* up to the root; empty without groups."""
+    """Return the quotas from *group* up to the root; empty without groups."""
     rows = []
-    found = outcome.quota_of(group)
-    while found is not None:
-        rows.append(group_row(found))
-        found = outcome.quota_of(found.parent)
+    figures = outcome.quota_of(group)
+    while figures is not None:
+        rows.append(group_row(figures))
+        figures = outcome.quota_of(figures.parent)
     return rows
 
 
-def group_row(of: GroupFigures) -> Document:
-    """The figures of one group."""
+def group_row(figures: GroupFigures) -> Document:
+    """Return the figures of one group."""
     return {
-        "group": of.group,
-        "quota": of.quota,
-        "subtree_quota": of.subtree_quota,
-        "requested": of.requested,
-        "allocated": of.allocated,
-        "surplus": of.surplus,
-        "accept_surplus": of.accept_surplus,
-        "used": of.used_before,
-        "used_after": of.used_after,
-        "subtree_used": of.subtree_used,
+        "group": figures.group,
+        "quota": figures.quota,
+        "subtree_quota": figures.subtree_quota,
+        "requested": figures.requested,
+        "allocated": figures.allocated,
+        "surplus": figures.surplus,
+        "accept_surplus": figures.accept_surplus,
+        "used": figures.used_before,
+        "used_after": figures.used_after,
+        "subtree_used": figures.subtree_used,
     }
 
 
-def place_in_queue(of: Diagnosis) -> Document:
-    """Number of the submitter's idle jobs before the job and in total, and whether the job is offered."""
-    ahead, total = (sum(map(len, jobs)) for jobs in (of.ahead, of.idle))
-    return {"ahead": ahead, "idle": total, "matched": of.submitter.matched, "offered": of.reason not in _NEVER_OFFERED}
+def queue_position(diagnosis: Diagnosis) -> Document:
+    """Return the number of the submitter's idle jobs ahead and in total, and whether the job is offered."""
+    ahead, total = (sum(map(len, jobs)) for jobs in (diagnosis.ahead, diagnosis.idle))
+    return {
+        "ahead": ahead,
+        "idle": total,
+        "matched": diagnosis.submitter.matched,
+        "offered": diagnosis.reason not in _NEVER_OFFERED,
+    }

@@ -33,7 +33,7 @@ from fairq.steps.pool.reservation_clause import with_names
 from fairq.steps.simulate.forecast import Forecaster
 from fairq.steps.why import idle_job
 from fairq.steps.why.advice import advice_document, advice_lines, too_large_sentence
-from fairq.steps.why.compare import compared
+from fairq.steps.why.compare import compare_decisions
 from fairq.steps.why.machines_off import machines_off, starts_if_on, wanted_slots
 from fairq.steps.why.overview import overview
 from fairq.steps.why.subjects import (
@@ -97,8 +97,8 @@ def why(
     """
     if subject is None:
         with reading(path) as state:
-            whole: Document = with_names(_Study(state, settings, now).pool(), state, now)
-            return whole
+            all_idle: Document = with_names(_Study(state, settings, now).pool(), state, now)
+            return all_idle
     group = next((name for name in settings.groups if name.lower() == subject.lower()), None)
     target = None if group is not None else parse_targets([subject])[0]
     with reading(path) as state:
@@ -110,12 +110,14 @@ def why(
             batch = of_batch(state, subject) if target.cluster is None else target
             document = study.submitter(subject) if batch is None else study.jobs(batch, slot)
         if compare:
-            document["compare"] = compared(document, settings, lambda other: _Study(state, other, now).outcome())
-        named: Document = with_names(document, state, now)
-        return named
+            document["compare"] = compare_decisions(
+                document, settings, lambda other: _Study(state, other, now).outcome()
+            )
+        answer: Document = with_names(document, state, now)
+        return answer
 
 
-def wanted(path: Path, settings: Settings, now: int) -> list[Document]:
+def slots_to_wake(path: Path, settings: Settings, now: int) -> list[Document]:
     """Return the slots of machines that are off, on which idle jobs would start (`wanted_slots`)."""
     with reading(path) as state:
         return wanted_slots(_Study(state, settings, now).outcome())
@@ -136,21 +138,21 @@ class _Study:
         self._ahead = ahead
         self._settings = settings
         self._policy = policy_of_pool(negotiation_policy(settings), state, settings, now)
-        self._held: tuple[ImaginedPool, Outcome] | None = None
+        self._simulated: tuple[ImaginedPool, Outcome] | None = None
 
     def jobs(self, target: Target, slot: str | None) -> Document:
         """Explain one job, or the first job of a cluster that would stay idle."""
-        named = target if target.is_one_job else replace(target, first_proc=None, last_proc=None)
-        found = jobs_of(self._state, named)
-        if not found:
+        selected = target if target.is_one_job else replace(target, first_proc=None, last_proc=None)
+        ranges = jobs_of(self._state, selected)
+        if not ranges:
             return self._ended(target)
         counts: Counter[int] = Counter()
-        for job in found:
+        for job in ranges:
             counts[job.status] += len(job)
-        idle = [job for job in found if job.status == JobStatus.IDLE]
-        waiting = [job for job in found if job.status == JobStatus.WAITING]
+        idle = [job for job in ranges if job.status == JobStatus.IDLE]
+        waiting = [job for job in ranges if job.status == JobStatus.WAITING]
         if not idle or (target.is_one_job and waiting):
-            return self._not_idle((waiting or found)[0])
+            return self._not_idle((waiting or ranges)[0])
         chosen, matched = self._first_left_idle(idle)
         if slot is not None:
             return self._pair(chosen, slot)
@@ -161,7 +163,7 @@ class _Study:
             document["summary"] += (
                 f" {promise.slots[0]} is promised to it, and may be free at {shown_time(promise.begin)}."
             )
-        schedds = sorted({job.schedd for job in found})
+        schedds = sorted({job.schedd for job in ranges})
         if len(schedds) > 1:
             document["schedd"] = chosen.schedd
             document["summary"] += f" {schedds_sentence(target.text, chosen.schedd, schedds)}"
@@ -173,20 +175,25 @@ class _Study:
 
     def _takes_jobs(self, slot: str) -> bool:
         """Return whether *slot* is in the pool and not drained."""
-        pool = self._outcome()[1].given.pool
+        pool = self._outcome()[1].input.pool
         return any(row not in pool.draining for row in rows_called(pool, slot))
 
     def submitter(self, subject: str) -> Document:
         """Explain the entitlement of a submitter (or of all submitters of an owner), and why it gets no more."""
         _, outcome = self._outcome()
-        entries = [of for of in outcome.decision.submitters if answers_to(of.submitter, subject)]
+        entries = [decision for decision in outcome.decision.submitters if answers_to(decision.submitter, subject)]
         if not entries:
             raise NothingToExplainError(name=subject)
         rows = report.submitter_rows(outcome, entries)
-        names = {of.submitter for of in entries}
+        names = {decision.submitter for decision in entries}
         submitters = outcome.decision.submitters
         others = report.submitter_rows(
-            outcome, (of for of in submitters if of.submitter not in names and of.idle + of.running)
+            outcome,
+            (
+                decision
+                for decision in submitters
+                if decision.submitter not in names and decision.idle + decision.running
+            ),
         )
         first = rows[0]
         return {
@@ -210,7 +217,9 @@ class _Study:
         if not chain:
             raise NothingToExplainError(name=name)
         turns = [turn_document(turn) for turn in outcome.decision.groups if turn.group == name]
-        members = report.submitter_rows(outcome, (of for of in outcome.decision.submitters if of.group == name))
+        members = report.submitter_rows(
+            outcome, (decision for decision in outcome.decision.submitters if decision.group == name)
+        )
         return {
             "kind": "group",
             "subject": name,
@@ -226,12 +235,12 @@ class _Study:
         return self._outcome()[1]
 
     def _outcome(self) -> tuple[ImaginedPool, Outcome]:
-        if self._held is None:
+        if self._simulated is None:
             pool = load_pool(self._state, self._settings, self._now)
             times = load_round_robin_times(self._state)
             world = ImaginedPool.of(pool, self._policy, self._now, times)
-            self._held = world, world.hold()
-        return self._held
+            self._simulated = world, world.hold()
+        return self._simulated
 
     def _first_left_idle(self, idle: list[JobRange]) -> tuple[JobRange, int]:
         """Return the first idle job that the next cycle leaves idle (else the first), and how many it matches."""
@@ -268,37 +277,39 @@ class _Study:
         checks = diagnosis.checks
         requirements = report.requirement_rows(checks)
         refusals = report.refusal_rows(checks, outcome.observer.accepted(diagnosis.context))
-        whole = diagnosis.too_large
-        asked = world.about(job)
-        found = search(asked, diagnosis)
+        excesses = diagnosis.too_large
+        world_of_job = world.about(job)
+        result = search(world_of_job, diagnosis)
         rejection = diagnosis.rejection
-        more: Document = {}
-        # What is left of a machine is no advice to a job that not even a whole machine can run.
-        cure = "" if whole else f" {idle_job.remedy(diagnosis, found)}"
+        ahead_fields: Document = {}
+        # A job that does not fit a whole machine gets no advice about what is free on a machine.
+        cure = "" if excesses else f" {idle_job.remedy(diagnosis, result)}"
         if self._ahead:
-            others = Alternatives((), ()) if whole else alternatives(asked, diagnosis)
-            more = (
-                {} if outcome.given.size > _LOOKED_AHEAD else {"start": None if whole else self._start(diagnosis, job)}
+            other_changes = Alternatives((), ()) if excesses else alternatives(world_of_job, diagnosis)
+            ahead_fields = (
+                {}
+                if outcome.input.size > _LOOKED_AHEAD
+                else {"start": None if excesses else self._start(diagnosis, job)}
             )
-            more |= {
-                "too_large": [asdict(one) for one in whole],
-                "alternatives": advice_document(others),
-                "advice": [too_large_sentence(whole)] if whole else advice_lines(others),
+            ahead_fields |= {
+                "too_large": [asdict(excess) for excess in excesses],
+                "alternatives": advice_document(other_changes),
+                "advice": [too_large_sentence(excesses)] if excesses else advice_lines(other_changes),
             }
         return {
             **base,
             "reason": str(diagnosis.reason),
             "summary": f"{idle_job.summary(diagnosis, requirements, refusals)}.{cure}{past}",
-            "changes": [change.document() for change in found.changes],
-            "verified": found.verified,
+            "changes": [change.document() for change in result.changes],
+            "verified": result.verified,
             "requirements": requirements,
             "slot_requirements": refusals,
             "slots": report.lost_rows(diagnosis),
             "users": report.user_rows(diagnosis),
             "submitter_state": report.submitter_rows(outcome, [diagnosis.submitter])[0],
             "groups": report.group_rows(outcome, diagnosis.submitter.group),
-            "queue": report.place_in_queue(diagnosis),
-            **more,
+            "queue": report.queue_position(diagnosis),
+            **ahead_fields,
             "machines_off": machines_off(diagnosis),
             "rejected": None if rejection is None else rejection_words(rejection),
             "overruns": idle_job.overruns(outcome, diagnosis.context),
@@ -308,12 +319,12 @@ class _Study:
 
     def _unknown_group(self, job: JobRange) -> str | None:
         """Return a sentence if the group that *job* requests is not configured, else None."""
-        asked = {**job_ads.ads(self._state, [job.ad_id])[job.ad_id], **(job.own or {})}.get("AcctGroup")
-        return unknown_group(asked, self._settings) if isinstance(asked, str) else None
+        group = {**job_ads.ads(self._state, [job.ad_id])[job.ad_id], **(job.own or {})}.get("AcctGroup")
+        return unknown_group(group, self._settings) if isinstance(group, str) else None
 
-    def _start(self, of: Diagnosis, job: JobRange) -> Document | None:
+    def _start(self, diagnosis: Diagnosis, job: JobRange) -> Document | None:
         """Return when the job would start; None if no end of a running job would let it run."""
-        if of.reason in _NEVER:
+        if diagnosis.reason in _NEVER:
             return None
         return self._forecast(job)
 
@@ -324,7 +335,7 @@ class _Study:
 
     def _pair(self, job: JobRange, slot: str) -> Document:
         world, outcome = self._outcome()
-        rows = rows_called(outcome.given.pool, slot)
+        rows = rows_called(outcome.input.pool, slot)
         if not rows:
             raise UnknownSlotError(name=slot, hint="'fairq slots' lists the slots")
         if len(rows) > 1:
@@ -372,12 +383,12 @@ class _Study:
     def _removed(self, target: Target) -> Document:
         """Return the history's answer about a job that never ran and has left the queue."""
         entries = history.load(self._state, subject=f"job {target.text}")
-        removed = next((entry for entry in reversed(entries) if _gone(entry.after)), None)
+        removed = next((entry for entry in reversed(entries) if _is_removal(entry.after)), None)
         if removed is None:
             raise missing(self._state, target)
         summary = removed_sentence(target.text, removed.user, removed.command, removed.time)
         return {"kind": "job", "subject": target.text, "status": "removed", "reason": "removed", "summary": summary}
 
 
-def _gone(after: Any) -> bool:
+def _is_removal(after: Any) -> bool:
     return isinstance(after, dict) and after.get("JobStatus") == JobStatus.REMOVED

@@ -14,7 +14,7 @@ from fairq.engine.explain.changes import TIME_BUDGETS, Change, ChangeKind
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome, Reason
 from fairq.engine.explain.losses import LostTo
 from fairq.engine.explain.remedies import job_name, weight
-from fairq.engine.explain.search import Found
+from fairq.engine.explain.search import SearchResult
 from fairq.engine.negotiation.evaluation import RequestContext
 from fairq.engine.quotas.enforcement import rounding
 from fairq.steps.cycle.document import overrun_document
@@ -27,48 +27,52 @@ _MANY = 3
 _MOST = {">=": "largest", ">": "largest", "<=": "smallest", "<": "smallest"}
 
 
-def summary(of: Diagnosis, requirements: Sequence[dict[str, Any]], refusals: Sequence[dict[str, Any]]) -> str:
+def summary(diagnosis: Diagnosis, requirements: Sequence[dict[str, Any]], refusals: Sequence[dict[str, Any]]) -> str:
     """Return why the job waits, without a full stop."""
-    return f"job {job_name(of.job)} waits because {_cause(of, requirements, refusals)}"
+    return f"job {job_name(diagnosis.job)} waits because {_cause(diagnosis, requirements, refusals)}"
 
 
-def remedy(of: Diagnosis, found: Found) -> str:
+def remedy(diagnosis: Diagnosis, result: SearchResult) -> str:
     """Return the change that would let the job run, as a sentence."""
-    if of.reason is Reason.EMPTY_POOL:
+    if diagnosis.reason is Reason.EMPTY_POOL:
         return "Add slots with 'fairq slots add'."
-    off = machines_off(of)
-    woken = f"It would start on {counted(off, 'machine')} that {'is' if off == 1 else 'are'} off." if off else ""
-    if woken and not (found.changes and found.verified):
-        return woken
-    if not found.changes:
+    machine_count = machines_off(diagnosis)
+    wake_sentence = (
+        f"It would start on {counted(machine_count, 'machine')} that {'is' if machine_count == 1 else 'are'} off."
+        if machine_count
+        else ""
+    )
+    if wake_sentence and not (result.changes and result.verified):
+        return wake_sentence
+    if not result.changes:
         return "No single change was found that would let it run."
-    if any(map(asks_for_nothing, found.changes)):
+    if any(map(asks_for_nothing, result.changes)):
         return "The machines that are large enough are in use; it can start when jobs there have ended."
-    words = _joined(found)
+    words = _joined(result)
     return (
-        f"It would run {words}. {woken}".rstrip()
-        if found.verified
+        f"It would run {words}. {wake_sentence}".rstrip()
+        if result.verified
         else f"First obstacle: it may run {words}. More may follow."
     )
 
 
-def skipped_for(of: Diagnosis) -> str | None:
+def skipped_for(diagnosis: Diagnosis) -> str | None:
     """Return the job ahead for which this one was skipped."""
-    job = of.blocker if of.reason is Reason.SKIPPED else None
-    if job is None and of.rejection is not None:
-        job = of.alike_ahead
+    job = diagnosis.blocker if diagnosis.reason is Reason.SKIPPED else None
+    if job is None and diagnosis.rejection is not None:
+        job = diagnosis.alike_ahead
     return None if job is None else f"{job[0]}.{job[1]}"
 
 
 def overruns(outcome: Outcome, context: RequestContext) -> list[dict[str, Any]]:
     """Return the expressions that took too long for the kind of job in *context*."""
-    found = (of for of in outcome.decision.overruns if of.payer.autocluster == context.autocluster)
-    return [overrun_document(of) for of in found]
+    overruns = (overrun for overrun in outcome.decision.overruns if overrun.payer.autocluster == context.autocluster)
+    return [overrun_document(overrun) for overrun in overruns]
 
 
-def _joined(found: Found) -> str:
-    """The changes after "It would run": a single change alone, otherwise the owner's before the administrator's."""
-    changes = _without_invented_names(found.changes)
+def _joined(result: SearchResult) -> str:
+    """Return the words after "It would run": the single change, else the owner's before the administrator's."""
+    changes = _without_invented_names(result.changes)
     freed = [change.of for change in changes if change.kind is ChangeKind.FREE_SLOT]
     others = [change for change in changes if change.kind is not ChangeKind.FREE_SLOT]
     free = free_sentence(freed)
@@ -100,89 +104,89 @@ def _listed(changes: Sequence[Change]) -> str:
 def _without_invented_names(changes: Sequence[Change]) -> list[Change]:
     """Return *changes* for people: name an invented slot of the search by the real slot that it copies."""
     added = {change.to: change.of for change in changes if change.kind is ChangeKind.ADD_SLOT}
-    told = []
+    renamed = []
     for change in changes:
-        like = change.of
-        while like in added:
-            like = added[like]
-        if like == change.of or change.kind is ChangeKind.ADD_SLOT:
-            told.append(replace(change, of=like))
+        original = change.of
+        while original in added:
+            original = added[original]
+        if original == change.of or change.kind is ChangeKind.ADD_SLOT:
+            renamed.append(replace(change, of=original))
         elif change.kind is ChangeKind.SLOT_CLAUSE:
-            told.append(replace(change, of="the added slot"))
-    return told
+            renamed.append(replace(change, of="the added slot"))
+    return renamed
 
 
 def _cause(  # noqa: PLR0911, PLR0912 - one per reason
-    of: Diagnosis, requirements: Sequence[dict[str, Any]], refusals: Sequence[dict[str, Any]]
+    diagnosis: Diagnosis, requirements: Sequence[dict[str, Any]], refusals: Sequence[dict[str, Any]]
 ) -> str:
-    submitter = of.submitter
-    used = of.outcome.cycle.weighted_used(of.job.submitter)
-    match of.reason:
+    submitter = diagnosis.submitter
+    used = diagnosis.outcome.cycle.weighted_used(diagnosis.job.submitter)
+    match diagnosis.reason:
         case Reason.EMPTY_POOL:
             return "the pool has no slots"
         case Reason.JOB_REQUIREMENTS:
-            return _unmet(requirements, len(of.losses.codes))
+            return _unmet(requirements, len(diagnosis.losses.codes))
         case Reason.SLOT_REQUIREMENTS:
-            return _refused(of, refusals)
-        case Reason.LIMIT if (limit := _preemption_limit(of)) is not None:
+            return _refused(diagnosis, refusals)
+        case Reason.LIMIT if (limit := _preemption_limit(diagnosis)) is not None:
             return f"no slot that matches is free, and no more jobs may be preempted for it now ({limit})"
         case Reason.LIMIT:
             if submitter.share > 1 - 1e-9 and used >= submitter.limit - 1e-9:
                 return f"the pool is full: {submitter.submitter} alone has {rounded(used)} in use"
             return (
                 f"{submitter.submitter} has reached its submitter limit of {submitter.limit:.2f} "
-                f"({100 * submitter.share:.1f}% of the pie): {_jobs_ahead(of)}{rounded(used)} in use"
+                f"({100 * submitter.share:.1f}% of the pie): {_jobs_ahead(diagnosis)}{rounded(used)} in use"
             )
         case Reason.QUOTA:
-            return _used_up(of)
+            return _used_up(diagnosis)
         case Reason.CEILING:
             return f"{submitter.submitter} has reached its ceiling of {submitter.ceiling}: {rounded(used)} in use"
         case Reason.SCHEDD:
-            most = of.outcome.given.policy.max_jobs_running.get(submitter.schedd, 0)
+            most = diagnosis.outcome.input.policy.max_jobs_running.get(submitter.schedd, 0)
             whose = f"schedd {submitter.schedd}" if submitter.schedd else "the schedd"
             return f"{whose} runs as many jobs as it may (MaxJobsRunning = {most})"
         case Reason.NOT_OFFERED:
             return f"the turn of {submitter.submitter} ended before it was offered ({submitter.stopped})"
         case Reason.SKIPPED:
-            return _skipped(of)
+            return _skipped(diagnosis)
         case Reason.CONCURRENCY_LIMIT:
-            return _limited(of)
+            return _limited(diagnosis)
         case Reason.TIME:
-            return _out_of_time(of)
+            return _out_of_time(diagnosis)
         case Reason.SUBMITTER_CONSTRAINT:
             return f"{submitter.submitter} is excluded by negotiator_submitter_constraint"
         case Reason.JOB_CONSTRAINT:
             return "it is excluded by negotiator_job_constraint"
         case Reason.SLOT_CONSTRAINT:
-            return f"negotiator_slot_constraint excludes {_matching(of.lost[LostTo.KEPT_OUT])}"
+            return f"negotiator_slot_constraint excludes {_matching(diagnosis.lost[LostTo.KEPT_OUT])}"
         case Reason.PIECES:
             return "the partitionable slots have too few free resources: other jobs use the rest"
         case Reason.TAKEN:
-            return _taken(of)
+            return _taken(diagnosis)
         case Reason.DRAINING:
-            draining = of.lost[LostTo.DRAINING]
+            draining = diagnosis.lost[LostTo.DRAINING]
             which = "the only matching slot is" if draining == 1 else f"all {draining} matching slots are"
             return f"{which} draining"
         case Reason.UNUSABLE:
-            unusable = of.lost[LostTo.UNUSABLE]
+            unusable = diagnosis.lost[LostTo.UNUSABLE]
             which = "the only matching slot is" if unusable == 1 else f"all {unusable} matching slots are"
             return f"{which} drained, offline or absent"
         case _:
-            return _in_use(of)
+            return _in_use(diagnosis)
 
 
-def _preemption_limit(of: Diagnosis) -> str | None:
-    """Return the limit of preemption that alone keeps the job from the slots that it could preempt; None if none."""
-    rows = of.losses.rows(LostTo.LIMIT)
-    if not len(rows) or (of.outcome.observer.holders.codes[rows] < 0).any():
+def _preemption_limit(diagnosis: Diagnosis) -> str | None:
+    """Return the limit of preemptions that alone keeps the job from preempting slots; None if there is none."""
+    rows = diagnosis.losses.rows(LostTo.LIMIT)
+    if not len(rows) or (diagnosis.outcome.observer.holders.codes[rows] < 0).any():
         return None
-    policy, preempted = of.outcome.given.policy, Counter[str]()
-    for match in of.outcome.decision.matches:
+    policy, preempted = diagnosis.outcome.input.policy, Counter[str]()
+    for match in diagnosis.outcome.decision.matches:
         preempted[match.submitter] += max(1, len(match.victims)) if match.preempted is not None else 0
     counts = {
         "max_preemptions_per_cycle": preempted.total(),
         "max_preemptions_per_hour": preempted.total() + policy.preempted_lately,
-        "max_preemptions_per_submitter": preempted[of.job.submitter],
+        "max_preemptions_per_submitter": preempted[diagnosis.job.submitter],
     }
     for name, count in counts.items():
         if (most := getattr(policy, name)) is not None and count >= most:
@@ -194,27 +198,27 @@ def _matching(count: int) -> str:
     return "the only matching slot" if count == 1 else f"any of the {count} matching slots"
 
 
-def _taken(of: Diagnosis) -> str:
-    """Who got the slots. Preempted slots are counted apart from free ones."""
-    taken, preempted = of.lost[LostTo.TAKEN], of.taken_by_preemption
+def _taken(diagnosis: Diagnosis) -> str:
+    """Return who got the slots; preempted slots are counted separately from free ones."""
+    taken, preempted = diagnosis.lost[LostTo.TAKEN], diagnosis.taken_by_preemption
     free = taken - preempted
     if not preempted:
         which = "the only free slot" if taken == 1 else f"the {taken} free slots"
-        return f"{which} that matched went to {_people(of.taken_by)} in this cycle"
-    people = _people(of.taken_by)
+        return f"{which} that matched went to {_list_users(diagnosis.taken_by)} in this cycle"
+    people = _list_users(diagnosis.taken_by)
     if free:
         return f"the {free} free and {preempted} preempted slots that matched went to {people} in this cycle"
     which = "the only slot" if preempted == 1 else f"all {preempted} slots"
     return f"no slot that matched was free, and {which} that could be preempted went to {people} in this cycle"
 
 
-def _used_up(of: Diagnosis) -> str:
-    group = of.submitter.quota_group or of.submitter.group
-    figures = of.outcome.quota_of(group)
+def _used_up(diagnosis: Diagnosis) -> str:
+    group = diagnosis.submitter.quota_group or diagnosis.submitter.group
+    figures = diagnosis.outcome.quota_of(group)
     if figures is None:
         return f"the quota of group {group} is used up"
-    cycle = of.outcome.cycle
-    least = of.outcome.decision.min_slot_weight if cycle.divides else weight(of)
+    cycle = diagnosis.outcome.cycle
+    least = diagnosis.outcome.decision.min_slot_weight if cycle.divides else weight(diagnosis)
     if not figures.accept_surplus and 0 < figures.subtree_quota < least - rounding(least):
         quota = f"the quota of group {group}, {rounded(figures.subtree_quota)}"
         return f"{quota}, is too small for a slot of weight {rounded(least)}"
@@ -224,46 +228,48 @@ def _used_up(of: Diagnosis) -> str:
     return f"group {group} is allocated {entitled} and has {rounded(used)} in use{surplus}"
 
 
-def _skipped(of: Diagnosis) -> str:
-    cluster, proc = of.blocker or (of.job.cluster, of.job.first_proc)
+def _skipped(diagnosis: Diagnosis) -> str:
+    cluster, proc = diagnosis.blocker or (diagnosis.job.cluster, diagnosis.job.first_proc)
     return (
         f"job {cluster}.{proc} of the same cluster could not be matched, and the rest of the cluster was skipped "
         "(NEGOTIATE_ALL_JOBS_IN_CLUSTER = True lifts this, SIGNIFICANT_ATTRIBUTES says what a cluster is)"
     )
 
 
-def _out_of_time(of: Diagnosis) -> str:
-    budget, budgets = of.submitter.time_budget, of.outcome.given.policy.budgets
+def _out_of_time(diagnosis: Diagnosis) -> str:
+    budget, budgets = diagnosis.submitter.time_budget, diagnosis.outcome.input.policy.budgets
     if budget is None or budgets is None:
         return "the time of the cycle was used up before it was offered"
     return f"{TIME_BUDGETS[budget]} ({getattr(budgets, budget):g} s) was used up before it was offered"
 
 
-def _limited(of: Diagnosis) -> str:
-    small = of.limit_too_small
-    if small is not None:
-        asks = f"it asks for {rounded(of.limit_amounts[small.name])} of the concurrency limit {small.name}"
-        return f"{asks}, whose maximum is {rounded(small.maximum)}"
-    name = of.concurrency_limit or ", ".join(of.rejection.limits if of.rejection else ())
-    figures = of.concurrency_figures.get(name)
+def _limited(diagnosis: Diagnosis) -> str:
+    too_small = diagnosis.limit_too_small
+    if too_small is not None:
+        asks = (
+            f"it asks for {rounded(diagnosis.limit_amounts[too_small.name])} of the concurrency limit {too_small.name}"
+        )
+        return f"{asks}, whose maximum is {rounded(too_small.maximum)}"
+    name = diagnosis.concurrency_limit or ", ".join(diagnosis.rejection.limits if diagnosis.rejection else ())
+    figures = diagnosis.concurrency_figures.get(name)
     if figures is None:
         return f"the concurrency limit {name} is reached"
     return f"the concurrency limit {name} is reached: {rounded(figures.in_use)} of {rounded(figures.maximum)} in use"
 
 
-def _in_use(of: Diagnosis) -> str:
-    rest = {
+def _in_use(diagnosis: Diagnosis) -> str:
+    ending = {
         Reason.PREEMPTION_POLICY: ", and the policy (PREEMPTION_REQUIREMENTS) lets no running job be preempted for it",
         Reason.PRIORITY: ", and the priorities of their users are not sufficiently worse to preempt them",
         Reason.OUTRANKED: ", and their machines prefer the jobs they run",
-    }.get(of.reason, "")
-    count = of.used_by.total()
+    }.get(diagnosis.reason, "")
+    count = diagnosis.used_by.total()
     if not count:
-        return f"no job can start now on {_matching(of.lost[LostTo.CLAIMED_OTHERS])}, although nobody uses it"
-    if of.reason is Reason.OWN_JOBS and list(of.used_by) == [of.job.submitter]:
-        rest = ": the pool is full with its own jobs"
+        return f"no job can start now on {_matching(diagnosis.lost[LostTo.CLAIMED_OTHERS])}, although nobody uses it"
+    if diagnosis.reason is Reason.OWN_JOBS and list(diagnosis.used_by) == [diagnosis.job.submitter]:
+        ending = ": the pool is full with its own jobs"
     which = "the only matching slot is" if count == 1 else f"all {count} matching slots are"
-    return f"{which} in use by {_people(of.used_by)}{rest}"
+    return f"{which} in use by {_list_users(diagnosis.used_by)}{ending}"
 
 
 def _unmet(requirements: Sequence[dict[str, Any]], slots: int) -> str:
@@ -271,16 +277,16 @@ def _unmet(requirements: Sequence[dict[str, Any]], slots: int) -> str:
         return "it has no Requirements, and a job without them gets no slot"
     hopeless = [row for row in requirements if not row["slots"]]
     row = next(iter(hopeless), None) or next(row for row in requirements if not row["left"])
-    found = _no_value(row, slots) if "nearest" not in row else f"; {_nearest(row)}"
+    nearest = _no_value(row, slots) if "nearest" not in row else f"; {_nearest(row)}"
     if hopeless:
-        more = f" (nor {', '.join(other['clause'] for other in hopeless[1:])})" if hopeless[1:] else ""
+        others = f" (nor {', '.join(other['clause'] for other in hopeless[1:])})" if hopeless[1:] else ""
         none = "the only slot does not meet" if slots == 1 else f"none of the {slots} slots meets"
-        return f"{none} its requirement {row['clause']}{more}{found}"
-    return f"no slot meets all its Requirements at once: {row['clause']} leaves none of those left{found}"
+        return f"{none} its requirement {row['clause']}{others}{nearest}"
+    return f"no slot meets all its Requirements at once: {row['clause']} leaves none of those left{nearest}"
 
 
 def _no_value(row: dict[str, Any], slots: int) -> str:
-    """Why a clause of the requirements has no value to compare."""
+    """Return why a clause of the Requirements has no value to compare."""
     if row.get("undefined") == slots:
         return f"; no slot has {row['compares']}" if "compares" in row else "; it is undefined for all of them"
     return "; it is an error for all of them" if row.get("error") == slots else ""
@@ -299,8 +305,8 @@ def _on_the_left(row: dict[str, Any]) -> bool:
     return not any(operator in before for operator in ("<", ">"))
 
 
-def _refused(of: Diagnosis, refusals: Sequence[dict[str, Any]]) -> str:
-    accepted = of.lost[LostTo.SLOT_REQUIREMENTS]
+def _refused(diagnosis: Diagnosis, refusals: Sequence[dict[str, Any]]) -> str:
+    accepted = diagnosis.lost[LostTo.SLOT_REQUIREMENTS]
     text = "the only slot that it accepts rejects it"
     if accepted != 1:
         text = f"the {accepted} slots that it accepts reject it"
@@ -312,11 +318,11 @@ def _refused(of: Diagnosis, refusals: Sequence[dict[str, Any]]) -> str:
     return f"{text}, {how_many}by {first['clause']}{nearest}"
 
 
-def _jobs_ahead(of: Diagnosis) -> str:
-    return f"{of.submitter.matched} of its jobs were matched, " if of.submitter.matched else ""
+def _jobs_ahead(diagnosis: Diagnosis) -> str:
+    return f"{diagnosis.submitter.matched} of its jobs were matched, " if diagnosis.submitter.matched else ""
 
 
-def _people(users: Counter[str]) -> str:
+def _list_users(users: Counter[str]) -> str:
     shown = [f"{name} ({count})" for name, count in users.most_common(3)]
-    more = len(users) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more > 0 else "") if shown else "others"
+    hidden = len(users) - len(shown)
+    return ", ".join(shown) + (f" and {hidden} more" if hidden > 0 else "") if shown else "others"

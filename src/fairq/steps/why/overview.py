@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from fairq.common.quantities import counted
 from fairq.common.records import JobRange
-from fairq.engine.explain.alternatives import wider
+from fairq.engine.explain.alternatives import widened_remedies
 from fairq.engine.explain.changes import OWNERS
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome
 from fairq.engine.explain.remedies import Remedy
@@ -27,10 +27,10 @@ _TRIED = 4
 """Maximum number of changes tried for each reason."""
 
 _RANGES = 50
-"""Maximum number of ranges of jobs to which a change of the job is made."""
+"""Maximum number of ranges of jobs to which a change of a job is applied."""
 
 _Kind = tuple[list[JobRange], int]
-"""The ranges of identical jobs, the first one from its first idle job; and the number of jobs left idle."""
+"""The ranges of identical jobs, each from its first idle job, and the number of jobs left idle."""
 
 
 class _Entry(Struct):
@@ -44,7 +44,7 @@ class _Entry(Struct):
 
 
 class _Help(Struct, frozen=True):
-    """A change and the number of jobs that the next cycle starts more with it."""
+    """A change, and how many more jobs the next cycle starts with it."""
 
     remedy: Remedy
     starts: int
@@ -64,35 +64,37 @@ def overview(world: ImaginedPool, outcome: Outcome) -> dict[str, Any]:
     """Return the reasons why idle jobs stay idle in the next cycle, and the changes that would start most of them."""
     kinds = kinds_left(outcome)
     entries: dict[str, _Entry] = {}
-    for alike, count in kinds[:KINDS]:
-        diagnosis = Diagnosis(outcome, alike[0])
+    for ranges, count in kinds[:KINDS]:
+        diagnosis = Diagnosis(outcome, ranges[0])
         entry = entries.setdefault(str(diagnosis.reason), _Entry())
         entry.jobs += count
         entry.submitters[diagnosis.job.submitter] += count
         if count > entry.largest:
-            entry.largest, entry.example, entry.alike = count, diagnosis, alike
-    ordered = sorted(entries.items(), key=lambda one: (-one[1].jobs, one[0]))
-    help_of = {reason: _tried(world, entry) for reason, entry in ordered}
-    idle = sum(len(jobs) for queue in outcome.given.jobs.queues for jobs in queue.idle)
-    most = sorted(((reason, one) for reason, found in help_of.items() for one in found), key=lambda one: -one[1].starts)
+            entry.largest, entry.example, entry.alike = count, diagnosis, ranges
+    ordered = sorted(entries.items(), key=lambda item: (-item[1].jobs, item[0]))
+    help_of = {reason: _best_changes(world, entry) for reason, entry in ordered}
+    idle = sum(len(jobs) for queue in outcome.input.jobs.queues for jobs in queue.idle)
+    most = sorted(
+        ((reason, item) for reason, helps in help_of.items() for item in helps), key=lambda item: -item[1].starts
+    )
     return {
         "kind": "pool",
         "subject": "all idle jobs",
         "idle": idle,
         "matched": len(outcome.decision.matches),
         "looked_at": sum(count for _, count in kinds[:KINDS]),
-        "summary": _summary(idle, len(outcome.decision.matches), ordered, [one for _, one in most]),
+        "summary": _summary(idle, len(outcome.decision.matches), ordered, [item for _, item in most]),
         "reasons": [_reason(reason, entry, help_of[reason]) for reason, entry in ordered],
         "help": [
             {
-                "starts": one.starts,
-                "who": one.who,
-                "change": one.words,
+                "starts": item.starts,
+                "who": item.who,
+                "change": item.words,
                 "reason": reason,
                 "example": _name(entries[reason]),
-                "changes": [change.document() for change in one.remedy],
+                "changes": [change.document() for change in item.remedy],
             }
-            for reason, one in most
+            for reason, item in most
         ],
     }
 
@@ -106,36 +108,36 @@ def _kinds(outcome: Outcome) -> Iterator[_Kind]:
     """Yield each kind of job that the cycle leaves idle."""
     matched = outcome.matched
     per_cluster = Counter((schedd, cluster) for schedd, cluster, _ in matched)
-    for queue in outcome.given.jobs.queues:
+    for queue in outcome.input.jobs.queues:
         counts: Counter[tuple[int, str]] = Counter()
-        alike: dict[tuple[int, str], list[JobRange]] = {}
+        ranges_by_kind: dict[tuple[int, str], list[JobRange]] = {}
         for jobs in queue.idle:
-            left, first = len(jobs), jobs.first_proc
+            idle_count, first = len(jobs), jobs.first_proc
             if per_cluster[jobs.schedd, jobs.cluster]:
                 procs = range(jobs.first_proc, jobs.last_proc + 1)
                 idle = [proc for proc in procs if (jobs.schedd, jobs.cluster, proc) not in matched]
-                left, first = len(idle), idle[0] if idle else 0
-            if left:
+                idle_count, first = len(idle), idle[0] if idle else 0
+            if idle_count:
                 kind = (jobs.ad_id, repr(jobs.own))
-                counts[kind] += left
-                alike.setdefault(kind, []).append(replace(jobs, first_proc=first))
-        yield from ((ranges, counts[kind]) for kind, ranges in alike.items())
+                counts[kind] += idle_count
+                ranges_by_kind.setdefault(kind, []).append(replace(jobs, first_proc=first))
+        yield from ((ranges, counts[kind]) for kind, ranges in ranges_by_kind.items())
 
 
-def _tried(world: ImaginedPool, entry: _Entry) -> list[_Help]:
+def _best_changes(world: ImaginedPool, entry: _Entry) -> list[_Help]:
     """Try changes in a cycle each; return the best one of the owners and of administrators, if any starts a job."""
-    of = entry.example
-    assert of is not None
-    before = len(of.outcome.decision.matches)
+    example = entry.example
+    assert example is not None
+    before = len(example.outcome.decision.matches)
     best: dict[str, _Help] = {}
-    for remedy in islice(wider(of, entry.jobs), _TRIED):
-        after = world.changed_for_all(entry.alike[:_RANGES], remedy).tried()
-        if after is None:
+    for remedy in islice(widened_remedies(example, entry.jobs), _TRIED):
+        changed = world.changed_for_all(entry.alike[:_RANGES], remedy).try_cycle()
+        if changed is None:
             continue
-        found = _Help(remedy, len(after.decision.matches) - before)
-        if found.starts > best.get(found.who, _NOTHING).starts:
-            best[found.who] = found
-    return sorted(best.values(), key=lambda one: (-one.starts, one.who != "owner"))
+        improvement = _Help(remedy, len(changed.decision.matches) - before)
+        if improvement.starts > best.get(improvement.who, _NOTHING).starts:
+            best[improvement.who] = improvement
+    return sorted(best.values(), key=lambda improvement: (-improvement.starts, improvement.who != "owner"))
 
 
 _NOTHING = _Help((), 0)
@@ -146,18 +148,18 @@ def _name(entry: _Entry) -> str:
     return f"{entry.example.job.cluster}.{entry.example.job.first_proc}"
 
 
-def _reason(reason: str, entry: _Entry, found: list[_Help]) -> dict[str, Any]:
-    of = entry.example
-    assert of is not None
-    whole = of.too_large
-    best = found[0] if found else _NOTHING
+def _reason(reason: str, entry: _Entry, helps: list[_Help]) -> dict[str, Any]:
+    example = entry.example
+    assert example is not None
+    excesses = example.too_large
+    best = helps[0] if helps else _NOTHING
     return {
         "reason": reason,
         "jobs": entry.jobs,
         "submitters": dict(entry.submitters.most_common()),
         "example": _name(entry),
-        "too_large": bool(whole),
-        "would_help": too_large_sentence(whole) if whole else best.words or None,
+        "too_large": bool(excesses),
+        "would_help": too_large_sentence(excesses) if excesses else best.words or None,
         "would_start": best.starts,
         "changes": [change.document() for change in best.remedy],
     }

@@ -37,7 +37,7 @@ def status_sentence(name: str, job: JobRange, ad: Ad) -> str:
 
 
 def held_cure(job: JobRange, name: str) -> str:
-    """Return what ends the hold of a job; released as it is, some would only be held again."""
+    """Return what ends the hold of a job; some jobs would only be held again after a release."""
     if job.hold_code == OVER_RESOURCES:
         return f"remove it with 'fairq remove {name}' and submit it again with a larger --request-memory"
     if job.hold_code == UNUSABLE:
@@ -48,7 +48,7 @@ def held_cure(job: JobRange, name: str) -> str:
 
 
 def _engine_sentence(name: str, ad: Ad) -> str:
-    """Return what a job waits for that an engine such as Slurm has, or is to get."""
+    """Return what a job waits for that an engine such as Slurm has or will get."""
     slot, reason = ad.get("RemoteHost"), str(ad["EngineReason"]).rstrip(".")
     if "EngineJobId" not in ad:
         return f"job {name} has {slot} and waits to be handed to {ad['Launch']}: {reason}. This time is not charged."
@@ -96,11 +96,11 @@ def pair_sentence(name: str, pair: dict[str, Any]) -> str:
         return f"job {name} cannot run on {slot}: {whose} clause {failing['clause']} is {_value(failing['value'])}."
     if not pair["suitable"]:
         return f"job {name} cannot run on {slot}: one of the two has no Requirements."
-    reason = _APART[pair["lost_to"]].format(holder=pair["holder"] or "somebody")
+    reason = _REASONS_APART[pair["lost_to"]].format(holder=pair["holder"] or "somebody")
     return f"job {name} and {slot} match, but the next cycle would not assign them: {reason}."
 
 
-_APART = {
+_REASONS_APART = {
     LostTo.DRAINING: "the slot is draining",
     LostTo.UNUSABLE: "the slot is drained, offline or absent",
     LostTo.KEPT_OUT: "negotiator_slot_constraint excludes the slot, or its machine is about to shut down",
@@ -119,37 +119,39 @@ def _value(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def submitter_sentence(of: dict[str, Any], pie: float) -> str:
+def submitter_sentence(row: dict[str, Any], pie: float) -> str:
     """Return a submitter's entitlement and use, and why the next cycle would give it no more."""
-    share = f"{100 * of['share']:.1f}% of {'the pie' if of['group'] == '<none>' else of['group']}"
-    text = f"{of['submitter']} is entitled to {_weight(of['limit'], pie)} ({share}), has {rounded(of['used'])} in use"
-    if of.get("dominant"):
-        text += f", most of it {of['dominant']}"
-    if not of["idle"]:
+    share = f"{100 * row['share']:.1f}% of {'the pie' if row['group'] == '<none>' else row['group']}"
+    text = (
+        f"{row['submitter']} is entitled to {_weight(row['limit'], pie)} ({share}), has {rounded(row['used'])} in use"
+    )
+    if row.get("dominant"):
+        text += f", most of it {row['dominant']}"
+    if not row["idle"]:
         return f"{text}, and has no idle jobs."
-    started = f"{of['matched']} (weight {rounded(of['matched_weight'])})" if of["matched"] else "none"
-    text += f"; the next cycle starts {started} of its {counted(of['idle'], 'idle job')}"
-    if of["matched"] == of["idle"]:
+    started = f"{row['matched']} (weight {rounded(row['matched_weight'])})" if row["matched"] else "none"
+    text += f"; the next cycle starts {started} of its {counted(row['idle'], 'idle job')}"
+    if row["matched"] == row["idle"]:
         return f"{text}."
-    stopped = of["stopped"]
-    if of["quota_group"] is not None:
-        stopped += f" of {of['quota_group']}"
-    ahead = of["ahead"]
-    come = "comes" if len(ahead) == 1 else "come"
-    who = f"{counted(len(ahead), 'submitter')} with a better priority {come} first"
-    before = f"; {who}: {', '.join(ahead[:3])}" if ahead else ""
+    stopped = row["stopped"]
+    if row["quota_group"] is not None:
+        stopped += f" of {row['quota_group']}"
+    ahead = row["ahead"]
+    verb = "comes" if len(ahead) == 1 else "come"
+    others = f"{counted(len(ahead), 'submitter')} with a better priority {verb} first"
+    before = f"; {others}: {', '.join(ahead[:3])}" if ahead else ""
     return f"{text}: {stopped}{before}{', ...' if len(ahead) > 3 else ''}."
 
 
-def group_sentence(of: dict[str, Any], turns: Sequence[dict[str, Any]], members: Sequence[dict[str, Any]]) -> str:
+def group_sentence(row: dict[str, Any], turns: Sequence[dict[str, Any]], members: Sequence[dict[str, Any]]) -> str:
     """Return a group's quota, use and surplus, and the limit that stops it."""
     idle = sum(member["idle"] for member in members)
     matched = sum(member["matched"] for member in members)
-    surplus = f" and gets {rounded(of['surplus'])} of surplus" if of["surplus"] else ""
+    surplus = f" and gets {rounded(row['surplus'])} of surplus" if row["surplus"] else ""
     text = (
-        f"group {of['group']} has a quota of {rounded(of['quota'])}, requests {rounded(of['requested'])}{surplus}, has "
+        f"group {row['group']} has a quota of {rounded(row['quota'])}, requests {rounded(row['requested'])}{surplus}, "
     )
-    text += f"{rounded(of['used'])} in use, and the next cycle starts {matched} of its {idle} idle jobs"
+    text += f"has {rounded(row['used'])} in use, and the next cycle starts {matched} of its {idle} idle jobs"
     if matched == idle:
         return f"{text}."
     stopper = next((turn["stopped_by"] for turn in reversed(turns) if turn["stopped_by"]), None)

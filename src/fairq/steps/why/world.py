@@ -18,7 +18,7 @@ from fairq.common.expression_form import as_expression, expression_text
 from fairq.common.records import AccountingRecord, Ad, Claim, JobRange
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.explain.changes import OWNERS, TIME_BUDGETS, Change, ChangeKind
-from fairq.engine.explain.clauses import without
+from fairq.engine.explain.clauses import replace_clauses
 from fairq.engine.explain.diagnosis import CycleInput, Outcome
 from fairq.engine.explain.pieces import pieces_of, rows_called, slots_of
 from fairq.engine.negotiation.policy import NegotiationPolicy
@@ -33,7 +33,7 @@ from fairq.steps.why.trials import Trials, key_of
 class ImaginedPool(Struct, frozen=True):
     """The pool with some changes; *target* is the job in question.
 
-    *made* are the changes to the pool in which the question was asked, and *trials* what was tried there.
+    *changes_made* were made to the original pool; *trials* are the cycles tried for the question.
     """
 
     slots: PoolSlots
@@ -45,7 +45,7 @@ class ImaginedPool(Struct, frozen=True):
     now: int
     round_robin_times: Mapping[str, int]
     target: JobRange | None = None
-    made: tuple[Change, ...] = ()
+    changes_made: tuple[Change, ...] = ()
     trials: Trials = field(default_factory=Trials)
 
     @classmethod
@@ -53,64 +53,64 @@ class ImaginedPool(Struct, frozen=True):
         """Return the pool without changes."""
         return cls(pool.slots, pool.ads, pool.jobs, pool.claims, pool.accountant, policy, now, times)
 
-    def tried(self) -> Outcome | None:
+    def try_cycle(self) -> Outcome | None:
         """Simulate a cycle; None if the same changes were tried already, or no work is left."""
-        key, trials = key_of(self.made), self.trials
-        if key in trials.matched or trials.left <= 0:
+        key, trials = key_of(self.changes_made), self.trials
+        if key in trials.matched or trials.work_left <= 0:
             return None
         outcome = self.hold()
         matched = self.target is not None and outcome.match_of(self.target) is not None
-        trials.note(key, outcome.work, matched=matched)
+        trials.record(key, outcome.work, matched=matched)
         return outcome
 
     def is_matched(self) -> bool:
         """Return whether a cycle matches the job in question; False also if no work is left to find out."""
-        self.tried()
-        return self.trials.matched.get(key_of(self.made), False)
+        self.try_cycle()
+        return self.trials.matched.get(key_of(self.changes_made), False)
 
     def work_left(self) -> float:
         """Return the part of the work for all cycles that is left."""
-        return self.trials.left
+        return self.trials.work_left
 
     def hold(self) -> Outcome:
         """Simulate a cycle on a copy of the accounting."""
         accountant = self._accountant(lambda record: None)
         # A cycle adds its own attributes to the slots; the next cycle on the same slots must not see them.
         slots = replace(self.slots, ads=self.slots.ads.at(self.now))
-        given = CycleInput(
+        cycle_input = CycleInput(
             *(slots, self.jobs, accountant, self.policy, self.now, self.round_robin_times, self.ads, time.monotonic)
         )
-        return Outcome(given)
+        return Outcome(cycle_input)
 
     def about(self, job: JobRange) -> Self:
         """Return the same pool with the first job of a range as the job in question."""
         return replace(self, target=replace(job, last_proc=job.first_proc), trials=Trials())
 
     def changed_for_all(self, jobs: Sequence[JobRange], changes: Sequence[Change]) -> Self:
-        """Return the pool after *changes*, with those of the job made to all of *jobs*."""
-        own = [change for change in changes if change.kind in OWNERS]
+        """Return the pool after *changes*; those of the job apply to all of *jobs*."""
+        job_changes = [change for change in changes if change.kind in OWNERS]
         world = self.changed([change for change in changes if change.kind not in OWNERS])
-        for each in jobs if own else ():
-            world = replace(world, target=each).changed(own)
+        for job in jobs if job_changes else ():
+            world = replace(world, target=job).changed(job_changes)
         return world
 
     def job(self) -> JobRange:
-        """The job in question, as it is in this pool."""
+        """Return the job in question, as it is in this pool."""
         assert self.target is not None
         return self.target
 
     def changed(self, changes: Sequence[Change]) -> Self:
         """Return the pool after *changes*."""
         world = self
-        for clause_of, alike in groupby(changes, _clause_of):
+        for clause_of, same_clause in groupby(changes, _clause_of):
             if clause_of is not None:
-                world = world._with_clauses(clause_of, list(alike))
+                world = world._with_clauses(clause_of, list(same_clause))
             else:
-                for change in alike:
-                    world = world._after(change)
-        return replace(world, made=(*self.made, *changes))
+                for change in same_clause:
+                    world = world._with_change(change)
+        return replace(world, changes_made=(*self.changes_made, *changes))
 
-    def _after(self, change: Change) -> Self:  # noqa: PLR0911 - one per kind
+    def _with_change(self, change: Change) -> Self:  # noqa: PLR0911 - one per kind
         match change.kind:
             case ChangeKind.JOB_ATTRIBUTE | ChangeKind.JOB_PRIORITY:
                 return self._with_job(change)
@@ -127,8 +127,8 @@ class ImaginedPool(Struct, frozen=True):
                 limits = {**self.policy.limits, change.of: float(change.to)}
                 return replace(self, policy=replace(self.policy, limits=limits))
             case ChangeKind.SETTING:
-                without: dict[str, Any] = {change.of.removeprefix("negotiator_"): None}
-                return replace(self, policy=replace(self.policy, **without))
+                settings: dict[str, Any] = {change.of.removeprefix("negotiator_"): None}
+                return replace(self, policy=replace(self.policy, **settings))
             case ChangeKind.TIME_BUDGET:
                 assert self.policy.budgets is not None
                 budget = next(name for name, setting in TIME_BUDGETS.items() if setting == change.of)
@@ -148,18 +148,18 @@ class ImaginedPool(Struct, frozen=True):
     def _with_job(self, change: Change) -> Self:
         if change.kind is ChangeKind.JOB_PRIORITY:
             return self._with_target(replace(self.job(), priority=change.to))
-        whole = self._whole()
-        attribute = next((n for n in whole if n.lower() == str(change.attribute).lower()), change.attribute)
+        full_ad = self._full_ad()
+        attribute = next((name for name in full_ad if name.lower() == str(change.attribute).lower()), change.attribute)
         assert attribute is not None
         return self._with_attribute(attribute, change.to)
 
     def _with_clauses(self, attribute: str, changes: Sequence[Change]) -> Self:
-        """Change all clauses at once: a description may have very many."""
-        whole = self._whole()
-        name = next(n for n in whole if n.lower() == attribute)
-        return self._with_attribute(name, with_clauses(whole, changes)[name])
+        """Change all clauses at once, because a job may have very many."""
+        full_ad = self._full_ad()
+        name = next(spelling for spelling in full_ad if spelling.lower() == attribute)
+        return self._with_attribute(name, with_clauses(full_ad, changes)[name])
 
-    def _whole(self) -> Ad:
+    def _full_ad(self) -> Ad:
         job = self.job()
         return job.ad_of(self.jobs.ads[job.ad_id], job.first_proc)
 
@@ -171,7 +171,7 @@ class ImaginedPool(Struct, frozen=True):
     def _with_target(self, new: JobRange) -> Self:
         job = self.job()
         queues = [
-            replace(queue, idle=[part for jobs in queue.idle for part in _with_part(jobs, new)])
+            replace(queue, idle=[part for jobs in queue.idle for part in _replace_part(jobs, new)])
             if (queue.name, queue.schedd) == (job.submitter, job.schedd)
             else queue
             for queue in self.jobs.queues
@@ -181,11 +181,11 @@ class ImaginedPool(Struct, frozen=True):
     def _with_slot(self, row: int, ad: Ad) -> Self:
         return self._with_slots(np.arange(len(self.ads)), {row: ad})
 
-    def _with_slots(self, rows: NDArray[np.intp], changed: Mapping[int, Ad]) -> Self:
-        """Return the pool with the slots of these *rows* in this order, and other ads in the places *changed*."""
-        left = rows.tolist()
-        slots = slots_of(self.slots, left, self.slots.ads.edited(rows, changed))
-        return replace(self, slots=slots, ads=EditedAds(self.ads, left, changed))
+    def _with_slots(self, rows: NDArray[np.intp], changed_ads: Mapping[int, Ad]) -> Self:
+        """Return the pool with the slots of *rows* in this order; *changed_ads* replaces ads by position."""
+        row_list = rows.tolist()
+        slots = slots_of(self.slots, row_list, self.slots.ads.edited(rows, changed_ads))
+        return replace(self, slots=slots, ads=EditedAds(self.ads, row_list, changed_ads))
 
     def _row(self, label: str) -> int:
         return rows_called(self.slots, label)[0]
@@ -193,7 +193,7 @@ class ImaginedPool(Struct, frozen=True):
     def _with_free_slot(self, name: str) -> Self:
         row = self._row(name)
         key = self.slots.keys[row]
-        parent = next((place for place, rows in pieces_of(self.slots).items() if row in rows), None)
+        parent = next((parent_row for parent_row, rows in pieces_of(self.slots).items() if row in rows), None)
         world = self._without_piece(row, parent) if parent is not None else self._with_unclaimed(row)
         return replace(world._without_job(key), claims=self.claims.without(key))
 
@@ -202,23 +202,25 @@ class ImaginedPool(Struct, frozen=True):
         claim = self.claims.get(key)
         if claim is None or claim.cluster is None:
             return self
-        queues = [_with_one_less(queue, claim) for queue in self.jobs.queues]
-        return replace(self, jobs=replace(self.jobs, queues=[q for q in queues if q.running_jobs or q.idle]))
+        queues = [_with_one_fewer_job(queue, claim) for queue in self.jobs.queues]
+        return replace(
+            self, jobs=replace(self.jobs, queues=[queue for queue in queues if queue.running_jobs or queue.idle])
+        )
 
     def _with_unclaimed(self, row: int) -> Self:
         return self._with_slot(row, without_claim(self.ads[row], self.now))
 
     def _without_piece(self, row: int, parent: int) -> Self:
         """Remove a dynamic slot with its job, and return its resources to the parent."""
-        left = np.delete(np.arange(len(self.ads)), row)
-        return self._with_slots(left, {parent - (parent > row): merged(self.ads[parent], self.ads[row])})
+        remaining = np.delete(np.arange(len(self.ads)), row)
+        return self._with_slots(remaining, {parent - (parent > row): merged(self.ads[parent], self.ads[row])})
 
     def _with_new_slot(self, change: Change) -> Self:
-        """Add a slot, or several if the change tells their number and not a name."""
-        like, size = self._row(change.of), len(self.ads)
+        """Add one slot, or several if the change has a number instead of a name."""
+        model, size = self._row(change.of), len(self.ads)
         new = [f"new{number}_{change.of}" for number in range(change.to)] if isinstance(change.to, int) else [change.to]
-        ad = without_claim(self.ads[like], self.now)
-        rows = np.array([*range(size), *[like] * len(new)])
+        ad = without_claim(self.ads[model], self.now)
+        rows = np.array([*range(size), *[model] * len(new)])
         world = self._with_slots(rows, {size + number: {**ad, "Name": name} for number, name in enumerate(new)})
         highest = max(self.slots.keys, default=0)
         keys = [*self.slots.keys, *range(highest + 1, highest + 1 + len(new))]
@@ -268,12 +270,12 @@ def with_clauses(ad: Ad, changes: Sequence[Change]) -> Ad:
     """Return *ad* with clauses of one attribute left out or replaced, according to *changes*."""
     attribute = next(name for name in ad if name.lower() == str(changes[0].attribute).lower())
     text = expression_text(ad[attribute])
-    new = "true" if text is None else without(text, {str(change.clause): change.to for change in changes})
+    new = "true" if text is None else replace_clauses(text, {str(change.clause): change.to for change in changes})
     return {**ad, attribute: as_expression(new)}
 
 
-def _with_part(jobs: JobRange, part: JobRange) -> list[JobRange]:
-    """Return the range with a part of its jobs replaced, cut around it."""
+def _replace_part(jobs: JobRange, part: JobRange) -> list[JobRange]:
+    """Return the range with *part* in place of its jobs, split before and after it."""
     proc = part.first_proc
     if jobs.cluster != part.cluster or not jobs.first_proc <= proc <= jobs.last_proc:
         return [jobs]
@@ -281,7 +283,7 @@ def _with_part(jobs: JobRange, part: JobRange) -> list[JobRange]:
     return [piece for piece in pieces if len(piece) > 0]
 
 
-def _with_one_less(queue: SubmitterQueue, claim: Claim) -> SubmitterQueue:
+def _with_one_fewer_job(queue: SubmitterQueue, claim: Claim) -> SubmitterQueue:
     if (queue.name, queue.schedd) != (claim.submitter, claim.schedd or ""):
         return queue
     weight = max(0.0, queue.running_weight - claim.slot_weight)
