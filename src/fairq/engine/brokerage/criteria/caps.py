@@ -41,7 +41,7 @@ def queued_jobs(pool: Pool, share: str, local: Any) -> Floats:
 
 
 def cap_of(pool: Pool, share: str, running: Floats) -> Floats:
-    """Return the queued jobs that rows with so many *running* jobs may have.
+    """Return the maximum of queued jobs of rows with *running* jobs.
 
     Under the rules panda, ``NQUEUELIMITSITE`` of the share may always wait.
     """
@@ -59,7 +59,7 @@ def _reads_cap(ask: Ask) -> Values | None:
 
 @refuses("cap", FINAL_STAGE, CAP, reads=_reads_cap, phase="after")
 def queued_cap(pool: Pool, inputs: InputAt, counting: Counting, jumbo: bool) -> Refusals:
-    """Queues where more than twice as many jobs of the share wait as run.
+    """Refuse queues where more than twice as many jobs of the share wait as run.
 
     Under the rules panda, up to a configured number of jobs may always wait, express tasks are exempt, and unified
     queues have caps by resource type.
@@ -67,7 +67,7 @@ def queued_cap(pool: Pool, inputs: InputAt, counting: Counting, jumbo: bool) -> 
     share, running = counting.share or "", counted_running(pool, counting)
 
     def over(local: bool) -> Booleans:
-        # What is activated and starting is part of what is queued: the second sentence of the page holds the first.
+        # Activated and starting jobs are queued jobs, so the page's second condition includes the first.
         over_cap: Booleans = queued_jobs(pool, share, local) > cap_of(pool, share, running)
         if pool.rules.queue_caps != "running":
             over_cap &= ~pool.flags("ucore", lambda queue: queue.capability == "ucore")
@@ -95,7 +95,7 @@ def _reads_type_cap(ask: Ask) -> Values | None:
 
 @refuses("cap_rt", FINAL_STAGE, TYPE_CAP, reads=_reads_type_cap, phase="after")
 def type_cap(pool: Pool, inputs: InputAt, counting: Counting, types: Types, jumbo: bool) -> Refusals:
-    """Queues where too many jobs of the share and of the task's resource types wait; express tasks are exempt."""
+    """Refuse queues where too many jobs of the share and the task's resource types wait; express tasks are exempt."""
 
     def over(local: bool) -> Booleans:
         is_known, running, waiting = type_numbers(pool, counting, types, local)
@@ -120,5 +120,5 @@ def type_cap(pool: Pool, inputs: InputAt, counting: Counting, types: Types, jumb
     reads=lambda ask: () if ask.preassigned != "single" and not ask.rules.analysis_queue_ratio else None,
 )
 def analysis_type_cap(pool: Pool) -> Refusals:
-    """PanDA's code checks the cap by resource type here, shows it in the stage table, and refuses no queue."""
+    """Refuse no queue: PanDA's code only shows this check in the stage table."""
     return []

@@ -27,7 +27,7 @@ Rows = NDArray[np.intp]
 
 @refuses("lock", FINAL_STAGE, LOCKED, reads=lambda ask: (ask.takes_jumbo_jobs,), phase="after")
 def lock(pool: Pool, jumbo: bool) -> Refusals:
-    """Queues that another brokerage has locked, under the rules panda; a unified name locks all its pseudo queues."""
+    """Refuse queues locked by another brokerage (rules panda); a unified name locks its pseudo queues."""
     locked = pool.world.locked
     if locked and pool.rules.locks:
         rows = pool.flags("locked", lambda queue: queue.name in locked or queue.unit in locked)
@@ -36,9 +36,9 @@ def lock(pool: Pool, jumbo: bool) -> Refusals:
 
 @once_per_task
 def tried_out(ask: Ask) -> Booleans | None:
-    """Return the rows to be tried out under the rules panda: no job of the share runs or waits. None: no row is.
+    """Return the idle rows, which get one job as a trial (rules panda): no job of the share runs or waits there.
 
-    This is only for low priorities, and not for merges, express tasks and jumbo jobs.
+    None: no row is tried out. Only low priorities try queues out, and not merges, express tasks or jumbo jobs.
     """
     pool = ask.pool
     if not ask.rules.bootstrap or ask.chunk.is_merging or ask.is_express:
@@ -98,9 +98,9 @@ def _reads_one_at_nucleus(ask: Ask) -> Values | None:
 
 @refuses("t1_weight", FINAL_STAGE, NOT_BUSIEST, reads=_reads_one_at_nucleus, phase="after", looks_back=True)
 def one_at_nucleus(pool: Pool, remaining: Left, tried: Booleans | None, jumbo: bool) -> Refusals:
-    """Under the rules panda, a task with a negative ``t1Weight`` goes to the queue with the most running jobs.
+    """Under the rules panda, keep only the queue with the most running jobs for a task with a negative ``t1Weight``.
 
-    Those of all shares count; ties by name.
+    Jobs of all shares count; ties are broken by name.
     """
     counted = other_than_jumbo(pool, remaining.rows, jumbo)
     if tried is not None:
@@ -113,7 +113,7 @@ def one_at_nucleus(pool: Pool, remaining: Left, tried: Booleans | None, jumbo: b
 
 
 def in_order(rows: Rows, weights: Floats, tried: Booleans | None) -> Rows:
-    """Return *rows* in order: those to be tried out, then by weight; ties by name. *weights* has one for each row."""
+    """Return *rows* in order: rows to be tried out first, then by weight, then by name."""
     falling = -weights[rows]
     if tried is not None:
         falling[tried[rows]] = -np.inf
@@ -131,9 +131,9 @@ def in_order(rows: Rows, weights: Floats, tried: Booleans | None) -> Rows:
     looks_back=True,
 )
 def ten_best(pool: Pool, remaining: Left, tried: Booleans | None, jumbo: bool) -> Refusals:
-    """Take the ten best queues: first queues to be tried out, then by weight; ties by name.
+    """Keep the ten best queues: queues to be tried out first, then by weight, then by name.
 
-    Those for jumbo jobs do not count.
+    Queues for jumbo jobs do not count.
     """
     rows, weights = np.flatnonzero(other_than_jumbo(pool, remaining.rows, jumbo)), remaining.weights
     if len(rows) <= MOST_CANDIDATES:
@@ -171,7 +171,7 @@ def used_queues(ask: Ask) -> frozenset[str]:
 
 
 def in_analysis_order(pool: Pool, rows: Rows, weights: Floats, used: frozenset[str]) -> Rows:
-    """Return *rows* in order: those of the *used* queues, then by weight; ties by name."""
+    """Return *rows* in order: rows of the *used* queues first, then by weight, then by name."""
     fresh = np.array([not {pool.queues[row].name, pool.queues[row].unit} & used for row in rows], dtype=np.bool_)
     # Rows are in order of name already, and the last key sorts first.
     return rows[np.lexsort((-weights[rows], fresh))]
@@ -184,10 +184,10 @@ def _reads_analysis_ten(ask: Ask) -> Values | None:
 
 @refuses("analysis ten best", FINAL_STAGE, LOW_WEIGHT, reads=_reads_analysis_ten, phase="after", looks_back=True)
 def analysis_ten_best(pool: Pool, remaining: Left, used: frozenset[str], spared: tuple[str, ...]) -> Refusals:
-    """Take the ten best queues by weight; ties by name.
+    """Keep the ten best queues by weight; ties are broken by name.
 
     Under the rules panda, queues that the task already uses come first, distributed input allows any number of queues
-    in the first pass, and the queue that the task is given stays.
+    in the first pass, and the single given queue is kept.
     """
     rows = np.flatnonzero(remaining.rows)
     if len(rows) > MOST_CANDIDATES:

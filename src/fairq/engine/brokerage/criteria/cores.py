@@ -21,7 +21,7 @@ def _reads_cores(ask: Ask) -> Values | None:
 
 
 def _suitable_slots(cores: int | None) -> str:
-    """Return which slots suit jobs of so many *cores*: 0 is any number, None is one."""
+    """Return the kind of slots for jobs with *cores*; 0 is any number, None is one."""
     if cores == 0:
         return "any"
     return "multi" if cores is not None and cores > 1 else "single"
@@ -29,7 +29,7 @@ def _suitable_slots(cores: int | None) -> str:
 
 @refuses("cores", "core count check", OTHER_CORES, TOO_MANY, reads=_reads_cores)
 def cores(pool: Pool, core_count: int | None, slot_kind: str, max_cores: int | None) -> Refusals:
-    """The queue's slots must have as many cores as the task's jobs, or its merges, use."""
+    """Refuse queues whose slots do not fit the cores of the task's jobs or merges."""
     slot_cores = pool.numbers("corecount", lambda queue: queue.corecount)
 
     def figures(row: int, compared: Details) -> Details:

@@ -19,7 +19,7 @@ NO_ES, HIGH_ES, CORE_ES, ONLY_ES = Reason("es"), Reason("eshigh"), Reason("es_uc
     reads=lambda ask: None if ask.is_spared_alone or ask.takes_jumbo_jobs else (),
 )
 def jumbo(pool: Pool) -> Refusals:
-    """Queues for jumbo jobs take no others."""
+    """Refuse queues for jumbo jobs if the task has none."""
     yield Refusal(JUMBO, takes_jumbo_jobs(pool))
 
 
@@ -31,7 +31,7 @@ def _reads_events(ask: Ask) -> Values | None:
 
 @refuses("jumbo events", "jumbo events check", FEW, reads=_reads_events)
 def jumbo_events(pool: Pool, ready: int) -> Refusals:
-    """Queues for jumbo jobs may require a number of ready events."""
+    """Refuse queues for jumbo jobs that require more ready events."""
     needed = flag_numbers(pool, "min_events_for_jumbo")
     few = takes_jumbo_jobs(pool) & (ready < needed)
     yield Refusal(FEW, few, lambda row: {"ready_events": ready, "minEventsForJumbo": int(needed[row])})

@@ -1,4 +1,4 @@
-"""Jobs of the task's share that run and wait at each queue, what may stand for running ones, and jobs of a user.
+"""Running and waiting jobs of the task's share at each queue, substitutes for running jobs, and jobs of a user.
 
 Source: docs/panda.md, Production weight and Analysis.
 """
@@ -21,10 +21,10 @@ class Counting(NamedTuple):
     """How running jobs are counted for a task.
 
     Args:
-        how: ``largest`` of running jobs and what may stand for them; ``running`` alone; *conditional* with
-            ``workers`` where jobs are pulled or anywhere, and with ``slots``.
-        share: of the jobs; None is all shares.
-        resource_type: of the slots that are asked for.
+        how: ``largest``: of running jobs and their substitutes; ``running``: running jobs only; otherwise batch
+            workers or slots count under conditions.
+        share: share of the jobs; None is all shares.
+        resource_type: resource type of the requested slots.
     """
 
     how: Literal["largest", "running", "slots", "workers where pulled", "workers"]
@@ -85,7 +85,7 @@ def many_assigned(pool: Pool, share: str) -> Floats:
     assigned, activated = pool.job_counts(share, "assigned"), pool.job_counts(share, "activated")
     if pool.rules.many_assigned == "smoothed":
         return np.clip((assigned + 1) / (activated + 1), 1.0, 2.0)
-    # Where nothing is activated, anything assigned is more than twice as much.
+    # Without activated jobs, the ratio is 2 if any job is assigned.
     factor = np.where(assigned > 0, 2.0, 1.0)
     return np.clip(np.divide(assigned, activated, out=factor, where=activated > 0), 1.0, 2.0)
 
@@ -110,7 +110,7 @@ OwnTypes = tuple[tuple[str, frozenset[str]], ...]
 
 
 class Types(NamedTuple):
-    """What is counted by resource type: jobs of the share and type, and of the task's own types where it has jobs."""
+    """Which jobs count by resource type: those of the share and type, or of the task's own types where it has jobs."""
 
     share: str
     resource_type: str
@@ -124,7 +124,7 @@ def types_of(ask: Ask) -> Types:
 
 
 class TypeNumbers(NamedTuple):
-    """Jobs of the resource types that count at each row; *known* is False where no number is known."""
+    """Jobs of the counted resource types at each row; *known* is False where there are no statistics."""
 
     known: Any
     running: Floats
@@ -132,7 +132,7 @@ class TypeNumbers(NamedTuple):
 
 
 def type_numbers(pool: Pool, counting: Counting, types: Types, local: Any) -> TypeNumbers:
-    """Return the jobs by resource type; assigned jobs are left out where all input is *local*."""
+    """Count jobs by resource type; assigned jobs are left out where all input is *local*."""
     share, resource_type, own_types = types
     by_type, own_types_by_queue = pool.world.job_stats_by_type, dict(own_types)
 
@@ -146,7 +146,7 @@ def type_numbers(pool: Pool, counting: Counting, types: Types, local: Any) -> Ty
             rows.append([bool(counts), running_of_type, sum(waiting), assigned])
         return np.array(rows, np.float64).reshape(-1, 4).T
 
-    # A task's own types are those of no other task.
+    # Own types are specific to one task, so the result is not cached.
     table = make() if own_types else pool.kept(("by type", share, resource_type), make)
     known, running_of_type, waiting, assigned = table[:, pool.unit_of]
     running = np.where(known > 0, np.maximum(running_of_type, counted_running(pool, counting)), 0)

@@ -26,10 +26,10 @@ from fairq.engine.brokerage.pool.world import Failures
 
 MIN_RUNNING = 20
 QUEUED_FACTOR = 2
-"""Under the rules documented, queued jobs allowed per running job, and the running jobs that count at least."""
+"""Under the rules documented: minimum of running jobs that is assumed, and queued jobs allowed per running job."""
 
 STALLED, USER, FAILED, LONG = "stalled", "user", "failures", "long"
-"""Problems: no running but many waiting jobs; the user's own jobs; the task's failed jobs; too many jobs."""
+"""Problems: many waiting but no running jobs; too many jobs of the user; failed jobs of the task; too many jobs."""
 
 CLOSED = Reason("closed", passing=True)
 OVERLOADED, OVERLOADED_VP = Reason("overloaded", passing=True), Reason("overloaded_vp")
@@ -63,7 +63,7 @@ def _reads_closed(ask: Ask) -> Values | None:
 
 @refuses("closed", "too many closed check", CLOSED, reads=_reads_closed, kept=False)
 def closed_jobs(pool: Pool, closed: Floats) -> Refusals:
-    """Queues where jobs of the task were closed recently (under the rules panda); merges are exempt."""
+    """Refuse queues where jobs of the task were closed recently (rules panda); merges are exempt."""
     yield Refusal(CLOSED, closed > 0, lambda row: {"closed": int(closed[row])})
 
 
@@ -73,7 +73,7 @@ class Load(NamedTuple):
     Args:
         waiting, running: the jobs.
         min_waiting, ratio: more than the former wait, and more than the latter per running job.
-        over: whether both hold.
+        over: whether both hold (overloaded).
     """
 
     waiting: Floats
@@ -84,13 +84,15 @@ class Load(NamedTuple):
 
 
 def load_of(pool: Pool, share: str | None) -> Load:
-    """Return the load of the queues: overloaded are those with far more waiting jobs per running job than all queues of
-    the share together."""
+    """Return the load of the queues.
+
+    A queue is overloaded if it has far more waiting jobs per running job than all queues of the share together.
+    """
 
     def make() -> Load:
         waiting, running = queued_of_share(pool, share), pool.job_counts(share, "running")
         min_waiting = pool.config.amount("anal_jobbroker.OVERLOAD_MIN_QUEUE")
-        # Where nothing runs at all the ratio does not matter.
+        # If no job of the share runs anywhere, the ratio has no effect.
         total_ratio = queued_to_running(pool.world.job_stats, share) or 0.0
         ratio = total_ratio * pool.config.amount("anal_jobbroker.OVERLOAD_RATIO_OFFSET")
         over = (waiting > min_waiting) & ((running == 0) | (waiting > running * ratio))
@@ -108,7 +110,7 @@ def _reads_overload(ask: Ask) -> Values | None:
 
 @refuses("overload", "overload check", OVERLOADED, OVERLOADED_VP, reads=_reads_overload, looks_back=True)
 def overload(pool: Pool, remaining: Left, share: str | None, real: Booleans | None) -> Refusals:
-    """Overloaded queues; if no other is left, those with real input are kept. Merges are exempt.
+    """Refuse overloaded queues; if all are overloaded, keep those with real input. Merges are exempt.
 
     Under the rules documented, this applies to VP queues only; for the others see `problems_of`.
     """
@@ -153,7 +155,7 @@ class Problems(NamedTuple):
 
     @property
     def only_long(self) -> Booleans:
-        """The rows where no more than too many jobs wait."""
+        """The rows whose only problem is that too many jobs wait."""
         others: Booleans = np.any([rows for name, rows in self.rows.items() if name != LONG], axis=0)
         return self.rows[LONG] & ~others
 
@@ -213,7 +215,7 @@ def _reads_user_problem(ask: Ask) -> Values | None:
 
 @refuses("user problem", "temp user problem check", USER_PROBLEM, reads=_reads_user_problem, looks_back=True)
 def user_problem(pool: Pool, remaining: Left, problems_found: Problems) -> Refusals | None:
-    """Under the rules panda, tasks may leave their input if every queue with it has a temporary problem."""
+    """Refuse all queues of the first pass if each has a temporary problem (rules panda): the task leaves its input."""
     if not problems_found.any[remaining.rows].all():
         return None
     below = pool.rules.failures_everywhere
@@ -226,7 +228,7 @@ def _reads_problems(ask: Ask) -> Values:
 
 @refuses("problems", FINAL_STAGE, BAD, TOO_LONG, reads=_reads_problems, phase="after")
 def problems(pool: Pool, problems_found: Problems | None, spared: tuple[str, ...]) -> Refusals:
-    """Queues with a temporary problem go last; under the rules panda, the queue given by the task stays."""
+    """Refuse queues with a temporary problem; under the rules panda, the single given queue is kept."""
     if problems_found is None:
         return
     rows, below = problems_found.any & ~rows_called(pool, spared), pool.rules.failures_everywhere

@@ -42,7 +42,7 @@ class ScratchRules(Struct, frozen=True, gc=False):
 
 
 class ProductionScratch(Struct, frozen=True, gc=False):
-    """What a task states of the scratch of its production jobs.
+    """The scratch needed by production jobs, as the task states it.
 
     Args:
         per_event: output grows with events and not with the size of the input.
@@ -65,7 +65,7 @@ class ProductionScratch(Struct, frozen=True, gc=False):
 
 
 def production_scratch(task: Task, rules: ScratchRules) -> ProductionScratch:
-    """Return what *task* states."""
+    """Return the scratch that *task* states."""
     return ProductionScratch(
         is_per_event(task.out_disk_unit),
         output_bytes(task.out_disk_count, task.out_disk_unit),
@@ -76,7 +76,7 @@ def production_scratch(task: Task, rules: ScratchRules) -> ProductionScratch:
 
 
 class AnalysisScratch(Struct, frozen=True, gc=False):
-    """What a task states of the scratch of its analysis jobs.
+    """The scratch needed by analysis jobs, as the task states it.
 
     Args:
         merging: the jobs merge; such a job stores its input twice.
@@ -106,10 +106,9 @@ class AnalysisScratch(Struct, frozen=True, gc=False):
 
 
 def analysis_scratch(task: Task, rules: ScratchRules, *, merging: bool) -> AnalysisScratch:
-    """Return what *task* states.
+    """Return the scratch that *task* states.
 
-    Under the rules panda, with rule *NG* (GiB of a job), all of that size must fit if input is copied, otherwise its
-    output.
+    Under the rules panda, with rule *NG* (GiB of a job), that size must fit if input is copied, otherwise its output.
     """
     per_mib = output_bytes(task.out_disk_count, task.out_disk_unit)
     work = work_bytes(task.work_disk_count, task.work_disk_unit, rules.margin)
@@ -154,7 +153,7 @@ def _scratch_rules(rules: Rules) -> ScratchRules:
 
 
 def uses_whole_scratch(ask: Ask) -> bool:
-    """Return whether a job may use the scratch of its whole slot: where cores do not divide it (`scratch_per_core`)."""
+    """Return whether a job may use the scratch of its whole slot (unless the rule `scratch_per_core` divides it)."""
     return ask.asks_for_cores or (ask.activity == PRODUCTION and bool(ask.task.event_service))
 
 
@@ -180,7 +179,7 @@ def _reads_analysis_scratch(ask: Ask) -> Values:
 
 
 def _alike(pool: Pool, copied: float, direct: float, whole_slot: bool, *flags: bool) -> Values:
-    """Return how many of the different scratch disks lack each need."""
+    """Return the positions of both needs among the sorted scratch sizes; equal positions get equal answers."""
     sizes = pool.under(("scratch sizes", whole_slot), lambda: np.unique(scratch_for_jobs(pool, whole_slot)).tolist())
     bisect = bisect_right if pool.rules.scratch_must_exceed else bisect_left
     return bisect(sizes, copied), bisect(sizes, direct), whole_slot, *flags
@@ -197,7 +196,7 @@ def scratch(
     may_read: bool,
     must_read: bool,
 ) -> Refusals:
-    """The files of a job must fit into its part of the scratch disk; a task may require that input is read directly."""
+    """Refuse queues with too little scratch for a job, or without direct reading if the task requires it."""
     available, queues, rules = scratch_for_jobs(pool, whole_slot), pool.queues, pool.rules
     access = merging, copies, may_read, rules.direct_access_of_queue
     directly = pool.unit_flags(("reads directly", *access), lambda unit: reads_directly(unit, *access))

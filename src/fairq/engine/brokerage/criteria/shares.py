@@ -33,7 +33,7 @@ def _reads_share(ask: Ask) -> Values | None:
 
 @refuses("zeroshare", "zero share check", ZERO, reads=_reads_share)
 def zero_share(pool: Pool, request: PolicyRequest) -> Refusals:
-    """The queue's fair share policy must leave the task a share; under the rules panda, tests have one."""
+    """Refuse queues whose fair share policy gives the task no share; under the rules panda, tests always have one."""
     rules = pool.rules
     reading = PolicyReading(rules.unnamed_have_no_share, rules.evgensimul, rules.tests_have_shares)
     policies, policy_of = pool.different("policies", lambda queue: queue.fairsharepolicy)

@@ -52,7 +52,7 @@ def not_looked_up(is_whole: Mapping[str, bool], readers: Mapping[str, NDArray[np
 
 
 class Replica(Struct, frozen=True):
-    """A replica of a dataset: the endpoint, and the number of its files there, of *total*; *vp* is a virtual one.
+    """A replica of a dataset: its endpoint and the number of files there, out of *total*; *vp*: placed virtually.
 
     *file_count* is None if the files were not counted.
     """
@@ -82,8 +82,9 @@ class Replica(Struct, frozen=True):
 
 
 class Availability(Struct, frozen=True):
-    """What the replicas of a dataset come to; virtual ones left out, and all but *locations* without endpoints that can
-    be read over neither LAN nor WAN.
+    """Summary of the replicas of a dataset, without virtual ones.
+
+    Endpoints that can be read over neither LAN nor WAN count only for *locations*.
 
     Args:
         disk: a counting replica is on disk.
@@ -186,7 +187,7 @@ def dataset_availability(ask: Ask, dataset: Dataset) -> Availability:
 
 
 def _replicas(ask: Ask, dataset: Dataset) -> list[Replica]:
-    # Most replicas have all files, however many these are: then the same object stands for all at an endpoint.
+    # Most replicas have all files, so one object per endpoint is shared by all datasets.
     world = ask.pool.world
     whole_replicas = ask.pool.kept(
         "whole replicas",
@@ -211,7 +212,7 @@ def _is_readable_from_afar(ask: Ask, dataset: Dataset, available: Availability) 
     documented, only storage that is out of service prevents this: if there are replicas with files, one of them must be
     readable.
     """
-    # What is complete enough has files.
+    # A replica that is complete enough has files.
     if available.remote_source or ask.rules.incomplete_input:
         return available.remote_source
     with_files = availability(_replicas(ask, dataset), math.inf, 0)
@@ -224,7 +225,7 @@ class Sources(NamedTuple):
     Args:
         remote: all input can be read over WAN.
         complete_at: the endpoints that have all of it; None: none need be complete.
-        stop: why the task must wait for its input, with the numbers; None: it need not.
+        stop: why the task must wait for its input, with the values; None: it need not wait.
     """
 
     remote: bool
@@ -299,7 +300,7 @@ def analysis_sources_of(ask: Ask) -> AnalysisSources:
 
 
 def _is_distributed(ask: Ask, dataset: Dataset) -> bool:
-    # A container is taken for distributed wherever a candidate has some of it; another dataset if it says so and no
+    # A container counts as distributed if a candidate has some of it; another dataset if it is marked so and no
     # candidate has all of it (PanDA AtlasAnalJobBroker).
     readers, is_candidate = units_reading(ask.pool, USER), selection_of(ask).units
     held = [

@@ -42,11 +42,11 @@ def blacklist_reason(
 
     Args:
         read, write: the endpoints that it reads from and writes to.
-        in_nucleus: it belongs to the nucleus (in analysis: it has the data), so that no transfer over WAN is needed.
+        in_nucleus: the queue belongs to the nucleus (in analysis: has the data) and needs no transfer over WAN.
         source_available: the input can be read over WAN somewhere.
         storage_type: the type of endpoints to check; None is all.
-        complete_at: endpoints that have all of the input; if there are any, input must be moved to the other endpoints
-            of a nucleus, as to those of a satellite.
+        complete_at: endpoints that have all of the input; if any, other endpoints of the nucleus need a transfer, as
+            those of a satellite do.
     """
     inputs = [endpoint for endpoint in read if storage_type in {None, endpoint.type}]
     outputs = [endpoint for endpoint in write if storage_type in {None, endpoint.type}]
@@ -63,10 +63,10 @@ def blacklist_reason(
 
 
 STORAGE_TYPE = "DATADISK"
-"""The type of endpoint that production looks at."""
+"""The only type of endpoint that production uses."""
 
 ELSEWHERE = frozenset({""})
-"""In place of endpoints of the nucleus: only others have all input."""
+"""Instead of endpoints of the nucleus: only other endpoints have all input."""
 
 DISK = Reason("disk", permanent=False)
 OUT_OF_SERVICE = tuple(Reason(tag, permanent=False) for tag in (READ_LAN, WRITE_LAN, WRITE_WAN, READ_WAN, SOURCE))
@@ -85,16 +85,16 @@ def _read_at(pool: Pool, name: str | None) -> frozenset[str]:
 
 def _reads_storage(ask: Ask) -> Values:
     sources = sources_of(ask)
-    # Of the endpoints that have all input, those of the nucleus count, and whether there are any.
+    # The answer depends only on which endpoints of the nucleus have all input, and whether any endpoint has.
     near = sources.complete_at and (sources.complete_at & _read_at(ask.pool, ask.task.nucleus) or ELSEWHERE)
     return ask.task.nucleus, sources.remote, near or None
 
 
 @refuses("storage", "Storage check", DISK, *OUT_OF_SERVICE, reads=_reads_storage)
 def storage(pool: Pool, name: str | None, remote: bool, complete_at: frozenset[str] | None) -> Refusals:
-    """Storage must have space for output, and its endpoints must allow the reads, writes and transfers of the task.
+    """Refuse queues without space for output, or whose endpoints do not allow the task's reads, writes and transfers.
 
-    Input need not be moved for queues of the nucleus (*remote*: it can be moved to others).
+    Queues of the nucleus need no transfer of input. *remote*: input can be moved to other queues.
     """
     minimum, endpoints_by_unit = pool.config.amount("jobbroker.STORAGE_MIN_FREE_SIZE"), endpoints_of(pool)
 
@@ -112,7 +112,7 @@ def storage(pool: Pool, name: str | None, remote: bool, complete_at: frozenset[s
         )
         return tag or ""
 
-    # Elsewhere it is the same for every nucleus.
+    # Outside the nucleus, the result does not depend on which nucleus it is.
     elsewhere = pool.under(
         ("storage", remote),
         lambda: np.array([problem(unit, inside=False) for unit in range(len(endpoints_by_unit))], object)[pool.unit_of],
@@ -156,10 +156,10 @@ def _reads_analysis_storage(ask: Ask) -> Values:
 def analysis_storage(
     pool: Pool, local: bool, remote: bool, over: frozenset[str], user: str | None, near: Booleans
 ) -> Refusals:
-    """There must be space for output, and for input that must be moved; the endpoints must be in service.
+    """Refuse queues without space for output and moved input, or with endpoints out of service.
 
-    Under the rules panda, the user must be within the quota of the output endpoint. Queues *near* the input need
-    nothing moved over WAN.
+    Under the rules panda, the user must be within the quota of the output endpoint. Queues *near* the input need no
+    transfer over WAN.
     """
 
     reasons = (None, NO_SPACE, BLACKLIST, QUOTA)
@@ -189,7 +189,7 @@ def _problem(
     minimum_input = config.amount("jobbroker.STORAGE_MIN_FREE_SIZE")
     if not endpoints.write or (output is not None and lacks_space(output, minimum_output, rules)):
         return NO_SPACE, _space(pool, "output_space", output, minimum_output)
-    # If input is moved in, there must be room for it as well, if that is elsewhere than output.
+    # Moved input needs space as well, if it goes to another endpoint than the output.
     lacks_room = source is not None and source is not output and lacks_space(source, minimum_input, rules)
     if not local and (not endpoints.read or lacks_room):
         return NO_SPACE, _space(pool, "input_space", source, minimum_input)

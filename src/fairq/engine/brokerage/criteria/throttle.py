@@ -15,7 +15,7 @@ QUEUED_FACTOR = 2
 
 USER_SHARE = "User Analysis"
 TOP_SHARE = "L1 User Analysis"
-"""The share that is throttled by class, and the one above it whose use counts if it is less."""
+"""The share that is throttled by class, and its parent, whose usage counts if it is lower."""
 
 CLASS_A, CLASS_B, CLASS_C = 1, 0, -1
 CLASS_LIMITS = {CLASS_C: 90.0, CLASS_B: 95.0, CLASS_A: 100.0}

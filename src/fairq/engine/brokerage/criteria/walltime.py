@@ -1,7 +1,7 @@
 """The wall time of a job compared with the limits of a queue (docs/panda.md, Estimates).
 
-A queue's time limit is compared as the work that fits into it, which needs no division: HS06 seconds for a task that
-states its CPU time so, else seconds times cores."""
+The job's work is compared with the work that fits into a queue's time limit, which needs no division. Work is in HS06
+seconds if the task states its CPU time in them, otherwise in seconds times cores."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HS06_OF_CORE = 10
 
 
 class Pace(NamedTuple):
-    """What a task states of the pace of its jobs: the unit of CPU time, seconds before it, per cent of efficiency."""
+    """Values of a task that decide how fast its jobs work: unit of CPU time, base walltime (s), efficiency (%)."""
 
     cpu_time_unit: str | None
     base_walltime: float | None
@@ -47,7 +47,7 @@ class Pace(NamedTuple):
 
 
 class JobWork(Struct, frozen=True, gc=False):
-    """What a task states of the work of its jobs.
+    """The work of a task's jobs, as the task states it.
 
     Args:
         per_event: work grows with events and not with the size of the input.
@@ -67,7 +67,7 @@ class JobWork(Struct, frozen=True, gc=False):
 
 
 def job_work(task: Task, consumers: float = 1) -> JobWork:
-    """Return what *task* states; *consumers*: jobs that share the work in event service, times attempts."""
+    """Return the work of the jobs of *task*; *consumers*: see `JobWork`."""
     if is_hs06(task.cpu_time_unit):
         return JobWork(True, cpu_time_per_event(task.cpu_time, task.cpu_time_unit), consumers)
     return JobWork(False, task.walltime, consumers)
@@ -103,9 +103,11 @@ def compared_times(
     *,
     below: bool = False,
 ) -> dict[str, Any]:
-    """Return what was compared with a *limit* of *queue*: *work* under *name*, what fits into the limit, both in the
-    units of `job_work`, and the limit that there would have to be, seconds (None: no limit helps). *below*: the time
-    must be below the limit."""
+    """Return the values compared with a *limit* of *queue*.
+
+    These are *work* under *name*, the work that fits into the limit, and the limit needed in seconds (left out if no
+    limit would do). *below*: the time must be below the limit, not equal.
+    """
     details: dict[str, Any] = {"corecount": queue.corecount}
     if pace.cpu_time_unit:
         details |= {"corepower": queue.corepower, "cpuTimeUnit": pace.cpu_time_unit}
@@ -190,7 +192,7 @@ def _reads_walltime(ask: Ask) -> Values:
 
 
 def longest_run(chunk: Chunk) -> int:
-    """Return the largest number of consecutive events in the master files; files without ranges are added up."""
+    """Return the largest number of consecutive events in the master files; files without ranges add their events."""
     longest = run = 0
     expected: int | None = None
     for file in chunk.datasets[0].files if chunk.datasets else ():
@@ -217,9 +219,9 @@ def _within(pool: Pool, limit: Limit, pace: Pace, *, exact: bool = False) -> Flo
 
 
 class _Fits(NamedTuple):
-    """The work that fits into the maxtime and the mintime of each row, and from or above which it is too long.
+    """The work that fits into maxtime (*fits*) and mintime (*minimum*) of each row, and the *limit* of work.
 
-    *longest* and *shortest* are the different values of *limit* and *minimum* in ascending order.
+    *longest* and *shortest* are the distinct values of *limit* and *minimum* in ascending order.
     """
 
     fits: Floats
@@ -249,7 +251,7 @@ def _alike(
     scout: bool,
     pace: Pace,
 ) -> Values:
-    """Return the places of the work among the limits of the queues: work in the same place is judged alike."""
+    """Return the positions of the work among the sorted limits; work at equal positions gets equal answers."""
     fits = _fits(pool, pace)
     bisect = bisect_right if pool.rules.walltime_below_maxtime else bisect_left
 
@@ -260,7 +262,7 @@ def _alike(
 
 
 def _too_little(pool: Pool, fits: Floats) -> Booleans:
-    """Return the rows that offer less than a day; 0 is no limit."""
+    """Return the rows whose maxtime is shorter than a day; 0 is no limit."""
     if pool.rules.plain_minimum_walltime:
         maxtime = _numbers(pool, "maxtime")
         too_short: Booleans = (maxtime != 0) & (maxtime < DAY)

@@ -1,1 +1,1 @@
-"""The way of a task through filters and weights, and its result; common to production and analysis."""
+"""Filters and weights applied to a task, and the result; shared by production and analysis."""

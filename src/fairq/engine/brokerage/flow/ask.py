@@ -17,7 +17,7 @@ Preassigned = Literal["single", "list"]
 T = TypeVar("T")
 
 Answers = dict[Callable[["Ask"], Any], Any]
-"""What functions of a task answered, by the function."""
+"""Results of functions of a task, by function."""
 
 
 def once_per_task(compute: Callable[[Ask], T]) -> Callable[[Ask], T]:
@@ -53,10 +53,9 @@ class Ask:
         local: in the analysis flow, whether this is the pass that requires input nearby.
 
     Attributes:
-        given_rows: in production, the rows to which the task or its merge is pre-assigned; None: all.
-        preassigned: whether queues are given: one (``single``) or several (``list``); None: all queues.
-        is_express: jobs go by the express links: processing type *urgent* or priority 1000, under the rules panda above
-            it.
+        given_rows: in production, the rows that the task or its merge is pre-assigned to; None: all.
+        preassigned: ``single`` or ``list`` if the task names one queue or several; None: all queues.
+        is_express: jobs use the express links: processing type *urgent*, or priority from 1000 (rules panda: above it).
         of_task, of_pass: the results stored by `once_per_task` and `once_per_pass`.
     """
 
@@ -78,19 +77,19 @@ class Ask:
         self.of_pass: Answers = {}
 
     def second_pass(self) -> Ask:
-        """Return the pass without data locality; what holds for the task is not computed again."""
+        """Return the second pass, without data locality; it shares the results stored for the task."""
         second = Ask(self.task, self.chunk, self.pool, self.activity)
         second.preassigned, second.of_task = self.preassigned, self.of_task
         return second
 
     @property
     def is_spared(self) -> bool:
-        """Whether queues are given and given queues are exempt from checks other than that of the status."""
+        """Whether queues are given and the rules exempt given queues from checks (except that of the status)."""
         return self.preassigned is not None and self.rules.preassigned_exempt
 
     @property
     def is_spared_alone(self) -> bool:
-        """Whether a single queue is given and is exempt from such checks."""
+        """Whether a single queue is given and the rules exempt it from checks."""
         return self.preassigned == "single" and self.rules.preassigned_exempt
 
     @property

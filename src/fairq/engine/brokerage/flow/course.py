@@ -1,4 +1,4 @@
-"""What the filters before the weights come to for each queue, and the stage table."""
+"""The result of the filters before the weights for each queue, and the stage table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fairq.engine.brokerage.pool.columns import Booleans
 TEMPORARY_STAGE = "temporary problem check"
 
 UNDECIDED = 32767
-"""In place of the number of a reason: the queue is not refused; at the end it is a candidate."""
+"""Stands for "no reason": the queue is not refused, and at the end it is a candidate."""
 
 Numbers = NDArray[np.int16]
 """The number of a reason for each row."""
@@ -23,9 +23,9 @@ Lines = NDArray[np.int64]
 
 
 class StageCount(NamedTuple):
-    """Queues before and after one stage: *rows* counts pseudo queues, *units* counts queues as CRIC knows them.
+    """Number of queues before and after a stage: *rows* with pseudo queues, *units* as CRIC knows them.
 
-    *marked* counts the rows that it refuses temporarily; they are still counted after it.
+    *marked* counts rows that the stage refuses temporarily; ``rows_after`` still includes them.
     """
 
     stage: str
@@ -37,12 +37,12 @@ class StageCount(NamedTuple):
 
 
 class Answer:
-    """What a filter says of each queue.
+    """The answer of one filter for each queue.
 
     Args:
         stage: the number of the filter's stage.
-        hard: the number of the reason that refuses the queue at once, or `UNDECIDED`; None: no queue.
-        soft: the number of a temporary problem, or -1; None: no queue.
+        hard: number of the reason that refuses the queue at once, or `UNDECIDED`; None: no queue is refused.
+        soft: number of a temporary problem, or -1; None: no queue has one.
     """
 
     __slots__ = ("__weakref__", "hard", "soft", "stage")
@@ -52,18 +52,18 @@ class Answer:
 
 
 def refused_at(answers: Sequence[Answer], size: int) -> Numbers:
-    """Return for each of *size* rows the least number of a reason that refuses it at once, or `UNDECIDED`."""
+    """Return for each row the lowest number of a reason that refuses it at once, or `UNDECIDED`."""
     hard = [answer.hard for answer in answers if answer.hard is not None]
     return np.minimum.reduce(hard) if hard else np.full(size, UNDECIDED, np.int16)
 
 
 class Course:
-    """What became of the queues before the weights: tasks with the same answers share it.
+    """The result of all filters before the weights; tasks with equal answers share it.
 
     Args:
-        answers: of the filters that apply, in order.
+        answers: answers of the filters that apply, in order.
         decided: for each row the number of its reason, or `UNDECIDED`.
-        lines: of the stage table.
+        lines: lines of the stage table.
     """
 
     def __init__(self, answers: Sequence[Answer], decided: Numbers, lines: Lines) -> None:
@@ -80,14 +80,14 @@ class Course:
 def course_of(
     answers: Sequence[Answer], stage_of: NDArray[np.intp], starts: NDArray[np.intp], size: int, *, settles: bool
 ) -> Course:
-    """Return the course of *answers*.
+    """Combine *answers* into a `Course`.
 
-    A queue with temporary problems is removed after the last filter, for the last of them.
+    A queue with temporary problems is refused after the last filter, with its last problem as the reason.
 
     Args:
         stage_of: the stage of each reason, and at its end that of the removal of temporary problems.
         starts: the first row of each unit, of *size* rows.
-        settles: the removal of temporary problems has a line in the stage table even if there are none.
+        settles: add the line of the temporary problem check to the stage table even if there is no such problem.
     """
     hard = refused_at(answers, size)
     decided, removal = hard, stage_of.item(-1)

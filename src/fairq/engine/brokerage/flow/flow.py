@@ -1,6 +1,6 @@
-"""The way of one task through a flow: filters, weights, filters of weighed queues.
+"""Run one task through a flow: filters, weights, filters of weighed queues.
 
-What filters and weights answer is kept here, by filter and by the values that they read of the task.
+Answers of filters and weights are cached by filter and by the values read from the task.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from fairq.engine.brokerage.pool.columns import Booleans, Floats
 from fairq.engine.brokerage.pool.world import PRODUCTION
 
 KEPT_BYTES = 16_000_000
-"""Size of what is kept; beyond it, everything is forgotten and kept anew."""
+"""Maximum size of the cache; when it is exceeded, the cache is emptied."""
 
 _LEFT = "left"
 
 _ENTRY = 500
-"""Bytes of an entry beside its arrays, about."""
+"""Approximate bytes of a cache entry without its arrays."""
 
 T = TypeVar("T")
 
@@ -44,9 +44,9 @@ class Weighing(NamedTuple):
 
     Args:
         rows: the queues weighed.
-        weights: the weight of each row; those of other rows mean nothing.
+        weights: the weight of each row; undefined for rows that were not weighed.
         factors: by the name of each weight that counts, the factor of each row.
-        alike: tasks that agree in it have equal weights at most rows; None: it is not known.
+        alike: tasks with the same value have equal weights at most rows; None: unknown.
     """
 
     rows: Booleans
@@ -82,10 +82,10 @@ class Flow:
         self._size = 0
 
     def courses(self, asks: Sequence[Ask]) -> list[Course]:
-        """Return what the filters before the weights come to for each task.
+        """Return the result of the filters before the weights for each task.
 
-        The tasks take a filter one after the other: all filters for one task take twice as long, since neither the code
-        nor the data of a filter are in the caches of the processor when their turn comes again.
+        Each filter is applied to all tasks before the next one: its code and data stay in the processor's caches.
+        Task by task takes twice as long.
         """
         answers_by_task: list[list[Answer]] = [[] for _ in asks]
         for step in self.plan.steps["before"]:
@@ -98,9 +98,9 @@ class Flow:
         return [self._course(tuple(answers)) for answers in answers_by_task]
 
     def _answer_of(self, step: Step, values: Values, answers: list[Answer]) -> Answer | None:
-        """Return the answer of a filter to what it read of a task to which those before gave *answers*.
+        """Return the answer of a filter for *values*; None if it does not apply.
 
-        None: it does not apply after all.
+        *answers*: those of the filters before it.
         """
         number, check, first, stage = step
         if check.looks_back:
@@ -128,7 +128,7 @@ class Flow:
         return self._kept_as(answers, make, 4 * len(self.pool) + 5000)
 
     def _answer(self, stage: int, check: Filter, first: int, values: Values, *remaining: Left) -> Answer | None:
-        """Return the answer of a filter, in which the first refusal of a row counts; equal answers are one object."""
+        """Judge all rows; the first refusal of a row counts. Equal answers are the same object."""
         refusals = check.judge(self.pool, *remaining, *values)
         if refusals is None:
             return None
@@ -149,7 +149,7 @@ class Flow:
         self._kept[key] = value
 
     def _kept_as(self, key: Hashable, make: Callable[[], T], size: int) -> T:
-        """Return the result of *make*, kept under *key* as so many bytes."""
+        """Return the result of *make*, cached under *key*; *size* is its bytes."""
         value: T | None = self._kept.get(key)
         if value is None:
             value = make()
@@ -161,7 +161,7 @@ class Flow:
         factors: dict[str, Floats] = {}
         weights = np.ones(len(self.pool))
         alike: list[Values] | None = []
-        # Nobody asks for the weights of other rows.
+        # Rows that were not passed in may divide by 0: their weights are never read.
         with np.errstate(all="ignore"):
             for weight in self.plan.weights:
                 values = weight.reads(ask)
@@ -185,7 +185,7 @@ class Flow:
         return factor
 
     def final(self, ask: Ask, course: Course, weighing: Weighing) -> Final:
-        """Return what is left after the filters of weighed queues."""
+        """Apply the filters of weighed queues and return the final state."""
         rows, decided, lines = weighing.rows, course.decided.copy(), []
         _, _, count_left, _, units, _ = course.lines[-1].tolist()
         for stage, steps in self._after:
@@ -211,7 +211,7 @@ class Flow:
         return Final(rows, decided, np.array(lines, np.int64).reshape(-1, 6))
 
     def refusals(self, ask: Ask, step: Step, remaining: Left) -> list[Refusal] | None:
-        """Return what a filter answers to one task, with the figures compared; None: it does not apply."""
+        """Return the refusals of one filter for one task, with figures; None if it does not apply."""
         check = step.filter
         values = check.reads(ask)
         if values is None:
@@ -230,12 +230,12 @@ class Flow:
 
 
 def _look_back(member: Filter | Weight, remaining: Left) -> tuple[Left, ...]:
-    """Return what a filter or weight gets between the pool and its values: what is left, if it looks back."""
+    """Return the extra argument of a filter or weight that looks back: the remaining queues; empty for others."""
     return (remaining,) if member.looks_back else ()
 
 
 def _numbered(stage: int, check: Filter, first: int, codes: np.ndarray) -> Answer:
-    """Return the answer of *codes*: 0 passes, *k* is the filter's reason number *k*."""
+    """Return the answer for *codes*: 0 passes, *k* is the filter's k-th reason."""
     hard, soft = [UNDECIDED], [-1]
     for number, reason in enumerate(check.reasons, first):
         hard.append(number if reason.permanent else UNDECIDED)
@@ -245,5 +245,5 @@ def _numbered(stage: int, check: Filter, first: int, codes: np.ndarray) -> Answe
 
 
 def flow_of(plan: Plan, pool: Pool) -> Flow:
-    """Return the flow of *plan* in *pool*: the same object for the same two."""
+    """Return the flow of *plan* in *pool*, created once."""
     return pool.under(plan, lambda: Flow(plan, pool))

@@ -22,7 +22,7 @@ from fairq.engine.brokerage.pool.config import Config
 from fairq.engine.brokerage.pool.world import ANALYSIS, Activity
 
 Status = Literal["assigned", "failed", "waiting", "fatal"]
-"""Candidates found; no queue or no input; throttled, without ageing; only the given queue is refused."""
+"""In this order: candidates found; no queue or no input; throttled, without ageing; only given queues refused."""
 
 
 class Candidate(Struct, frozen=True):
@@ -32,7 +32,7 @@ class Candidate(Struct, frozen=True):
         queue: its name; of a pseudo queue with its resource type.
         unit: the name that CRIC knows.
         weight: its weight; 0 of a queue that is tried out (*bootstrap*).
-        bootstrap: whether it is idle and gets one job as a trial.
+        bootstrap: whether it is an idle queue that gets one job as a trial.
         jumbo: whether it is for jumbo jobs, which are not among the ten.
         queued, cap: jobs queued there, and their maximum; None is no cap.
         running: jobs that count as running there (nRun).
@@ -68,7 +68,7 @@ class Verdict(NamedTuple):
         details: the numbers compared.
         weight, terms: the weight and its factors; None and empty if the queue was not weighed.
         numbers: the numbers behind the factors.
-        of: the reason itself; None for a candidate.
+        of: the `Reason` object; None for a candidate.
     """
 
     queue: str
@@ -103,13 +103,13 @@ class Outcome:
 
     Attributes:
         status: see `Status`.
-        course: what became of the queues before the weights; None if the task was stopped.
+        course: result of the filters before the weights; None if the task was stopped.
         weighing: the weights of the queues that passed; None if none did.
-        decided: for every row the number of its reason among those of the plan, or `UNDECIDED` for a candidate.
-        lines: those of the stage table.
+        decided: number of the reason of each row in the plan, or `UNDECIDED` for a candidate.
+        lines: lines of the stage table.
         chosen: the rows of the candidates in order: queues to be tried out, then by weight, then by name.
         weights: the weight of each of *chosen*.
-        describe: from the outcome to its `candidates`, which takes longer than to choose them.
+        describe: function that returns the `candidates`; called on demand, since it takes longer than choosing them.
         stopped_by: tag of the reason that stopped the task before any queue; empty if none.
         stop_details: the numbers compared then.
         retry_after: seconds until the task is brokered again; None if it is assigned.
@@ -135,9 +135,9 @@ class Outcome:
         self.decided = np.full(len(self.flow.pool), self.plan.stop_number(tag), np.int16)
 
     def take(self, course: Course, pass_name: str = "") -> bool:
-        """Let the filters before the weights decide as in *course*; return whether a queue is left.
+        """Use *course* as the result of the filters before the weights; return whether a queue is left.
 
-        *pass_name*: the first line of the stage table has this name.
+        *pass_name*: name of its first line in the stage table.
         """
         self.course, self.decided = course, course.decided
         before = len(self.lines)
@@ -152,7 +152,7 @@ class Outcome:
         self.weighing = self.flow.weighing(self.ask, self.course.rows)
 
     def choose(self) -> Booleans:
-        """Apply the filters of weighed queues; return what is left."""
+        """Apply the filters of weighed queues; return the remaining rows."""
         assert self.course is not None and self.weighing is not None
         rows, self.decided, lines = self.flow.final(self.ask, self.course, self.weighing)
         self.lines = np.concatenate((self.lines, lines))
@@ -176,7 +176,7 @@ class Outcome:
 
     @cached_property
     def candidates(self) -> list[Candidate]:
-        """The candidates with all that is known of them."""
+        """The candidates with all details."""
         return self.describe(self)
 
     def verdict(self, row: int) -> Verdict:
@@ -208,7 +208,7 @@ class Outcome:
 
     @cached_property
     def _refusals(self) -> dict[int, list[Refusal]]:
-        """By the number of a filter, what it answered, once it is asked for."""
+        """Cache of refusals by filter number."""
         return {}
 
     def _details(self, row: int, number: int) -> Details:
@@ -226,16 +226,16 @@ class Outcome:
         ).figures(row)
 
     def _left_at(self, step: Step) -> Left:
-        """Return the queues that were left when it was the turn of a filter."""
+        """Return the queues that a filter saw: those that no earlier filter refused."""
         assert self.course is not None
         if step.filter.phase == "before" or self.weighing is None:
             return Left(refused_at(self.course.answers, len(self.decided)) >= step.first)
         return Left(self.weighing.rows & (self.decided >= step.first), self.weighing.weights)
 
     def obstacles(self, row: int) -> Iterator[Obstacle]:
-        """Yield all filters that refuse the queue of *row*, in order, as if no other filter refused it.
+        """Yield every filter that refuses the queue of *row*, in order, each on its own.
 
-        The final checks compare it with the queues that the task has.
+        Filters of the final check compare the queue with the task's candidates.
         """
         rows = np.zeros(len(self.decided), np.bool_)
         rows[[*self.chosen.tolist(), row]] = True
@@ -270,6 +270,6 @@ def retry_after(task: Task, activity: Activity, rules: Rules) -> float:
 
 
 def is_exhausted(task: Task, now: float, config: Config) -> bool:
-    """Return whether a task has had no queue for longer than ``PENDING_TIMEOUT``, so that it is exhausted."""
+    """Return whether a task is exhausted: without a queue for longer than ``PENDING_TIMEOUT``."""
     limit = config.amount("watchdog.PENDING_TIMEOUT", task.label)
     return task.frozen_time is not None and now - task.frozen_time > limit * 3600

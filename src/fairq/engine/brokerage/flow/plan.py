@@ -23,7 +23,7 @@ _Step = TypeVar("_Step", Filter, Weight)
 
 
 class StageReason(NamedTuple):
-    """A reason with the stage and the filter (None: the flow itself) that it belongs to."""
+    """A reason with its stage and its filter (None: a reason of the flow itself)."""
 
     reason: Reason
     stage: str
@@ -31,7 +31,7 @@ class StageReason(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A filter in its flow: its number, that of its first reason (its others follow), and that of its stage."""
+    """A filter in its flow, with its number, the number of its first reason (the others follow), and of its stage."""
 
     number: int
     filter: Filter
@@ -42,13 +42,13 @@ class Step(NamedTuple):
 class Plan:
     """The filters and weights of one activity in order.
 
-    Reasons are numbered in the order of the flow: a queue is refused for the least number that any filter gives it.
+    Reasons are numbered in the order of the flow; the lowest number decides about a queue.
 
     Args:
         activity: production or analysis.
         filters, weights: in order, with their places.
         stops: the flow's own reasons to stop a task.
-        passes: names of the passes of the flow; empty if there is but one.
+        passes: names of the passes of the flow; empty if there is only one.
 
     Attributes:
         before, after: the filters of each phase, in order.
@@ -56,8 +56,8 @@ class Plan:
         places: the place of each filter and weight, by name.
         reasons: all reasons; their index is their number in results of this plan.
         steps: by phase, the filters with their numbers.
-        stages: the lines of the stage table in order: the *passes*, the stages before the weights, that at which
-            temporary problems are settled (*removal* is its number), and the stages after the weights.
+        stages: the lines of the stage table in order: *passes*, stages before the weights, the temporary problem check
+            (*removal* is its number), stages after the weights.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Plan:
     ) -> Plan:
         """Return the plan of all *filters* and *weights* that are for *activity*, in the order of the lists.
 
-        Each has the place 100 after the one before it, unless it names a place of its own.
+        A filter without a place of its own comes 100 after its predecessor.
         """
         return cls(
             activity,

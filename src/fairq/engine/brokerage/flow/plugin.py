@@ -1,9 +1,9 @@
 """The form of filters and weights, for fairq's own and for those of plugins.
 
-A filter is two functions. *reads* takes a task's `Ask` and returns everything of the task that the answer depends on,
-or None where the filter does not apply. *judge* takes the pool and these values, nothing else, and yields for each
-reason the queues refused, with the figures compared at a queue. So answers can be kept by the values read. A weight is
-built alike.
+A filter is two functions. *reads* takes a task's `Ask` and returns all values of the task that the answer depends on,
+or None if the filter does not apply. *judge* takes only the pool and these values, and yields the refused queues for
+each reason, with the figures compared at a queue. Therefore answers can be cached by the values. A weight has the same
+form.
 
 Entry points (``fairq.broker.filters``, ``fairq.broker.weights``) name one filter or weight, or a sequence of them.
 `per_queue` makes a filter of a rule about one queue, `per_queue_weight` a weight.
@@ -28,7 +28,7 @@ Details = dict[str, Any]
 """The numbers compared, by PanDA's names if there are any; plain JSON values."""
 
 Figures = Callable[[int], Details]
-"""Returns the numbers compared at a row."""
+"""Function that returns the numbers compared at a row."""
 
 Values = tuple[Any, ...]
 """What a filter or weight reads of a task; hashable if its results are kept."""
@@ -45,7 +45,7 @@ class Reason(NamedTuple):
     Attributes:
         tag: PanDA's name for it.
         meaning: what it means, in words.
-        permanent: the queue is refused at once. Otherwise it counts until the temporary problems are settled.
+        permanent: the queue is refused at once; otherwise in the temporary problem check.
         remedy: the change that would help, as the end of *it would pass if*, with names of the `Details` in braces;
             ``{count:job|jobs}`` is the count with the word that agrees.
         passing: the issue is temporary, although the queue is refused at once.
@@ -61,7 +61,7 @@ class Reason(NamedTuple):
 
     @property
     def is_temporary(self) -> bool:
-        """Whether it holds for the moment only."""
+        """Whether the issue is temporary."""
         return self.passing or not self.permanent
 
 
@@ -79,14 +79,14 @@ class Refusal(NamedTuple):
 
 
 class Left(NamedTuple):
-    """What filters and weights that look back see: the queues left, and the weight of each row once it is weighed."""
+    """The remaining queues and, once weighed, the weight of each row; for filters and weights that look back."""
 
     rows: Booleans
     weights: Floats = np.zeros(0)
 
 
 Refusals: TypeAlias = "Iterable[Refusal]"
-"""What a filter answers; None in its place: it does not apply after all."""
+"""The answer of a filter; None instead of it: the filter does not apply."""
 
 
 class Filter(NamedTuple):
@@ -98,12 +98,12 @@ class Filter(NamedTuple):
         reasons: all its reasons.
         reads: from an `Ask` to what *judge* reads of the task; None: the filter does not apply to it.
         judge: from the pool and these values to `Refusals`, for all queues at once.
-        kept: equal values come again, and answers are kept by them. False for the input at each queue.
-        looks_back: *judge* gets what is `Left` after the pool; its answers are not kept.
-        alike: from the pool and the values to what of them the answer depends on, where equal values hardly come again.
-            Answers are kept by it; figures come from the values themselves.
+        kept: cache answers by the values; False if values hardly repeat, such as the input at each queue.
+        looks_back: *judge* gets `Left` as the argument after the pool; its answers are not cached.
+        alike: from the pool and the values to a coarser cache key, if values hardly repeat. Values with the same key
+            get the same answer; figures come from the values themselves.
         phase: before the weight or after it.
-        place: in the flow; None: after the one before it in the list. fairq's own are 100, 200, ...
+        place: position in the flow; None: after its predecessor in the list. fairq's own are 100, 200, ...
         activities: production, analysis or both.
     """
 
@@ -129,8 +129,8 @@ class Weight(NamedTuple):
         weigh: from the pool and these values to the factor of each row (None: it does not count, but its figures are
             shown) and its figures.
         kept, looks_back, place, activities: see `Filter`.
-        alike: of a weight that is not kept, from the values to what the factors of most queues depend on; the weights
-            of tasks that agree in it are stored together.
+        alike: for a weight that is not cached, from the values to a key that decides the factors of most queues; the
+            weights of tasks with the same key are stored together.
     """
 
     name: str

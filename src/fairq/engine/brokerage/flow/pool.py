@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Pool(Columns):
-    """The queues as columns, as filters and weights see them. What depends on no rule is shared with *columns*.
+    """The queues as columns, for filters and weights. Results that depend on no rule are shared with *columns*.
 
     Args:
         columns: the queues.
@@ -49,5 +49,5 @@ class Pool(Columns):
 
 
 def pool_of(columns: Columns, rules: Rules) -> Pool:
-    """Return the queues of *columns* under *rules*: the same object for the same rules."""
+    """Return the queues of *columns* under *rules*, created once for each set of rules."""
     return columns.kept(("pool", rules), lambda: Pool(columns, rules))

@@ -12,8 +12,8 @@ Name = Literal["documented", "panda"]
 class Rules(Struct, frozen=True):
     """The rules of one run. A field without a docstring of its own is the setting ``broker.FIELD``.
 
-    The settings' table of rule points holds what each field decides, what the page and the program say about it, and
-    its value under both sets of rules (docs/panda.md). ``name`` is ``documented`` or ``panda``; every result names it.
+    docs/panda.md (table of rule points) explains what each field decides and gives its value under both sets of rules.
+    ``name`` is ``documented`` or ``panda``; every result names it.
     """
 
     name: Name

@@ -20,17 +20,17 @@ _RATIO = re.compile(r"ratio=(\d+(?:\.\d+)*)")
 
 
 class Secondary:
-    """A dataset beside the master, read from its first file on, job by job.
+    """A secondary dataset, of which each job reads the next files.
 
-    How many files a job reads is in the dataset's attributes: all of them (``nosplit``), so many (``np=N``), or a
-    number for each file of the master (``ratio=R``, otherwise 1). With ``ru``, its files are used again.
+    The dataset's attributes set the number of files of a job: all (``nosplit``), N (``np=N``), or R per file of the
+    master (``ratio=R``, default 1). With ``ru``, files are reused.
 
     Attributes:
         is_whole: every job reads all of it.
     """
 
     def __init__(self, dataset: Dataset, step: int = 1) -> None:
-        """*step*: the master's files that a job takes at a time."""
+        """*step*: number of master files that a job takes at a time."""
         attributes = dataset.attributes
         self.is_whole = "nosplit" in attributes
         self._files = tuple(dataset.files)
@@ -43,22 +43,22 @@ class Secondary:
         self._events = [0, *accumulate(map(_events, self._files))]
 
     def files(self, count: int) -> list[File]:
-        """Return the files that the job under way reads with the first *count* files of its master."""
+        """Return the files that the current job reads if it has *count* master files."""
         return [file for start, end in self._runs(count) for file in self._files[start:end]]
 
     def size_with(self, count: int) -> float:
-        """Return the bytes that the job would read if it took the last of *count* files as well.
+        """Return the bytes that the current job would read with *count* master files.
 
-        PanDA does not see that files are used again before it takes them.
+        As in PanDA, the last file is counted before reuse is considered.
         """
         return sum(self._sizes[end] - self._sizes[start] for start, end in self._runs(count, ahead=True))
 
     def events_with(self, count: int) -> int:
-        """Return the same for events: those of ranges, otherwise those of whole files."""
+        """Return the number of events that the current job would read with *count* master files."""
         return sum(self._events[end] - self._events[start] for start, end in self._runs(count, ahead=True))
 
     def end_job(self, count: int) -> None:
-        """The job under way has *count* files of its master; the next one begins."""
+        """End the current job with *count* master files and begin the next one."""
         if not self.is_whole:
             self._next = self._runs(count)[-1][1]
 
@@ -106,7 +106,7 @@ EXPECTED_OUTPUT = 1500 * MIB
 """Bytes of output reserved for a job."""
 
 _LARGEST_INPUT = 20 * GIB - EXPECTED_OUTPUT
-"""Bytes of a job's input if a rule at 0 leaves its files to their size."""
+"""Maximum bytes of a job's input if a rule is 0, so that only size limits its files."""
 
 _EXACT = 2**53
 """Below this, whole numbers are the same as reals."""
@@ -209,7 +209,7 @@ def _limits(files: str | None, events: str | None, max_files: str | None, is_mer
 
 
 def _largest_run(files: Files, count: int) -> Atom:
-    # The same for jobs of *count* different files that are read as a whole.
+    # Shortcut for jobs of *count* different files that are read as a whole.
     sizes = _or_else(files.sizes, 0)
     events = [1] * len(sizes) if files.events is None else _or_else(files.events, 1)
     largest = _largest_sum(sizes, count)
@@ -222,13 +222,13 @@ def _largest_run(files: Files, count: int) -> Atom:
 
 
 def _or_else(numbers: Sequence[Any], otherwise: int) -> Sequence[Any]:
-    """Return *numbers* with another one in place of 0 and of what is not known."""
-    # Hardly any list has one to be replaced.
+    """Return *numbers* with *otherwise* instead of 0 and None."""
+    # Most lists need no replacement.
     return numbers if all(numbers) else [number or otherwise for number in numbers]
 
 
 def _largest_sum(numbers: Sequence[Number], count: int) -> Number:
-    """Return the largest sum of *count* numbers that are next to each other, from the first one on."""
+    """Return the largest sum of consecutive blocks of *count* numbers."""
     if count == 1:
         return max(numbers)
     if count >= len(numbers):
@@ -237,7 +237,7 @@ def _largest_sum(numbers: Sequence[Number], count: int) -> Number:
 
 
 def _jobs_by_size(files: Sequence[File], secondaries: Sequence[Secondary], max_files: int) -> Iterator[Sequence[File]]:
-    """Yield the files of each job, as many as fit with what they need of the other datasets."""
+    """Yield the files of each job: as many as fit, together with the files of secondary datasets."""
     start, total = 0, len(files)
     while start < total:
         end, size = start + 1, files[start].fsize or 0
@@ -253,7 +253,7 @@ def _jobs_by_size(files: Sequence[File], secondaries: Sequence[Secondary], max_f
 def _jobs_by_events(
     files: Sequence[File], secondaries: Sequence[Secondary], events_per_job: int, max_files: int
 ) -> Iterator[Sequence[File]]:
-    """Yield the files of each job up to *events_per_job*, which are consecutive."""
+    """Yield the files of each job: consecutive events, up to *events_per_job*."""
     count = event_counter(files, secondaries)
     start = 0
     while start < len(files):
@@ -267,11 +267,10 @@ def _jobs_by_events(
 
 
 def event_counter(files: Sequence[File], secondaries: Sequence[Secondary]) -> Callable[[int, int], int]:
-    """Return a function that counts the events of the job under way: with the master's *files* from one to before
-    another.
+    """Return a function that counts the events of the current job, given the range (start, end) of master *files*.
 
-    Events are counted where files are given as ranges. If none of the master's is, those of the first other dataset
-    are counted, whole files as well, unless each job reads all of it.
+    Only files given as event ranges count. If no master file is, the events of the first secondary dataset count
+    (whole files as well), unless each job reads all of it.
     """
     first = next((secondary for secondary in secondaries if not secondary.is_whole), None)
     if first is None or any(_range_events(file) for file in files):
@@ -285,10 +284,10 @@ def _range_events(file: File) -> int:
 
 
 def follows(before: File, after: File) -> bool:
-    """Return whether the events of one file are followed by those of another; files without ranges always are."""
+    """Return whether the events of *after* continue those of *before*; always true for files without ranges."""
     if before.end_event is None or after.start_event is None:
         return True
-    # Events go on in the same file, or from the end of one to the beginning of another.
+    # Consecutive within one file, or from the end of one file to the beginning of the next.
     first = before.end_event + 1
     if first == before.events:
         return after.start_event == 0

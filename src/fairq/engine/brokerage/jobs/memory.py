@@ -8,7 +8,7 @@ from fairq.engine.brokerage.jobs.tasks import Chunk, Task
 from fairq.engine.brokerage.pool.world import ResourceType
 
 COMPENSATION = 0.9
-"""Factor that keeps jobs slightly above a limit out of queues for high memory."""
+"""Factor that lets jobs slightly above a limit run outside queues for high memory."""
 
 MERGE_MINIMUM = 2000
 """Minimum MiB of a merge job if the task states its memory."""
@@ -60,7 +60,7 @@ def job_memory(
             core in production alone, and truncate.
         production: the production brokerage asks.
     """
-    # The page's formula for production has no unit: only one that says so leaves the cores out.
+    # The page's formula for production multiplies by cores unless the task has a unit without "PerCore".
     per_core = (is_per_core(unit) or (base_always and production and not unit)) and not merging
     memory = stated * cores if per_core and cores > 0 else stated
     if base_always:

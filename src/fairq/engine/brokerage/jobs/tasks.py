@@ -67,10 +67,9 @@ class File(Struct, frozen=True, gc=False, rename=_NAMES):
 
 
 class Files(Struct, frozen=True, gc=False, rename=_NAMES):
-    """Files by column, each a list with one value per file; None: all have the value that `File` has by default.
+    """Files by column, each a list with one value per file; None: all have the default of `File`.
 
-    Most tasks need no more of their files than sums and names. To make an object of each takes longer than all else
-    that is done with them.
+    Most tasks only need sums and names of files; creating an object per file would dominate the run time.
     """
 
     lfn: list[str]
