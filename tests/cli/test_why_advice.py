@@ -88,11 +88,13 @@ def test_without_a_subject_the_reasons_of_all_idle_jobs_are_shown_most_jobs_firs
     run("--state", pool, "negotiate", "--now", NOW)
     submit(run, pool, "bob", 5, "1GB")
     submit(run, pool, "carol", 2, "500GB")
-    found = json.loads(why(run, pool, "--json"))
-    assert (found["idle"], found["matched"]) == (7, 0)
-    assert [one["jobs"] for one in found["reasons"]] == sorted((one["jobs"] for one in found["reasons"]), reverse=True)
-    assert sum(one["jobs"] for one in found["reasons"]) == 7
-    assert any("No machine has more than 16 GB" in (one["would_help"] or "") for one in found["reasons"])
+    answer_document = json.loads(why(run, pool, "--json"))
+    assert (answer_document["idle"], answer_document["matched"]) == (7, 0)
+    assert [entry["jobs"] for entry in answer_document["reasons"]] == sorted(
+        (entry["jobs"] for entry in answer_document["reasons"]), reverse=True
+    )
+    assert sum(entry["jobs"] for entry in answer_document["reasons"]) == 7
+    assert any("No machine has more than 16 GB" in (entry["would_help"] or "") for entry in answer_document["reasons"])
 
 
 def test_a_sole_submitter_in_a_full_pool_is_told_that_it_is_full(run, state):
@@ -107,13 +109,13 @@ def test_the_changes_that_start_most_jobs_come_first(run, pool):
     run("--state", pool, "negotiate", "--now", NOW)
     submit(run, pool, "bob", 5, "1GB")
     submit(run, pool, "carol", 9, "500GB")
-    found = json.loads(why(run, pool, "--json"))
-    starts = [one["starts"] for one in found["help"]]
+    answer_document = json.loads(why(run, pool, "--json"))
+    starts = [entry["starts"] for entry in answer_document["help"]]
     assert starts == sorted(starts, reverse=True)
     assert all(starts)
-    best = found["help"][0]
+    best = answer_document["help"][0]
     assert (best["who"], best["starts"], best["change"]) == ("administrator", 5, "add 5 slots like slot1_1@node")
-    assert "What would help most: add 5 slots like slot1_1@node (starts 5 more jobs)." in found["summary"]
+    assert "What would help most: add 5 slots like slot1_1@node (starts 5 more jobs)." in answer_document["summary"]
 
 
 def test_what_is_left_of_a_machine_is_no_advice_to_jobs_larger_than_a_whole_one(run, pool):
@@ -126,10 +128,10 @@ def test_what_is_left_of_a_machine_is_no_advice_to_jobs_larger_than_a_whole_one(
 def test_a_smaller_request_is_tried_for_all_jobs_of_the_kind(run, state):
     assert run("--state", state, "slots", "add", "node", "--count", "4", "--memory", "8GB", "--now", NOW).code == 0
     submit(run, state, "alice", 3, "20GB")
-    found = json.loads(why(run, state, "--json"))
-    best = found["help"][0]
+    answer_document = json.loads(why(run, state, "--json"))
+    best = answer_document["help"][0]
     assert (best["who"], best["starts"], best["change"]) == ("owner", 3, "set request_memory = 8192")
-    assert found["reasons"][0]["would_start"] == 3
+    assert answer_document["reasons"][0]["would_start"] == 3
 
 
 @pytest.mark.parametrize(

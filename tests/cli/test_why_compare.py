@@ -30,12 +30,16 @@ def sharing(pool, slots=10, users=3, jobs=10):
 class TestJobsSubmittersAndGroups:
     def test_the_slot_that_is_left_over_goes_to_nobody_under_the_program(self, pool):
         sharing(pool)
-        found = compare(pool, "1.3")
-        assert (found["rules"], found["other_rules"], found["differs"]) == ("documented", "htcondor", True)
-        assert found["differs_at"] == "matches of its submitter"
-        assert figures(found)["matches of its submitter"] == (4, 3)
-        assert figures(found)["decision"] == ("gets slot10@node", "submitter limit")
-        assert found["points"] == ["negotiator.last_dealing"]
+        comparison = compare(pool, "1.3")
+        assert (comparison["rules"], comparison["other_rules"], comparison["differs"]) == (
+            "documented",
+            "htcondor",
+            True,
+        )
+        assert comparison["differs_at"] == "matches of its submitter"
+        assert figures(comparison)["matches of its submitter"] == (4, 3)
+        assert figures(comparison)["decision"] == ("gets slot10@node", "submitter limit")
+        assert comparison["points"] == ["negotiator.last_dealing"]
 
     def test_the_sentence_names_the_step_and_the_points(self, pool):
         sharing(pool)
@@ -46,16 +50,16 @@ class TestJobsSubmittersAndGroups:
 
     def test_a_job_that_both_sets_match_is_decided_the_same(self, pool):
         sharing(pool)
-        found = compare(pool, "1.0")
-        assert (found["differs"], found["differs_at"], found["points"]) == (False, None, None)
+        comparison = compare(pool, "1.0")
+        assert (comparison["differs"], comparison["differs_at"], comparison["points"]) == (False, None, None)
         assert "The rules htcondor decide the same." in pool.fairq("why", "1.0", "--compare", "--now", NOW).out
 
     def test_the_program_in_force_is_compared_with_the_texts(self, pool):
         pool.settings('[negotiator]\nrules = "htcondor"\n')
         sharing(pool)
-        found = compare(pool, "1.3")
-        assert (found["rules"], found["other_rules"]) == ("htcondor", "documented")
-        assert figures(found)["decision"] == ("submitter limit", "gets slot10@node")
+        comparison = compare(pool, "1.3")
+        assert (comparison["rules"], comparison["other_rules"]) == ("htcondor", "documented")
+        assert figures(comparison)["decision"] == ("submitter limit", "gets slot10@node")
 
     def test_a_point_that_somebody_set_stays(self, pool):
         pool.settings("[negotiator]\nlast_dealing = false\n")
@@ -64,8 +68,8 @@ class TestJobsSubmittersAndGroups:
 
     def test_a_submitter(self, pool):
         sharing(pool)
-        found = compare(pool, "u0")
-        assert figures(found) == {
+        comparison = compare(pool, "u0")
+        assert figures(comparison) == {
             "allocation of its group": ([None], [None]),
             "submitter limit": ([3.333], [3.333]),
             "decision": ([4], [3]),
@@ -78,9 +82,9 @@ class TestJobsSubmittersAndGroups:
         pool.cycle()
         for user in ("bob", "cyd"):
             pool.submit(user, 5)
-        found = compare(pool, "cyd")
-        assert (found["differs_at"], figures(found)["decision"]) == ("submitter limit", ([1], [0]))
-        assert found["points"] == ["negotiator.pie_slices"]
+        comparison = compare(pool, "cyd")
+        assert (comparison["differs_at"], figures(comparison)["decision"]) == ("submitter limit", ([1], [0]))
+        assert comparison["points"] == ["negotiator.pie_slices"]
 
     def test_the_order_of_groups(self, pool):
         """A quota beyond the pool is strict priority in the manuals, and a large quota in the program."""
@@ -93,26 +97,26 @@ class TestJobsSubmittersAndGroups:
         pool.cycle()
         for user, group in (("ann", "big"), ("bob", "small")):
             pool.submit(user, 9, group=group)
-        found = compare(pool, "small")
-        assert (found["differs_at"], figures(found)["decision"]) == ("order of the groups", (0.0, 3.0))
-        assert found["points"] == ["negotiator.strict_priority_quotas"]
+        comparison = compare(pool, "small")
+        assert (comparison["differs_at"], figures(comparison)["decision"]) == ("order of the groups", (0.0, 3.0))
+        assert comparison["points"] == ["negotiator.strict_priority_quotas"]
 
     def test_quotas_that_are_scaled_down(self, pool):
         pool.settings("[groups.a]\nquota = 8\n[groups.b]\nquota = 4\n")
         pool.slots(6)
         for group in "ab":
             pool.submit("ann", 9, group=group)
-        found = compare(pool, "a")
-        assert "negotiator.negotiator_allow_quota_oversubscription" in found["points"]
-        assert figures(found)["quota"] == (4.0, 8.0)
+        comparison = compare(pool, "a")
+        assert "negotiator.negotiator_allow_quota_oversubscription" in comparison["points"]
+        assert figures(comparison)["quota"] == (4.0, 8.0)
 
     def test_ceilings_are_the_same(self, pool):
         pool.slots(5)
         pool.submit("ann", 5)
         pool.fairq("userprio", "--setceiling", "ann@example.org", 2, "--now", NOW)
-        found = compare(pool, "1.4")
-        assert not found["differs"]
-        assert figures(found)["decision"] == ("ceiling", "ceiling")
+        comparison = compare(pool, "1.4")
+        assert not comparison["differs"]
+        assert figures(comparison)["decision"] == ("ceiling", "ceiling")
 
     def test_concurrency_limits_are_the_same(self, pool):
         pool.settings("[limits]\nlicence = 1\n")
@@ -124,10 +128,10 @@ class TestJobsSubmittersAndGroups:
         pool.import_(slots=[slot_ad("slot1@a", Cpus=4, TotalCpus=4, PartitionableSlot=True, SlotType="Partitionable")])
         pool.submit("ann", 1)
         pool.submit("bob", 1)
-        found = compare(pool, "2.0")
-        assert found["differs"]
-        assert found["points"] == ["negotiator.partitionable_slots"]
-        assert figures(found)["decision"][0] == "gets slot1@a"
+        comparison = compare(pool, "2.0")
+        assert comparison["differs"]
+        assert comparison["points"] == ["negotiator.partitionable_slots"]
+        assert figures(comparison)["decision"][0] == "gets slot1@a"
 
     def test_a_cluster_that_is_skipped(self, pool):
         """After a job that found no slot the manual passes over its cluster, the program over jobs like it."""
@@ -136,10 +140,10 @@ class TestJobsSubmittersAndGroups:
             job_ad(1, "ann", RequestCpus=64, JobPrio=5, Requirements="/Expr(TARGET.Cpus >= RequestCpus)/"),
             job_ad(1, "ann", ProcId=1),
         ])  # fmt: skip
-        found = compare(pool, "1.1")
-        assert figures(found)["decision"][0] == "skipped with its cluster"
-        assert figures(found)["decision"][1].startswith("gets ")
-        assert found["points"] == ["negotiator.skip_by"]
+        comparison = compare(pool, "1.1")
+        assert figures(comparison)["decision"][0] == "skipped with its cluster"
+        assert figures(comparison)["decision"][1].startswith("gets ")
+        assert comparison["points"] == ["negotiator.skip_by"]
 
     def test_a_pair_is_compared_as_its_job(self, pool):
         sharing(pool)
@@ -159,9 +163,9 @@ class TestJobsThatAreNotIdle:
         pool.submit("ann", 2)
         pool.cycle()
         pool.submit("bob", 1)
-        found = compare(pool, "1.0")
-        assert figures(found)["decision"] == ("keeps slot1@node", "loses slot1@node to bob@example.org")
-        assert found["points"] == ["negotiator.preempt_prio_delta"]
+        comparison = compare(pool, "1.0")
+        assert figures(comparison)["decision"] == ("keeps slot1@node", "loses slot1@node to bob@example.org")
+        assert comparison["points"] == ["negotiator.preempt_prio_delta"]
 
     def test_held_jobs_and_those_that_ended(self, pool):
         sharing(pool, 1, 1, 2)
@@ -192,17 +196,17 @@ class TestTaskQueues:
         for site in "ABC":
             grid.submit("ann", "prod", Sites=f'"{site}, A"' if site != "A" else '"A"')
         grid.submit("bob", "user")
-        found = self.why(grid, 1)
-        assert (found["differs"], found["differs_at"]) == (True, "priority")
-        assert figures(found)["decision"][0] == "offered, chance 16.7%"
-        assert found["points"] == ["shares.site_families", "shares.selection"]
+        comparison = self.why(grid, 1)
+        assert (comparison["differs"], comparison["differs_at"]) == (True, "priority")
+        assert figures(comparison)["decision"][0] == "offered, chance 16.7%"
+        assert comparison["points"] == ["shares.site_families", "shares.selection"]
 
     def test_a_queue_that_no_set_offers(self, grid):
         grid.groups(user=900)
         grid.submit("bob", "user", Sites='"B"')
-        found = self.why(grid, 1)
-        assert not found["differs"]
-        assert figures(found)["conditions that fail"] == ("Site", "Site")
+        comparison = self.why(grid, 1)
+        assert not comparison["differs"]
+        assert figures(comparison)["conditions that fail"] == ("Site", "Site")
         text = grid.fairq("taskqueues", "why", 1, *self.PILOT, "--compare").out
         assert "The rules dirac decide the same." in text
 
@@ -229,18 +233,18 @@ class TestBrokerage:
         return why
 
     def test_a_queue_on_standby(self, why, run):
-        found = json.loads(why(1, "--queue", "STANDBY", "--json").out)["compare"]
-        assert (found["differs"], found["differs_at"]) == (True, "status check")
-        assert figures(found)["status check"] == (1, 0)
-        assert found["points"] == ["broker.online_only"]
-        assert [one["queue"] for one in found["queues"]] == ["STANDBY"]
+        comparison = json.loads(why(1, "--queue", "STANDBY", "--json").out)["compare"]
+        assert (comparison["differs"], comparison["differs_at"]) == (True, "status check")
+        assert figures(comparison)["status check"] == (1, 0)
+        assert comparison["points"] == ["broker.online_only"]
+        assert [entry["queue"] for entry in comparison["queues"]] == ["STANDBY"]
 
     def test_a_task_that_no_set_can_place(self, why):
         assert "The rules panda decide the same." in why(2, "--queue", "SMALL").out
 
     def test_rules_of_the_command(self, why):
-        found = json.loads(why(1, "--rules", "panda", "--json").out)["compare"]
-        assert (found["rules"], found["other_rules"]) == ("panda", "documented")
+        comparison = json.loads(why(1, "--rules", "panda", "--json").out)["compare"]
+        assert (comparison["rules"], comparison["other_rules"]) == ("panda", "documented")
 
     def test_past_decisions_are_not_compared(self, why):
         assert "--compare is for a new decision" in why(1, "--last", code=2).err

@@ -35,8 +35,8 @@ def pool(count, budget, **more):
 
 
 def kinds(slots, job=JOB):
-    found = evaluate_in_ad(parse(job["Requirements"][6:-2]), job, slots)
-    return [found.python(row) for row in range(len(slots))]
+    values = evaluate_in_ad(parse(job["Requirements"][6:-2]), job, slots)
+    return [values.python(row) for row in range(len(slots))]
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_one_submitter_cannot_multiply_the_budget_by_kinds_of_jobs(budget):
         kinds(slots, {**JOB, "Requirements": f"/Expr(eval(Name) =!= {kind})/"})
 
     assert budget.meter() < 2 * 3.5 + 10
-    assert {of.limit for of in budget.overruns} == {Limit.KIND, Limit.SUBMITTER}
+    assert {overrun.limit for overrun in budget.overruns} == {Limit.KIND, Limit.SUBMITTER}
     budget.payer = Payer("bob@x", 1000)
     assert kinds(slots).count(ERROR) == 93
 
@@ -111,7 +111,7 @@ def test_what_took_longer_than_was_left_leaves_the_free_part_of_the_others():
 
     assert kinds(slots) == [ERROR] * 20
     assert kinds(slots, {"Requirements": "/Expr(TARGET.Memory > 9)/"}).count(True) == 10
-    assert [of.culprit.text for of in budget.overruns] == [RISKY[6:-2]]
+    assert [overrun.culprit.text for overrun in budget.overruns] == [RISKY[6:-2]]
 
 
 def test_a_slot_s_own_expression_does_no_harm_to_the_others(budget):
@@ -120,18 +120,18 @@ def test_a_slot_s_own_expression_does_no_harm_to_the_others(budget):
     ads[0]["START"] = "/Expr(eval(TARGET.Owner) =?= 1)/"
     slots = AdColumns(ads, 0, EvaluationBudget(0.5, Meter()))
 
-    found = evaluate_in_columns("Requirements", slots, {"Owner": "x"})
+    values = evaluate_in_columns("Requirements", slots, {"Owner": "x"})
 
-    assert [found.python(row) for row in range(8)] == [ERROR, False, *[True] * 6]
+    assert [values.python(row) for row in range(8)] == [ERROR, False, *[True] * 6]
     (overrun,) = slots.budget.overruns  # type: ignore[union-attr]
     assert overrun.culprit == Culprit("start", "eval(TARGET.Owner) =?= 1", of_slot=True)
 
 
 def test_what_is_risky_is_left_to_the_guard_with_the_time_that_is_left(budget):
-    asked: list[float] = []
+    seconds_asked: list[float] = []
 
     def guard(work, seconds):
-        asked.append(seconds)
+        seconds_asked.append(seconds)
         values = work()
         return Guarded([next(values), next(values)], Ending.MEMORY, 1.0)
 
@@ -140,7 +140,7 @@ def test_what_is_risky_is_left_to_the_guard_with_the_time_that_is_left(budget):
 
     assert kinds(slots) == [True, True, True, ERROR, ERROR]
     assert kinds(slots) == [ERROR] * 5
-    assert asked == [3.5]
+    assert seconds_asked == [3.5]
     assert budget.overruns[0].limit is Limit.MEMORY
 
 
@@ -160,6 +160,6 @@ def test_slots_that_all_have_expressions_of_their_own_are_told_apart(budget):
         ads[hostile]["START"] = f"/Expr(eval(Name) =!= {hostile})/"
     slots = AdColumns(ads, 0, EvaluationBudget(1e9, Meter()))
 
-    found = evaluate_in_columns("START", slots, {})
+    values = evaluate_in_columns("START", slots, {})
 
-    assert [found.python(row) for row in range(100)] == [True] * 100
+    assert [values.python(row) for row in range(100)] == [True] * 100

@@ -301,18 +301,18 @@ def test_an_undefined_or_wrong_element_of_a_list_is_that():
     """Lists of ads come from the library, with the library's own marks."""
     ads: list[dict[str, Any]] = [{"Sizes": ["a", size]} for size in (2, None, "/Expr(error)/", 0)]
 
-    found = evaluate_in_columns(parse("Sizes[1]"), AdColumns(ads), {})
+    values = evaluate_in_columns(parse("Sizes[1]"), AdColumns(ads), {})
 
-    assert found.is_true().tolist() == [True, False, False, False]
-    assert found.as_rank(7.0).tolist() == [2.0, 7.0, 7.0, 0.0]
+    assert values.is_true().tolist() == [True, False, False, False]
+    assert values.as_rank(7.0).tolist() == [2.0, 7.0, 7.0, 0.0]
 
 
 def test_the_place_of_an_element_is_its_lower_32_bits():
     """As the library casts it: a place beyond them may be one of the list."""
-    places = [1, 2**53 + 1, 2**32, -(2**32) + 1, 2**31, 2**31 - 1, -1, 2]
-    ads = AdColumns([{"Place": place} for place in places], 0)
+    indexes = [1, 2**53 + 1, 2**32, -(2**32) + 1, 2**31, 2**31 - 1, -1, 2]
+    ads = AdColumns([{"Place": index} for index in indexes], 0)
 
-    found = python(evaluate_in_columns(parse("{64, 65}[Place]"), ads, {}))
+    values = python(evaluate_in_columns(parse("{64, 65}[Place]"), ads, {}))
 
-    assert found == [evaluate_scalar(parse("{64, 65}[Place]"), {"Place": place}, {}, 0) for place in places]
-    assert found[1:4] == [65, 64, 65]
+    assert values == [evaluate_scalar(parse("{64, 65}[Place]"), {"Place": index}, {}, 0) for index in indexes]
+    assert values[1:4] == [65, 64, 65]

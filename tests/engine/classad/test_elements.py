@@ -24,8 +24,8 @@ TEXT = "countMatches(MY.RequireGPUs, TARGET.AvailableGPUs) >= RequestGPUs"
 @pytest.mark.parametrize("own", [{}, {"wanted": 8.5}, {"memorymb": 70, "least": "/Expr(Capability > 7)/"}], ids=str)
 def test_slots_in_columns_count_as_the_library_counts_each(required, own):
     job = {"requestgpus": 1, "requiregpus": f"/Expr({required})/", **own}
-    found = evaluate_in_ad(parse(TEXT), job, AdColumns(SLOTS))
-    assert [found.python(row) for row in range(len(SLOTS))] == [evaluate_scalar(parse(TEXT), job, ad) for ad in SLOTS]
+    values = evaluate_in_ad(parse(TEXT), job, AdColumns(SLOTS))
+    assert [values.python(row) for row in range(len(SLOTS))] == [evaluate_scalar(parse(TEXT), job, ad) for ad in SLOTS]
 
 
 def test_a_job_s_other_attributes_are_not_read():

@@ -49,9 +49,9 @@ def test_a_clause_is_left_out_or_replaced():
     ],
 )
 def test_a_comparison_is_turned_so_that_the_other_ad_stands_left(text, attribute, operator, own):
-    found = comparison(text, {"requestmemory"})
-    assert found is not None
-    assert (found.attribute, found.operator, found.own) == (attribute, operator, own)
+    compared = comparison(text, {"requestmemory"})
+    assert compared is not None
+    assert (compared.attribute, compared.operator, compared.own) == (attribute, operator, own)
 
 
 @pytest.mark.parametrize("text", ["RequestMemory > 5", "TARGET.A == TARGET.B", "f(TARGET.A)", "!TARGET.A"])
@@ -64,6 +64,6 @@ def test_other_clauses_compare_nothing(text):
     [("Memory >= X", 2048, 2048), ("Memory > X", 2048, 2047), ("Memory < X", 5, 6), ("Memory == X", "a", "a")],
 )
 def test_the_nearest_value_makes_the_clause_true(text, slot_has, wanted):
-    found = comparison(text, {"x"})
-    assert found is not None
-    assert found.value_for(slot_has) == wanted
+    compared = comparison(text, {"x"})
+    assert compared is not None
+    assert compared.value_for(slot_has) == wanted

@@ -11,9 +11,9 @@ def test_drained_dynamic_and_reserved_slots_stay_so_among_other_ones():
     part, reserved = Carved(1, {"Cpus": 1.0}), ReservedSlots([0, 3], lambda name: name == "bob@x", 0)
     pool = PoolSlots(list("abcd"), [1, 2, 3, 4], ads, frozenset({0, 3}), {2: part}, [reserved])
 
-    found = slots_of(pool, [3, 2, 1], ads)
+    picked = slots_of(pool, [3, 2, 1], ads)
 
-    assert (found.names, found.keys, found.draining) == (["d", "c", "b"], [4, 3, 2], {0})
-    assert found.carved == {1: Carved(2, {"Cpus": 1.0})}
-    assert [slots.rows for slots in found.reserved] == [[0]]
+    assert (picked.names, picked.keys, picked.draining) == (["d", "c", "b"], [4, 3, 2], {0})
+    assert picked.carved == {1: Carved(2, {"Cpus": 1.0})}
+    assert [slots.rows for slots in picked.reserved] == [[0]]
     assert slots_of(pool, [0, 2], ads).carved == {}, "a dynamic slot without its parent"

@@ -68,7 +68,7 @@ _ORDERS = {
 
 
 def is_owners(change: Change) -> bool:
-    """Say whether the job's owner can make *change*; other changes need an administrator."""
+    """Return whether the job's owner can make *change*; other changes need an administrator."""
     return change.kind in OWNERS
 
 
