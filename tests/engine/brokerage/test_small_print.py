@@ -114,9 +114,7 @@ def test_files_on_tape_as_a_whole_are_counted_though_some_are_on_disk():
     relations = (Relation("Q"), Relation("TAPE", default_read=False, default_write=False))
     world = pool(queue("Q"), storages={"TAPE": tape}, replicas=at(Q=1, TAPE=3, NUC=3))
     world = replace(world, relations={**world.relations, "Q": relations})
-    (candidate,) = (
-        each_candidate for each_candidate in ask(world, data=chunk(3)).candidates if each_candidate.queue == "Q"
-    )
+    (candidate,) = (named for named in ask(world, data=chunk(3)).candidates if named.queue == "Q")
     assert (candidate.local_files, candidate.tape_files) == (1, 3)
 
 

@@ -73,7 +73,7 @@ def _status(decision: dict[str, Any] | None) -> str:
 
 
 def _reasons(queues: list[dict[str, Any]]) -> str:
-    """Return, for the first queues, why the run that did not choose the queue refused it."""
+    """Return, for the first queues, the reason of the run that refused the queue."""
     texts = []
     for queue in queues[:_SHOWN]:
         is_gained = queue["after"] is not None and queue["after"]["place"] is not None
@@ -85,6 +85,6 @@ def _reasons(queues: list[dict[str, Any]]) -> str:
 
 
 def few(queues: list[str]) -> str:
-    """Return the first of some queues, and the number of others."""
+    """Return the first queues, and the number of others."""
     others = f" +{len(queues) - _SHOWN}" if len(queues) > _SHOWN else ""
     return " ".join(queues[:_SHOWN]) + others

@@ -1,4 +1,4 @@
-"""``fairq broker why`` without a task: why tasks wait, all of them together."""
+"""``fairq broker why`` without a task: why tasks wait, summed over all tasks."""
 
 from __future__ import annotations
 

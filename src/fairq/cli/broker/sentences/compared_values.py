@@ -15,7 +15,7 @@ _PLAIN = frozenset({int, str})
 
 def value_text(value: Any) -> str:
     """Return a compared number or text, formatted for users."""
-    if type(value) in _PLAIN:  # nearly all are: quicker than to ask for each kind below
+    if type(value) in _PLAIN:  # nearly all values: faster than the checks below
         return str(value) or "empty"
     if value is None or isinstance(value, bool):
         return str(value).lower()
@@ -34,13 +34,13 @@ def compared(details: Mapping[str, Any]) -> str:
 
 
 def first_names(queues: list[str]) -> str:
-    """Return the first of some names, and the number of others."""
+    """Return the first names, and the number of others."""
     others = len(queues) - _SHOWN
     return ", ".join(queues[:_SHOWN]) + (f" and {others} more" if others > 0 else "")
 
 
 class ValueText(str):
-    """A value in a template: ``{cap}`` is the value alone, ``{cap:job|jobs}`` is it with the word that agrees."""
+    """A value in a template: ``{cap}`` is the value; ``{cap:job|jobs}`` adds the singular or plural word."""
 
     __slots__ = ()
 

@@ -15,7 +15,7 @@ _SHOWN = 3
 
 
 def data_notes(unknown_sites: Mapping[int, Sequence[str]], clash: Disagreement | None) -> Iterator[str]:
-    """Yield the notes: *unknown_sites* by task, and where statistics and imported jobs disagree."""
+    """Yield notes about unknown sites of tasks, and about statistics that disagree with imported jobs."""
     for task in list(unknown_sites)[:_SHOWN]:
         yield f"site of task {task} names {', '.join(unknown_sites[task])}, which is no queue"
     if len(unknown_sites) > _SHOWN:

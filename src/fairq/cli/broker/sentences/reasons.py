@@ -27,7 +27,7 @@ def _words(meaning: str, *remedies: str) -> Words:
 
 
 def _cap(unit: str, meaning: str, remedy: str) -> Words:
-    # The limits of a user and of a working group are different settings.
+    # Users and working groups have different settings.
     return Words(meaning, tuple(remedy.replace("CAP", f"CAP_RUNNING_{kind}_{unit}") for kind in ("USER", "GROUP")))
 
 
@@ -335,7 +335,7 @@ WORDS: dict[str, Words] = {
     "global_quota": _words("the user or working group is over the global disk quota", _QUOTA),
     "global_quota_near": _words("the user or working group is near the global disk quota", _QUOTA),
 }
-"""By PanDA's tag, in the order of a reader's questions."""
+"""By PanDA's tag, grouped by topic."""
 
 
 OF_STAGE = {

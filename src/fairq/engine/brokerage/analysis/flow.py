@@ -93,7 +93,7 @@ def broker_all_analysis(cases: Sequence[Case], columns: Columns, plan: Plan, rul
 def broker_analysis(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rules: Rules) -> Outcome:
     """Return the queues for the jobs of *task* and *chunk*, and why the other queues are refused.
 
-    The reason of a queue is that of the last pass. Datasets without files are ignored.
+    A queue has the reason of the last pass. Datasets without files are ignored.
     """
     pool = pool_of(columns, rules)
     ask = Ask(task, _with_files(chunk), pool, ANALYSIS, local=True)
@@ -124,8 +124,10 @@ def _with_files(chunk: Chunk) -> Chunk:
 
 
 def _pass(outcome: Outcome) -> tuple[bool, bool]:
-    """Apply the filters before the weights; return whether a queue is left, and whether one passes but for temporary
-    problems."""
+    """Apply the filters before the weights.
+
+    Return whether a queue is left, and whether one is left if temporary problems are ignored.
+    """
     (course,) = outcome.flow.courses([outcome.ask])
     is_left = outcome.take(course, FIRST_PASS if outcome.ask.local else SECOND_PASS)
     return is_left, bool((refused_at(course.answers, len(course.decided)) == UNDECIDED).any())
@@ -135,11 +137,7 @@ def _is_fatal(outcome: Outcome) -> bool:
     """Return whether, under the rules panda, the task fails: its given queues are refused and others are not."""
     given, rules = selection_of(outcome.ask).given, outcome.ask.rules
     step = next(
-        (
-            each_step
-            for each_step in outcome.plan.steps["before"]
-            if each_step.filter.name == candidates.preassigned.name
-        ),
+        (step for step in outcome.plan.steps["before"] if step.filter.name == candidates.preassigned.name),
         None,
     )
     if not given or not rules.lost_site_is_fatal or step is None:

@@ -21,17 +21,17 @@ from fairq.engine.brokerage.pool.storage import USER, endpoints_of, units_readin
 from fairq.engine.brokerage.pool.world import ANALYSIS, PRODUCTION, Queue
 
 MERGE_SKIPPED = 24 * 3600.0
-"""Seconds for which the given queues of a merge must have been skipped before the merge may go elsewhere."""
+"""Seconds of skipping its given queues after which a merge may go elsewhere."""
 
 MERGE_AGE = 24 * 3600.0
 MERGE_FAILING = 6 * 3600.0
-"""Under the rules panda: seconds since the last change of its input, and seconds of failure of the task."""
+"""The same under the rules panda: seconds since the last change of its input, and of failures of the task."""
 
 LIMITED_SITES = "LS"
-"""The two-letter rule without which the user's ``includedSite`` and ``excludedSite`` are ignored."""
+"""The two-letter rule that makes the user's ``includedSite`` and ``excludedSite`` count."""
 
 GivenRows = tuple[frozenset[int] | None, Preassigned | None]
-"""The rows that are given (None: all), and whether these are one or several."""
+"""The given rows (None: all), and whether they are one or several."""
 
 
 def included_sites(task: Task) -> tuple[str, ...] | None:
@@ -45,7 +45,7 @@ def excluded_sites(task: Task) -> tuple[str, ...]:
 
 
 def _names_in(value: Any) -> tuple[str, ...] | None:
-    # The user's list comes as such or as text with commas; an empty text is no list.
+    # The value is a list or a text with commas; an empty text is no list.
     if value is None or value in ("", [], ()):
         return None
     return tuple(map(str, value)) if isinstance(value, (list, tuple)) else tuple(str(value).split(","))
@@ -62,7 +62,7 @@ def given_queues(ask: Ask) -> GivenRows:
     if task.site and task.sites:
         rows = set().union(*(_rows_of(pool, name) for name in task.sites))
         if not pool.rules.every_queue:
-            # Pseudo queues are looked for among those for production; a plain queue is taken as it is.
+            # Pseudo queues must be for production; a queue named itself is used whatever its type.
             usable = runs(pool, PRODUCTION, every=False)
             rows = {row for row in rows if usable[row] or pool.names[row] in task.sites}
     included = included_sites(task) if pool.rules.included_sites_always else None
@@ -96,7 +96,7 @@ def _rows_of(pool: Pool, name: str) -> set[int]:
 
 
 def _sharing_output(pool: Pool, name: str) -> set[int]:
-    # Other online queues that read what the given queue writes, and are for all that it is for, can merge its output.
+    # Other online queues that read its output storage and run all of its activities can merge its output.
     unit = pool.unit_numbers.get(name.partition("/")[0])
     output = None if unit is None else endpoints_of(pool)[unit].default_write
     if output is None:
@@ -111,7 +111,7 @@ def _sharing_output(pool: Pool, name: str) -> set[int]:
 
 
 def stop_for_site(ask: Ask) -> tuple[str, Details] | None:
-    """Return a reason if a production task's ``site`` names no queue at all, so that no queue is possible, or None."""
+    """Return the reason to stop a production task whose ``site`` names no known queue, or None."""
     task, pool = ask.task, ask.pool
     if not task.sites or ask.chunk.preassigned_site or len(pool.unknown(task.sites)) < len(task.sites):
         return None
@@ -135,7 +135,7 @@ class Selection(NamedTuple):
         candidates: the first candidates, as rows; *units*: the same, as units.
         given: the queues that its ``site`` names; empty if it names none.
         included, excluded: patterns of names; None includes all.
-        opens: under the rules panda, a list of included queues also allows queues that are closed to the brokerage.
+        opens: there is a list of included queues, which (rules panda) also allows queues closed to the brokerage.
     """
 
     candidates: Booleans
@@ -165,12 +165,12 @@ def selection_of(ask: Ask) -> Selection:
     if names:
         called = rows_called(pool, names) & usable
         if not rules.site_lists:
-            # PanDA adds a unified queue itself, which never gets jobs, and not its pseudo queues.
+            # PanDA adds the unified queue itself, which never gets jobs, instead of its pseudo queues.
             called &= np.array([queue.name in names for queue in pool.queues], dtype=np.bool_)
         candidates = candidates | called
         return Selection(candidates, _units(pool, candidates), names, included, excluded, opens)
-    # Not a queue: the queues that read from storage of that name; a name of nothing is ignored, in PanDA the list
-    # of included queues with it.
+    # The name is not a queue: include the queues that read storage of that name. An unknown name is ignored; in PanDA,
+    # the list of included queues is then ignored as well.
     readers = units_reading(pool, USER).get(task.site, ())
     reading = tuple(pool.unit_names[unit] for unit in readers if units[unit])
     otherwise = included if rules.included_sites_always else None
@@ -192,7 +192,7 @@ def preassignment(ask: Ask) -> Preassigned | None:
 
 
 def rows_called(pool: Pool, names: tuple[str, ...]) -> Booleans:
-    """Return the rows of the queues, or of all pseudo queues of the unified queues, called one of *names*."""
+    """Return the rows whose queue or unified queue has one of *names*."""
     name_set = set(names)
     return np.array([not name_set.isdisjoint((queue.name, queue.unit)) for queue in pool.queues], dtype=np.bool_)
 
@@ -210,7 +210,7 @@ def preassigned_rows(pool: Pool, given: tuple[str, ...], included: tuple[str, ..
 
 
 def spared_row(ask: Ask) -> tuple[str, ...]:
-    """Return the one queue that PanDA's code keeps in analysis whatever is wrong with it; empty if there is none."""
+    """Return the single given queue, which PanDA's code never refuses in final checks of analysis; empty if none."""
     return selection_of(ask).given if ask.is_spared_alone else ()
 
 
@@ -229,9 +229,9 @@ EXCLUDED, NOT_INCLUDED, CLOUD = Reason("excluded"), Reason("notincluded"), Reaso
 
 @refuses(f"pseudo queues of {PRODUCTION}", CANDIDATES_STAGE, NO_TYPE, reads=lambda ask: ())
 def pseudo_queues(pool: Pool) -> Refusals:
-    """A unified queue whose slots no resource type fits has no pseudo queue that a task could go to."""
+    """Refuse unified queues without pseudo queues: no resource type fits their slots."""
     resource_types = [resource_type.name for resource_type in pool.world.resource_types]
-    # Unified queues themselves are among the rows only if they have no pseudo queue.
+    # A unified queue is a row itself only if it has no pseudo queue.
     unified = pool.flags("unified", lambda queue: queue.is_unified)
     yield Refusal(
         NO_TYPE, unified, lambda row: {"corecount": pool.queues[row].corecount, "resource_types": resource_types}
@@ -250,7 +250,7 @@ def _reads_given(ask: Ask) -> Values | None:
 
 @refuses("given", CANDIDATES_STAGE, NOT_GIVEN, reads=_reads_given)
 def given(pool: Pool, rows: frozenset[int], named: str | None, included: tuple[str, ...]) -> Refusals:
-    """A pre-assigned production task goes only to its given queues."""
+    """Refuse all but the given queues of a pre-assigned production task."""
     others = np.ones(len(pool), np.bool_)
     others[list(rows)] = False
     yield Refusal(NOT_GIVEN, others, lambda row: {"site": named} if named else {"includedSite": list(included)})
@@ -258,7 +258,7 @@ def given(pool: Pool, rows: frozenset[int], named: str | None, included: tuple[s
 
 @refuses("type", CANDIDATES_STAGE, WRONG_TYPE, TEST, reads=lambda ask: () if ask.given_rows is None else None)
 def queue_type(pool: Pool) -> Refusals:
-    """Production queues are candidates; under the rules documented, queues for tests only if they are given."""
+    """Refuse queues that are not for production; under the rules documented, also queues for tests."""
     queues = pool.queues
     yield Refusal(
         WRONG_TYPE,
@@ -272,7 +272,7 @@ def queue_type(pool: Pool) -> Refusals:
 
 @refuses("analysis type", CANDIDATES_STAGE, WRONG_TYPE, reads=lambda ask: (selection_of(ask).candidates,), kept=False)
 def analysis_queue_type(pool: Pool, candidates: Booleans) -> Refusals:
-    """Only queues for analysis, and those that the task names, are candidates."""
+    """Refuse queues that are neither for analysis nor named by the task."""
     yield Refusal(WRONG_TYPE, ~candidates, lambda row: {"type": pool.queues[row].type})
 
 
@@ -285,9 +285,9 @@ def _reads_lists(ask: Ask) -> Values:
 def included(
     pool: Pool, remaining: Left, listed: tuple[str, ...] | None, excluded: tuple[str, ...], cloud: str | None
 ) -> Refusals:
-    """Queues that the user excludes or does not include, and queues of another cloud.
+    """Refuse queues that the user excludes or does not include, and queues of another cloud.
 
-    AUTO in the list keeps the others if none of the list is left.
+    With AUTO in the list, other queues are kept if no listed queue is left.
     """
     refused = pool.unit_rows([matches_any(name, excluded) for name in pool.unit_names])
     yield Refusal(EXCLUDED, refused, lambda row: {"excludedSite": list(excluded)})
@@ -314,7 +314,7 @@ def _reads_preassigned(ask: Ask) -> Values | None:
 
 @refuses("preassigned", "preassign check", NOT_GIVEN, reads=_reads_preassigned)
 def preassigned(pool: Pool, names: tuple[str, ...], site: str) -> Refusals:
-    """An analysis task goes only to its given queues."""
+    """Refuse all but the given queues of an analysis task."""
     yield Refusal(NOT_GIVEN, ~rows_called(pool, names), lambda row: {"site": site})
 
 
@@ -322,7 +322,7 @@ def preassigned(pool: Pool, names: tuple[str, ...], site: str) -> Refusals:
     "hospital", "hospital check", HOSPITAL, reads=lambda ask: () if ask.rules.hospital_last else None, looks_back=True
 )
 def hospital(pool: Pool, remaining: Left) -> Refusals | None:
-    """Under the rules panda, hospital queues are used only if no other queue is left."""
+    """Refuse hospital queues if another queue is left (rules panda)."""
     rows = pool.unit_flags("hospital", lambda unit: unit.name.endswith(HOSPITAL_SUFFIX))
     return None if rows[remaining.rows].all() else [Refusal(HOSPITAL, rows)]
 

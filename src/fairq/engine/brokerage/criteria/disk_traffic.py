@@ -22,7 +22,7 @@ def _reads_traffic(ask: Ask) -> Values:
 
 @refuses("diskIO", "diskIO check", BUSY, reads=_reads_traffic)
 def disk_io(pool: Pool, traffic: float | None, divided: bool) -> Refusals:
-    """A queue with too much disk traffic accepts no tasks with much disk traffic.
+    """Refuse queues with too much disk traffic for tasks with much disk traffic.
 
     Under the rules panda, the traffic of a task per core is rounded down.
     """
@@ -31,7 +31,7 @@ def disk_io(pool: Pool, traffic: float | None, divided: bool) -> Refusals:
 
 @refuses("analysis diskIO", "diskIO check", BUSY_FINAL, reads=_reads_traffic)
 def analysis_disk_io(pool: Pool, traffic: float | None, divided: bool) -> Refusals:
-    """A queue with too much disk traffic accepts no tasks with much disk traffic."""
+    """Refuse queues with too much disk traffic for tasks with much disk traffic."""
     return _refused(pool, BUSY_FINAL, traffic, divided, rounded=False)
 
 
@@ -61,7 +61,7 @@ def _reads_intensity(ask: Ask) -> Values | None:
 
 @refuses("max_io_intensity", "max IO intensity check", TOO_INTENSE, reads=_reads_intensity)
 def max_io_intensity(pool: Pool, intensity: float) -> Refusals:
-    """A queue may limit the I/O intensity of tasks, kB/s; not that of merges."""
+    """Refuse queues whose limit of I/O intensity (kB/s) the task exceeds; merges are exempt."""
     limit = flag_numbers(pool, "max_io_intensity")
     yield Refusal(
         TOO_INTENSE, intensity > limit, lambda row: {"ioIntensity": intensity, "max_io_intensity": float(limit[row])}

@@ -38,7 +38,7 @@ FAR, NOT_LOCAL = Reason("io"), Reason("non_local")
 
 
 def is_io_intensive(ask: Ask) -> bool:
-    """Return whether the task's I/O intensity asks for input nearby."""
+    """Return whether the task's I/O intensity requires input nearby."""
     return (ask.task.io_intensity or 0) > ask.config.amount("jobbroker.IO_INTENSITY_CUTOFF")
 
 
@@ -54,9 +54,9 @@ class Held(NamedTuple):
 def usable_replicas(ask: Ask, scope: str = DEFAULT, *, with_vp: bool = True) -> Iterator[Held]:
     """Yield the replicas that jobs can use.
 
-    Incomplete replicas of a production task under the rules panda are no help for secondary datasets, and where much is
-    read; those of an analysis task only for the master dataset. Under the rules panda, single files are looked for only
-    where a queue that reads the endpoint has no whole replica.
+    Incomplete replicas count in analysis only for the master dataset; in production, the rules panda ignore them for
+    secondary datasets and for tasks with much I/O. Under the rules panda, single files are looked up only at endpoints
+    read by a queue without a whole replica.
     """
     partial = ask.rules.partial_input
     in_production = ask.activity == PRODUCTION
@@ -105,7 +105,7 @@ class InputAt:
 
     @cached_property
     def is_local(self) -> Booleans:
-        """Whether all input is on disk; so it is if there is none."""
+        """Whether all input is on disk; true if there is no input."""
         return self.disk.size >= self.size
 
     def missing(self, present: Amount) -> tuple[Floats, Floats]:
@@ -113,7 +113,7 @@ class InputAt:
         return (self.size - present.size) / MIB, self.files - present.files
 
     def figures(self, row: int) -> Details:
-        """Return what is on none of a queue's disks, in whole MiB and files."""
+        """Return the input that is on none of a queue's disks, in whole MiB and files."""
         mib, files = (self.size - self.disk.size[row]) / MIB, self.files - self.disk.files[row]
         return {"fileSizeToMoveMB": float(np.trunc(mib)), "nFilesToMove": int(files)}
 
@@ -129,7 +129,7 @@ def input_at(ask: Ask) -> InputAt:
 
 
 def _amount(ask: Ask, replicas: Iterable[Held]) -> Amount:
-    """Return what each row has of the chunk by *replicas*."""
+    """Return the part of the chunk that each row has in *replicas*."""
     sizes, total, readers = ask.chunk.sizes, ask.chunk.total_size, units_reading(ask.pool)
     has_all = np.zeros(len(ask.pool.units), np.bool_)
     parts: dict[int, Set[str]] = {}
@@ -207,9 +207,10 @@ def _reads_io(ask: Ask) -> Values | None:
 
 @refuses("io", "IO check", FAR, reads=_reads_io, looks_back=True)
 def io(pool: Pool, remaining: Left, inputs: InputAt, intensity: float) -> Refusals | None:
-    """For a task with much I/O, a queue may not lack too much of the input; merges and event service are exempt.
+    """Refuse queues that lack too much input of a task with much I/O; merges and event service are exempt.
 
-    Under the rules panda, queues with input on tape come second, and if no queue has enough input, all pass.
+    Under the rules panda, queues that need tape for it are used only if no other is left; if no queue has enough input,
+    all pass.
     """
     rules, config = pool.rules, pool.config
     max_mib = config.amount("jobbroker.SIZE_CUTOFF_TO_MOVE_INPUT") * 1024
@@ -218,7 +219,7 @@ def io(pool: Pool, remaining: Left, inputs: InputAt, intensity: float) -> Refusa
     def lacks(amount: Amount) -> Booleans:
         mib, files = inputs.missing(amount)
         if rules.move_limits == "below":
-            # A queue that misses nothing need not move anything, whatever the cut-offs.
+            # A queue with all files passes even with cut-offs of 0.
             return (files > 0) & ((mib >= max_mib) | (files >= max_files))
         return (np.trunc(mib) > max_mib) | (files > max_files)
 
@@ -247,7 +248,7 @@ def _lacks_local(pool: Pool, inputs: InputAt) -> Booleans | None:
 
 @weighs("data", reads=lambda ask: (input_at(ask),), kept=False, alike=lambda inputs: (inputs.files,))
 def data(pool: Pool, inputs: InputAt) -> tuple[Floats | None, Figures]:
-    """Input that is present: all of it doubles the weight, missing files lower it."""
+    """Weigh by the input that is present: all of it doubles the weight, missing files lower it."""
     if inputs.size <= 0:
         return None, no_figures
     total, lacking = float(inputs.size), _lacks_local(pool, inputs)
@@ -270,7 +271,7 @@ def data(pool: Pool, inputs: InputAt) -> tuple[Floats | None, Figures]:
     phase="after",
 )
 def local_data_only(pool: Pool, inputs: InputAt, jumbo: bool) -> Refusals:
-    """Queues that accept only local input and lack some of it."""
+    """Refuse queues that accept only local input and lack some of it."""
     lacking = _lacks_local(pool, inputs)
     if lacking is not None:
         yield Refusal(NOT_LOCAL, other_than_jumbo(pool, lacking, jumbo), inputs.figures)

@@ -34,7 +34,7 @@ NO_DATA, VIRTUAL, LOST = Reason("no_data"), Reason("avoid_vp"), Reason("fileunav
 
 
 def needs_no_locality(ask: Ask) -> bool:
-    """Return whether the rules suppress the locality check: for a high priority, and for little I/O."""
+    """Return whether the rules skip the locality check: for high priorities and little I/O."""
     cutoff = ask.config.number("anal_jobbroker.IO_INTENSITY_CUTOFF_USER")
     intensity = ask.task.io_intensity
     little = cutoff is not None and intensity is not None and intensity <= cutoff
@@ -42,9 +42,9 @@ def needs_no_locality(ask: Ask) -> bool:
 
 
 def ignores_locality(ask: Ask) -> bool:
-    """Return whether, under the rules panda, the task may leave its input.
+    """Return whether the task may run far from its input (rules panda).
 
-    That is for a high priority, little I/O, or a task that has failed for long.
+    It may with a high priority, with little I/O, or if it has failed for long.
     """
     task, config, now = ask.task, ask.config, ask.pool.world.now
     if task.task_priority >= HIGH_PRIORITY:
@@ -57,7 +57,7 @@ def ignores_locality(ask: Ask) -> bool:
 
 
 def has_second_pass(ask: Ask) -> bool:
-    """Return whether queues without the input are tried if none is left with it."""
+    """Return whether queues without the input are tried if no queue with it is left."""
     has_input = bool(ask.chunk.datasets)
     return has_input and (not ask.rules.second_pass_needs_source or analysis_sources_of(ask).remote)
 
@@ -69,7 +69,7 @@ class Locality(NamedTuple):
         chosen: queues that have it nearby.
         weight: the sum over datasets of 1 on disk, 0.001 otherwise, 0 without.
         real: queues with a replica that is not virtual.
-        union: no queue has every dataset; queues with any dataset are chosen.
+        union: no queue has every dataset, so queues with any dataset are chosen.
     """
 
     chosen: Booleans
@@ -79,7 +79,7 @@ class Locality(NamedTuple):
 
 
 class _UnitsWithData(NamedTuple):
-    """The units that have one dataset at all, on disk, and not only virtually."""
+    """The units that have a dataset: anywhere, on disk, and not only virtually."""
 
     any: set[int]
     disk: set[int]
@@ -87,7 +87,7 @@ class _UnitsWithData(NamedTuple):
 
 
 def _may_use_vp(ask: Ask) -> bool:
-    """Return whether virtually placed input counts: not for merges, scouts, input that is copied or distributed."""
+    """Return whether virtually placed input counts; not for merges, scouts, and copied or distributed input."""
     return not (ask.chunk.is_merging or _avoids_vp(ask) or ask.task.rule("US") == 2 or ask.task.copies_input)
 
 
@@ -176,7 +176,7 @@ def _reads_nearby(ask: Ask) -> Values | None:
 
 @refuses("data", "input data check", NO_DATA, reads=_reads_nearby, kept=False)
 def data_nearby(pool: Pool, chosen: Booleans, datasets: list[str]) -> Refusals:
-    """In the first pass, queues must have the input, unless the task needs no input nearby."""
+    """Refuse queues without the input in the first pass, unless the task needs no input nearby."""
     yield Refusal(NO_DATA, ~chosen, lambda row: {"datasets": datasets})
 
 
@@ -190,10 +190,9 @@ def _reads_vp(ask: Ask) -> Values | None:
 
 @refuses("virtual placement", "avoid VP queue check", VIRTUAL, reads=_reads_vp)
 def avoid_vp(pool: Pool) -> Refusals:
-    """Queues that read virtually placed input are refused if the task cannot use it.
+    """Refuse queues that read virtually placed input (by jobs of any kind) if the task cannot use it.
 
-    The task says so; under the rules panda, this is also where input would be moved to these queues. It counts what any
-    jobs read there.
+    The task says so; under the rules panda, also whenever input would have to be moved to these queues.
     """
     yield Refusal(VIRTUAL, virtual_rows(pool))
 
@@ -218,7 +217,7 @@ class LocalData(NamedTuple):
 
 @once_per_pass
 def local_data(ask: Ask) -> LocalData:
-    """Return the input at the queues. Virtually placed files count as on disk if they can be used."""
+    """Return the part of the input at each queue; usable virtually placed files count as on disk."""
     chunk, storages, readers = ask.chunk, ask.pool.world.storages, units_reading(ask.pool, USER)
     count = len(ask.pool.units)
     disk_size, disk_files, tape_files = np.zeros((3, count))
@@ -253,7 +252,7 @@ def _reads_local(ask: Ask) -> Values:
 
 @refuses("local data only", FINAL_STAGE, LOST, reads=_reads_local, phase="after")
 def analysis_local_data_only(pool: Pool, inputs: LocalData | None) -> Refusals:
-    """Queues that accept only local input and lack some of it."""
+    """Refuse queues that accept only local input and lack some of it."""
     if inputs is not None:
         yield Refusal(
             LOST,
@@ -268,7 +267,7 @@ def _reads_data(ask: Ask) -> Values | None:
 
 @weighs("analysis data", reads=_reads_data, kept=False)
 def analysis_data(pool: Pool, factor: Floats | None) -> tuple[Floats | None, Figures]:
-    """Input at the queue: datasets in the first pass, otherwise GiB on its disks (rules panda)."""
+    """Weigh the input at the queue: datasets in the first pass, otherwise GiB on its disks (rules panda)."""
 
     def figures(row: int) -> Details:
         return {"dataW": 1.0 if factor is None else float(factor[row])}

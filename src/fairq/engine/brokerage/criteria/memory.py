@@ -23,13 +23,13 @@ def _reads_memory(ask: Ask) -> Values | None:
 def memory(
     pool: Pool, stated: float, unit: str | None, base: float | None, merging: bool, production: bool
 ) -> Refusals:
-    """The memory of a job must be between the minimum and the maximum of the queue's slots, both included, MiB."""
+    """Refuse queues unless a job's memory (MiB) is between minimum and maximum of their slots, both included."""
 
     def need_on(cores: int) -> float:
         always = pool.rules.base_memory_always
         return job_memory(stated, cores, unit, base, merging=merging, base_always=always, production=production)
 
-    # The estimate differs by cores alone.
+    # The estimate depends only on the number of cores.
     core_counts, index_of = pool.different("cores", lambda queue: queue.corecount)
     need = np.array([need_on(cores) for cores in core_counts], np.float64)[index_of]
     maxrss = pool.numbers("maxrss", lambda queue: queue.maxrss or 0)

@@ -30,7 +30,7 @@ DEFAULT_TRANSFERRING_LIMIT = 2000
 """Transferring jobs that a queue may have where CRIC gives no limit."""
 
 NUCLEUS_WEIGHT = 2.5
-"""Both parts of the weight where the satellite is the nucleus itself."""
+"""Both parts of the weight if the satellite is the nucleus itself."""
 
 MAX_CLOSENESS = 11.0
 BLOCKED = -1
@@ -142,7 +142,7 @@ def network_weight(
     reads=lambda ask: (ask.task.nucleus, ask.is_express) if ask.task.nucleus else None,
 )
 def link(pool: Pool, name: str, express: bool) -> Refusals:
-    """The link from the queue's storage to the nucleus must be open, without too many queued files.
+    """Refuse queues whose link to the nucleus is blocked or has too many queued files.
 
     A queue whose output is already at the nucleus, or that has no output storage, is exempt. Under the rules
     documented, the cap on all files queued for the nucleus applies to it as well.
@@ -161,7 +161,7 @@ def link(pool: Pool, name: str, express: bool) -> Refusals:
         return {"nucleus": destination.name, "satellite": satellite_of(pool, row)}
 
     def capped(row: int, name: str, limit: float, queued: float) -> Details:
-        # What is said of the cap depends on whether the cap itself passes.
+        # ``at_most`` is present if a number equal to the cap passes; it selects the words.
         return link_details(row) | {"queued": queued, name: limit, **({"at_most": limit} if exceeded else {})}
 
     if output is not None and is_down:
@@ -180,7 +180,7 @@ def link(pool: Pool, name: str, express: bool) -> Refusals:
 
 @refuses("transferring", "transferring check", TRANSFERRING, reads=lambda ask: (ask.task.nucleus,))
 def transferring(pool: Pool, name: str | None) -> Refusals:
-    """A queue may not have too many transferring jobs: more than its limit and than twice its running jobs.
+    """Refuse queues with more transferring jobs than their limit and than twice their running jobs.
 
     Under the rules panda, only satellites are tested, and transfers to nuclei that are down do not count.
     """
@@ -216,7 +216,7 @@ def _reads_connectivity(ask: Ask) -> Values | None:
 
 @refuses("network", "network check", NO_NETWORK, reads=_reads_connectivity)
 def connectivity(pool: Pool, needed: Connectivity) -> Refusals:
-    """Worker nodes must have the network access that the task needs."""
+    """Refuse queues whose worker nodes lack the network access that the task needs."""
     exact = pool.rules.ip_stack_of_queue
     texts, text_of = pool.different("connectivity", lambda queue: queue.wnconnectivity)
     offered = [read_queue_connectivity(text) for text in texts]
@@ -269,7 +269,7 @@ def _network_numbers(pool: Pool, name: str, express: bool) -> list[Floats]:
 
 @weighs("network", reads=lambda ask: (ask.task.nucleus, ask.is_express) if ask.task.nucleus else None)
 def network(pool: Pool, name: str, express: bool) -> tuple[Floats | None, Figures]:
-    """The network weight of the link from the queue's storage to the nucleus; a negative one counts as 0.
+    """Weigh by the network weight of the link from the queue's storage to the nucleus; a negative one counts as 0.
 
     Its figures are shown whether it counts or not.
     """
@@ -296,7 +296,7 @@ def _reads_threshold(ask: Ask) -> Values | None:
 
 @refuses("network weight", FINAL_STAGE, SLOW, reads=_reads_threshold, phase="after")
 def network_threshold(pool: Pool, name: str, jumbo: bool) -> Refusals:
-    """Express tasks need a fast link to the nucleus; queues for their jumbo jobs are exempt."""
+    """Refuse slow links to the nucleus for express tasks; queues for their jumbo jobs are exempt."""
     weight, config = _network_numbers(pool, name, True)[0], pool.config
     threshold = config.amount("jobbroker.NW_THRESHOLD") * config.amount("jobbroker.NW_WEIGHT_MULTIPLIER")
     slow = other_than_jumbo(pool, weight < threshold * (1 - pool.rules.network_tolerance), jumbo)

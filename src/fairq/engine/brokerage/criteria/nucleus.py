@@ -21,7 +21,7 @@ METRICS_VALID = 3600.0
 """Seconds after which a link metric is ignored."""
 
 WINDOWS = {"dashb_mbps_1d": 24 * 3600.0, "dashb_mbps_1w": 7 * 24 * 3600.0}
-"""The same for throughput of more than an hour under the rules documented: the time that it is an average of."""
+"""The same for throughput averaged over more than an hour (rules documented): the averaging time."""
 
 Age = Literal["window", "hour"]
 """How old metrics may be: the rule point ``network_age``."""
@@ -29,7 +29,7 @@ Age = Literal["window", "hour"]
 ROLE, SATELLITE = "nucleus", "satellite"
 
 INTENSIVE = 500
-"""I/O intensity in kB/s above which queues of the nucleus count four times, unless the task says how often."""
+"""I/O intensity in kB/s above which queues of the nucleus get weight 4, unless the task sets it."""
 
 NEAR_WEIGHT = 4
 URGENT_NEAR_WEIGHT = 100
@@ -112,7 +112,7 @@ def satellites(columns: Columns) -> Satellites:
 
 
 def _output_site(world: World, name: str) -> str:
-    # What the queue may do with its default output endpoint over LAN is not asked (PanDA's map of output storage).
+    # The roles of the endpoint (LAN access) are ignored, as in PanDA's map of output storage.
     writers = sorted(world.relations.get(name, ()), key=lambda relation: relation.order_write)
     used = (
         relation.rse
@@ -178,7 +178,7 @@ def _nucleus(columns: Columns, name: str, every: bool, age: Age = "hour") -> Nuc
 
 
 def _first_queue(columns: Columns, members: Booleans) -> int | None:
-    # The first queue is the first in the order in which the pool lists its queues, not in the order of names.
+    # The first queue in the order of the pool's list, not by name.
     rows = {columns.queues[row].unit: int(row) for row in np.flatnonzero(members)[::-1]}
     return next((rows[name] for name in columns.world.queues if name in rows), None)
 
@@ -204,7 +204,7 @@ def _by_nucleus(world: World, age: Age) -> dict[str, _Links]:
 
 
 def stop_for_nucleus(ask: Ask) -> tuple[str, Details] | None:
-    """Return a reason if the task's nucleus is unknown, so that no queue is possible; otherwise None."""
+    """Return the reason to stop a task whose nucleus is unknown, or None."""
     name = ask.task.nucleus
     return None if not name or nucleus_of(ask.pool, name).is_known else ("unknown_nucleus", {"nucleus": name})
 
@@ -216,7 +216,7 @@ def stop_for_nucleus(ask: Ask) -> tuple[str, Details] | None:
     reads=lambda ask: (ask.task.nucleus if ask.stays_near else None, ask.stays_near),
 )
 def t1weight(pool: Pool, name: str | None, stays: bool) -> Refusals:
-    """A task with a negative ``t1Weight`` stays at the nucleus and at queues that share its storage."""
+    """Refuse queues that neither belong to the nucleus nor share its storage if ``t1Weight`` is negative."""
     if stays:
         yield Refusal(AWAY, ~nucleus_of(pool, name).near, lambda row: {"nucleus": name, "site": pool.queues[row].site})
 
@@ -227,7 +227,7 @@ def _reads_chain(ask: Ask) -> Values | None:
 
 @refuses("full_chain", "full chain check", NOT_HERE, CHAINS_ONLY, reads=_reads_chain)
 def full_chain(pool: Pool, name: str, is_chain: bool) -> Refusals:
-    """Queues of a bare nucleus accept only full chains, and full chains go only there."""
+    """Refuse queues of a bare nucleus for other tasks than full chains, and other queues for full chains."""
     destination = nucleus_of(pool, name)
     if is_chain and destination.bare is not None:
         yield Refusal(NOT_HERE, ~destination.members, lambda row: {"nucleus": name, "bareNucleus": destination.bare})
@@ -254,7 +254,7 @@ def near_weight(ask: Ask) -> float:
 
 @weighs("nucleus", reads=lambda ask: (ask.task.nucleus, near_weight(ask)))
 def near_nucleus(pool: Pool, name: str | None, factor: float) -> tuple[Floats | None, Figures]:
-    """A factor for queues of the nucleus and for queues that share its storage."""
+    """Weigh queues of the nucleus, and queues that share its storage, by *factor*."""
     near = nucleus_of(pool, name).near
     weight = None if factor == 1 else np.where(near, factor, 1.0)
     return weight, lambda row: {"t1W": factor} if near[row] else {}

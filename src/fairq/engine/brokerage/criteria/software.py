@@ -45,7 +45,7 @@ NOTHING = Judgement("unjudged", Lack.NO_RELEASE_NAMED)
 
 
 class Request(NamedTuple):
-    """What a task asks for.
+    """The software and hardware that a task requests.
 
     Args:
         needs: in order: if the first leaves a queue unjudged, the next is checked.
@@ -86,7 +86,7 @@ def _accepts_any(pool: Pool, unit: int) -> bool:
 
 
 def _lacks_with_any(pool: Pool, unit: int, architecture: Architecture) -> Lack | None:
-    """Return what a unit lacks where ANY release will do: hardware is compared, if it is asked for and published."""
+    """Return what a unit with ANY release lacks: only hardware is compared, if requested and published."""
     entry, gpus = _published(pool, unit)
     if (architecture.cpus is None and architecture.gpu is None) or not (entry or {}).get("architectures"):
         return None
@@ -96,7 +96,7 @@ def _lacks_with_any(pool: Pool, unit: int, architecture: Architecture) -> Lack |
 
 
 def _judgement(pool: Pool, unit: int, needs: Sequence[Needs]) -> Judgement:
-    """Return the first judgement of *needs* in order that does not leave the unit unjudged."""
+    """Return the first judgement of *needs*, in order, that is not ``unjudged``."""
     judgement, (entry, gpus) = NOTHING, _published(pool, unit)
     rules, tags = SoftwareRules.of(pool.rules), pool.world.software.get(ALL)
     for need in needs:
@@ -116,7 +116,7 @@ def _platform_of(pool: Pool, unit: int, architecture: Architecture) -> str | Non
 
 
 def _code(pool: Pool, unit: int, request: Request) -> int:
-    """Return 0 for a unit that suits, 1 for one that does not, 2 where the pattern of platforms matches none."""
+    """Return 0 for a suitable unit, 1 for an unsuitable one, 2 if the platform pattern matches none there."""
     needs, architecture, tags_container = request
     checks_without_release = pool.rules.software_without_release
     if _accepts_any(pool, unit):
@@ -155,7 +155,7 @@ def _kinds(pool: Pool) -> tuple[list[int], NDArray[np.intp]]:
 
 @refuses("software", "SW/HW check", NO_SOFTWARE, NO_MATCH, reads=_reads_software)
 def software(pool: Pool, stated: Wanted, production: bool) -> Refusals:
-    """The queue must have the release, container and hardware."""
+    """Refuse queues without the release, container or hardware."""
     request = _request(pool, stated, production)
     codes = _by_software(pool, lambda unit: _code(pool, unit, request))
 
@@ -210,9 +210,9 @@ def _reads_gpu(ask: Ask) -> Values | None:
 
 @refuses("gpu", "architecture check", NO_GPU, reads=_reads_gpu)
 def gpu(pool: Pool, architecture: str | None, has_platform: bool, spared: bool) -> Refusals:
-    """Queues with the flag ``gpu`` require a platform and published software (obsolete by PanDA's page).
+    """Refuse queues with the flag ``gpu`` unless platform and published software fit (obsolete by PanDA's page).
 
-    Hyper parameter optimisation is spared.
+    Hyper parameter optimisation is exempt.
     """
     flagged = has_flag(pool, "gpu")
     if spared or not flagged.any():
@@ -236,11 +236,11 @@ def _reads_level(ask: Ask) -> Values | None:
 
 @weighs("cpu level", reads=_reads_level)
 def cpu_level(pool: Pool, preferred: Any) -> tuple[Floats | None, Figures]:
-    """Queues get more weight, the more of their machines have the CPU level that the task prefers."""
+    """Weigh by the part of the machines that have the CPU level preferred by the task."""
     levels, published = pool.world.cpu_levels, pool.world.software
 
     def factor(unit: Queue) -> float:
-        # Only of queues that are judged by what they publish.
+        # Only queues with published software (AUTO) have levels that count.
         judged = unit.releases == AUTO_RELEASES and unit.name in published
         return level_factor(levels.get(unit.name, {}), preferred) if judged else 1.0
 

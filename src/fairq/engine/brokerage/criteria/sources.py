@@ -278,19 +278,13 @@ def analysis_sources_of(ask: Ask) -> AnalysisSources:
     Under the rules documented, no task waits for its input; tasks may allow incomplete input by rule *AI*.
     """
     available = {dataset.name: dataset_availability(ask, dataset) for dataset in ask.chunk.datasets}
-    distributed = frozenset(
-        each_dataset.name for each_dataset in ask.chunk.datasets if _is_distributed(ask, each_dataset)
-    )
-    gathered = [each_dataset for each_dataset in ask.chunk.datasets if each_dataset.name not in distributed]
-    remote = all(_is_readable_from_afar(ask, each_dataset, available[each_dataset.name]) for each_dataset in gathered)
+    distributed = frozenset(dataset.name for dataset in ask.chunk.datasets if _is_distributed(ask, dataset))
+    gathered = [dataset for dataset in ask.chunk.datasets if dataset.name not in distributed]
+    remote = all(_is_readable_from_afar(ask, dataset, available[dataset.name]) for dataset in gathered)
     stop: Details | None = None
     if ask.rules.incomplete_input and not ask.task.has_rule("AI"):
         missing = next(
-            (
-                each_dataset
-                for each_dataset in gathered
-                if not (available[each_dataset.name].disk or available[each_dataset.name].tape)
-            ),
+            (dataset for dataset in gathered if not (available[dataset.name].disk or available[dataset.name].tape)),
             None,
         )
         if missing is not None:

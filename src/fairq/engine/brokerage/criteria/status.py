@@ -16,7 +16,7 @@ INACTIVE_AFTER = 2 * 3600.0
 """Seconds without a start of a job after which a queue with waiting jobs is inactive."""
 
 CLOSED_TO_BROKERS = frozenset({"brokeroff", "test"})
-"""States of queues that, in analysis under the rules panda, accept only tasks which name queues."""
+"""States of queues that accept only analysis tasks that name queues (rules panda)."""
 
 STATUS = Reason("status")
 OPPORTUNISTIC, ELSEWHERE = Reason("opportunistic"), Reason("not_in_nucleus")
@@ -27,7 +27,7 @@ NO_PILOT, NO_PILOT_FINAL = Reason("nopilot", permanent=False), Reason("nopilot")
 
 @refuses("status", "status check", STATUS, reads=lambda ask: () if ask.preassigned is None else None)
 def status(pool: Pool) -> Refusals:
-    """Queues must be online unless they are given; under the rules panda, standby is accepted as well."""
+    """Refuse queues that are not online, unless given; under the rules panda, standby is accepted as well."""
     usable = ("online",) if pool.rules.online_only else ("online", "standby")
     offline = ~pool.flags(("usable", usable), lambda queue: queue.status in usable)
     yield Refusal(STATUS, offline, lambda row: {"status": pool.queues[row].status})
@@ -40,9 +40,9 @@ def _reads_analysis_status(ask: Ask) -> Values:
 
 @refuses("analysis status", "status check", STATUS, reads=_reads_analysis_status)
 def analysis_status(pool: Pool, given: tuple[str, ...], included: tuple[str, ...] | None, opens: bool) -> Refusals:
-    """Queues must be online unless the task is pre-assigned to them.
+    """Refuse queues that are not online, unless the task is pre-assigned to them.
 
-    Under the rules panda, they must not be offline; brokeroff and test are accepted only if the task names queues.
+    Under the rules panda, refuse offline queues, and brokeroff and test unless the task names queues.
     """
     if pool.rules.online_only:
         online = pool.flags("online", lambda queue: queue.status == "online")
@@ -65,7 +65,7 @@ def _reads_urgent(ask: Ask) -> Values | None:
 
 @refuses("opportunistic", "opportunistic check", OPPORTUNISTIC, ELSEWHERE, reads=_reads_urgent)
 def opportunistic(pool: Pool, nucleus: str | None, priority: int, scout: bool) -> Refusals:
-    """Urgent jobs go to the nucleus only, if there is one; under the rules panda they avoid opportunistic queues."""
+    """Refuse queues outside the nucleus for urgent jobs; under the rules panda, opportunistic queues instead."""
     details: Details = {"currentPriority": priority, "scout": scout}
     if pool.rules.urgent_needs_nucleus:
         elsewhere = ~nucleus_of(pool, nucleus).near
@@ -82,7 +82,7 @@ def _reads_inactive(ask: Ask) -> Values | None:
 
 @refuses("inactive", "slowness/inactive check", INACTIVE, reads=_reads_inactive)
 def inactive(pool: Pool) -> Refusals:
-    """Urgent jobs and merges avoid queues where no job has started for 2 hours although jobs wait."""
+    """Refuse queues for urgent jobs and merges if no job has started for 2 hours although jobs wait."""
     pilots, now = pool.world.pilots, pool.world.now
 
     def is_idle(name: str) -> bool:
@@ -107,7 +107,7 @@ def _reads_pledge(ask: Ask) -> Values | None:
 
 @refuses("pledge", "pledge check", NO_PLEDGE, OVER_PLEDGE, reads=_reads_pledge)
 def pledge(pool: Pool) -> Refusals:
-    """During a shortage of work, only pledged cores are used."""
+    """Refuse queues without a pledge, or that use more than it, during a shortage of work."""
     pledged, stats = pool.unit_numbers_of("pledgedcpu", lambda unit: unit.pledgedcpu), pool.world.core_stats
     used = pool.unit_numbers_of(
         "cores in use",
@@ -132,7 +132,7 @@ def _reads_pilots(ask: Ask) -> Values | None:
 
 @refuses("pilots", "pilot check", NO_PILOT, reads=_reads_pilots)
 def pilots(pool: Pool, share: str | None, resource_type: str | None, jumbo: bool, test: bool) -> Refusals:
-    """Queues must have had pilots in the last 3 hours; the rules panda exempt tests, jumbo jobs and numSlots."""
+    """Refuse queues without pilots in the last 3 hours; rules panda exempt tests, jumbo jobs and numSlots."""
     count = pilot_counts(pool)
     silent = (count == 0) & (not test)
     if not pool.rules.pilots_always:
@@ -149,6 +149,6 @@ def pilots(pool: Pool, share: str | None, resource_type: str | None, jumbo: bool
     reads=lambda ask: (ask.task.label == "test" and not ask.rules.pilots_always,),
 )
 def analysis_pilots(pool: Pool, spared: bool) -> Refusals:
-    """Queues must have had pilots in the last 3 hours; PanDA's code spares tests."""
+    """Refuse queues without pilots in the last 3 hours; PanDA's code exempts tests."""
     count = pilot_counts(pool)
     yield Refusal(NO_PILOT_FINAL, (count == 0) & (not spared), lambda row: {"nPilot": int(count[row])})

@@ -288,10 +288,10 @@ def walltime(
     scout: bool,
     pace: Pace,
 ) -> Refusals:
-    """A job must end within the maxtime of the queue, and last at least its mintime.
+    """Refuse queues whose maxtime is too short or whose mintime is too long for a job.
 
-    If the time of a job is unknown, and for scouts and merges, the queue must offer a day. With a dynamic number of
-    events, a queue with a mintime is asked for the *least_work* and the *most_work*.
+    Scouts, merges and jobs of unknown duration need a day. With a dynamic number of events, queues with a mintime are
+    compared with *least_work* and *most_work*.
     """
     fits, minimum, limit, _, _ = _fits(pool, pace)
     below, maxtime, mintime = pool.rules.walltime_below_maxtime, _numbers(pool, "maxtime"), _numbers(pool, "mintime")
@@ -327,7 +327,7 @@ def _reads_analysis_walltime(ask: Ask) -> Values | None:
 
 @refuses("analysis walltime", "walltime check", SHORT, LONG, reads=_reads_analysis_walltime)
 def analysis_walltime(pool: Pool, work: float, stated: bool, pace: Pace) -> Refusals:
-    """The wall time of a job must be between mintime and maxtime of the queue, both included.
+    """Refuse queues unless the wall time of a job is between mintime and maxtime, both included.
 
     It is compared as work, or as it is *stated* in seconds. Merges are exempt.
     """
@@ -351,6 +351,6 @@ def _reads_minimum(ask: Ask) -> Values | None:
 
 @refuses("analysis minimum walltime", "minimum walltime capacity check", SCOUT, MINIMUM, reads=_reads_minimum)
 def analysis_minimum_walltime(pool: Pool, scout: bool, pace: Pace) -> Refusals:
-    """Under the rules panda, queues must offer a day to scouts and to jobs of unknown duration."""
+    """Refuse queues that do not offer a day to scouts and jobs of unknown duration (rules panda)."""
     rows = _too_little(pool, _within(pool, "maxtime", pace))
     yield Refusal(SCOUT if scout else MINIMUM, rows, lambda row: _day_figures(pool, row, pace))

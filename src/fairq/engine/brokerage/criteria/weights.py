@@ -61,7 +61,7 @@ HS06_OF_CORE = 10
 
 
 class _Load(NamedTuple):
-    """The load of files in a job: their number, bytes of input and output, seconds."""
+    """The files of a job: their number, bytes of input and output, seconds."""
 
     files: int = 0
     size: float = 0
@@ -158,7 +158,7 @@ CLASSED_SHARES = frozenset({"User Analysis", "Express Analysis"})
 
 HIGH, MIDDLE, LOW = 1, 0, -1
 MINIMUM_JOBS = 0.001
-"""Jobs for a class of queues to which the division gives none."""
+"""Jobs of a class of queues that gets none in the division."""
 
 SMALLEST = 2**-20
 
@@ -171,7 +171,7 @@ def _reads_jobs(ask: Ask) -> Values:
 def jobs(
     pool: Pool, inputs: InputAt, counting: Counting, types: Types, stays_near: bool, counts_pilots: bool
 ) -> tuple[Floats, Figures]:
-    """The ratio of running to queued jobs of the share: (running + 1) / (queued + 10).
+    """Weigh by the ratio of running to queued jobs of the share: (running + 1) / (queued + 10).
 
     If input must be moved, assigned jobs count, and the ratio is divided by manyAssigned (1 to 2).
     """
@@ -207,14 +207,14 @@ def _reads_balance(ask: Ask) -> Values | None:
 
 @weighs("analysis jobs", reads=_reads_balance)
 def balance(pool: Pool, share: str | None, counting: Counting) -> tuple[Floats, Figures]:
-    """The ratio of running to queued jobs of the share: (running + 1) / (queued + 1) (rules documented)."""
+    """Weigh by the ratio of running to queued jobs of the share: (running + 1) / (queued + 1) (rules documented)."""
     running, queued = counted_running(pool, counting), queued_of_share(pool, share)
     factor: Floats = (running + 1) / (queued + 1)
     return factor, lambda row: {"nRun": int(running[row]), "nQueued": int(queued[row])}
 
 
 class RemainingJobs(NamedTuple):
-    """Room of the user in total and by class of queues, and the queues of each class."""
+    """Jobs that the user may yet queue, in total and by class of queues; and the number of queues of each class."""
 
     total: float
     of_class: dict[int, float]
@@ -242,9 +242,9 @@ def classes(
     counting: Counting,
     user: UserQueues,
 ) -> tuple[Floats, Figures]:
-    """The *count* of jobs of the task, divided among classes of queues, then by the user's room at each (rules panda).
+    """Divide the task's *count* of jobs among classes of queues, then by the jobs the user may queue (rules panda).
 
-    Pseudo queues of one unit have the same. An unknown class of a queue counts as the middle one.
+    Pseudo queues of a unit have the same weight. An unknown class of a queue counts as the middle one.
     """
     site_classes, running = pool.world.site_classes, counted_running(pool, counting)
     class_of = pool.unit_numbers_of("class", lambda unit: site_classes.get(unit.name) or MIDDLE)
@@ -270,7 +270,7 @@ def classes(
 
 
 def _weights(count: float, task_class: int | None, remaining: Floats, class_of: Floats, merging: bool) -> Floats:
-    """Return the jobs for each queue by the user's *remaining* room there and, if it counts, the class of the task."""
+    """Return the jobs of each queue by the user's *remaining* jobs there and, unless None, the task's class."""
     site_classes = (HIGH, MIDDLE, LOW)
     user_room = RemainingJobs(
         float(remaining.sum()),
@@ -296,7 +296,7 @@ def _weights(count: float, task_class: int | None, remaining: Floats, class_of: 
 
 
 def _divided(count: float, user_room: RemainingJobs, task_class: int) -> dict[int, float]:
-    """Return the jobs for each class of queues: first those of the task's own class, as far as they have room."""
+    """Return the jobs of each class of queues: the task's own class first, up to the remaining jobs there."""
     remaining_jobs = min(count, user_room.total)
     shares = {HIGH: MINIMUM_JOBS, MIDDLE: MINIMUM_JOBS, LOW: MINIMUM_JOBS}
     if task_class == LOW:
@@ -320,7 +320,7 @@ def _divided(count: float, user_room: RemainingJobs, task_class: int) -> dict[in
 
 
 def _part(remaining: Floats, count: float, room: float, queues: int, merging: bool) -> Floats:
-    """Return the part of *count* jobs that goes to each of *queues* by the user's remaining room there."""
+    """Return the part of *count* jobs that each queue gets, by the user's remaining jobs there."""
     if room - count > 0 and not merging:
         return np.maximum(remaining - count / queues, count * 0.001) / (room - count)
     if room > 0:

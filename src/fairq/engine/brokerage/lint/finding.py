@@ -42,7 +42,7 @@ def nearest(word: str, words: Iterable[str]) -> str | None:
 
 
 def number(value: float | None) -> str:
-    """Return a number as people write it."""
+    """Return a number as text, without a needless fraction; none for None."""
     return "none" if value is None else f"{value:g}" if value != int(value) else str(int(value))
 
 

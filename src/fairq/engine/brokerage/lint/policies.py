@@ -37,7 +37,7 @@ def policy_findings(queue: Queue, rules: Rules) -> Iterator[Finding]:
     for part in reachable:
         yield from _part_findings(queue, part, rules)
     yield from _unreachable_findings(queue, parts)
-    # Parts that were not understood are told already: mending them comes first.
+    # Parts that were not understood already have findings, which must be fixed first.
     if all(map(_is_understood, reachable)):
         yield from _ending_findings(queue, reachable, rules)
 
@@ -149,7 +149,7 @@ def _is_bare(part: SubPolicy) -> bool:
 
 
 def _has_stray_blank(text: str) -> bool:
-    """Whether a blank changes the meaning of the part: only names of shares may contain one."""
+    """Return whether a blank changes the meaning of the part; only names of shares and groups may contain one."""
     fields = text.split(":")
     return any(
         field != field.strip() or (any(map(str.isspace, field)) and not field.startswith(("gshare=", "group=")))
@@ -158,7 +158,7 @@ def _has_stray_blank(text: str) -> bool:
 
 
 def _meaning_of_blank(part: SubPolicy) -> tuple[str, str]:
-    """Return the problem that a blank makes, and the field with the blank."""
+    """Return the problem caused by a blank, and the field with the blank."""
     fields = part.text.split(":")
     if part.unknown:
         return "blank in a field", part.unknown[0]

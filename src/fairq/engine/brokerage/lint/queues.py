@@ -45,7 +45,7 @@ OTHERS = frozenset(
 
 
 def word_findings(queue: Queue, rules: Rules, further: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yield the unknown words of *queue* under *rules*; *further*: its other fields of CRIC."""
+    """Yield findings about unknown words of *queue*; *further*: its other fields of CRIC."""
     report = partial(finding, queue.name)
     if queue.status not in STATES:
         words = sorted(STATES)
@@ -99,7 +99,7 @@ def _short(value: Any) -> str:
 
 
 def limit_findings(queue: Queue, rules: Rules, types: Iterable[ResourceType]) -> Iterator[Finding]:
-    """Yield the limits of *queue* that few or no tasks can meet under *rules*."""
+    """Yield findings about limits of *queue* that few or no tasks can meet under *rules*."""
     report = partial(finding, queue.name)
     if queue.is_unified:
         yield from _unified_findings(queue, tuple(types))
@@ -147,7 +147,7 @@ def _core_findings(queue: Queue) -> Iterator[Finding]:
 
 def _scratch_findings(queue: Queue, rules: Rules) -> Iterator[Finding]:
     report = partial(finding, queue.name, "maxwdir", "scratch", number(queue.maxwdir))
-    # What every production job is assumed to need for its output.
+    # The minimum output that every production job is assumed to need.
     minimum, is_divided = rules.scratch_floor, rules.scratch_per_core or queue.is_unified or queue.corecount <= 1
     if (queue.type == "analysis" and not rules.every_queue) or not queue.maxwdir or queue.maxwdir < 0:
         return
@@ -175,7 +175,7 @@ PLAIN = (
     "per_core_attr",
     "allow_no_pilot",
 )
-"""Flags that are set by being there."""
+"""Flags without a value; the name alone sets them."""
 
 VALUED = (
     "nSimEvents",
@@ -235,7 +235,7 @@ PRODUCTION_TYPE = "DATADISK"
 
 
 def storage_findings(queue: Queue, world: World) -> Iterator[Finding]:
-    """Yield the missing storage of *queue*; nothing if no storage was imported."""
+    """Yield findings about missing storage of *queue*; none if no storage was imported."""
     report = partial(finding, queue.name, "relations")
     if not world.relations or not world.storages:
         return
@@ -258,7 +258,7 @@ def storage_findings(queue: Queue, world: World) -> Iterator[Finding]:
 
 
 def stray_findings(world: World) -> Iterator[Finding]:
-    """Yield the records about queues that do not exist."""
+    """Yield findings about records of queues or resource types that do not exist."""
     described = {
         "software": sorted(set(world.software) - {"ALL"}),
         "slots": sorted({request.queue for request in world.slots}),

@@ -79,7 +79,7 @@ ALSO_ALONE = frozenset({"rebroker.ANALY_TIMEOUT"})
 
 
 class Config:
-    """The values that are set, and otherwise PanDA's defaults; names are ``component.KEY``."""
+    """PanDA's settings: set values, otherwise defaults; names are ``component.KEY``."""
 
     def __init__(self, values: Mapping[str, Any] | None = None) -> None:
         self._values = dict(values or {})
@@ -87,7 +87,7 @@ class Config:
 
     @property
     def given(self) -> Mapping[str, Any]:
-        """What is set, by full name."""
+        """The set values by full name."""
         return self._values
 
     def number(self, name: str, *endings: str | None) -> float | None:
@@ -106,14 +106,14 @@ class Config:
         return None if key.default is None else float(key.default)
 
     def amount(self, name: str, *endings: str | None) -> float:
-        """Return `number`, with 0 for what is unset; every task asks for the same few."""
+        """Return `number`, or 0 if unset; cached, since every task reads the same few."""
         value = self._amounts.get((name, *endings))
         if value is None:
             value = self._amounts[name, *endings] = self.number(name, *endings) or 0.0
         return value
 
     def flag(self, name: str) -> bool:
-        """Return whether *name* is set to something true."""
+        """Return whether *name* is set to a true value, or is true by default."""
         value = self._values.get(name)
         return bool(KEYS[name].default if value is None else value)
 

@@ -13,7 +13,7 @@ IP_RULES = {"IPv4": "4", "IPv6": "6"}
 """The values of the two-letter rules ``IP`` and ``IK`` of a task, by word; PanDA stores no other word."""
 
 NO_NETWORK = "0"
-"""The value of ``IP`` with which fairq stores that a task names the network none; for PanDA, it asks for nothing."""
+"""The value of ``IP`` that stands for the network none in fairq; PanDA reads it as no request."""
 
 
 class Connectivity(NamedTuple):
@@ -69,7 +69,7 @@ def connectivity_of_rules(
 
 
 def has_network(offered: Connectivity, request: Connectivity) -> bool:
-    """Return whether the network of a queue is one for the task: full for any, http for http and none."""
+    """Return whether the network of a queue suffices: full for any request, http for http."""
     return (
         request.network in (None, NONE) or offered.network == FULL or (offered.network, request.network) == (HTTP, HTTP)
     )

@@ -38,7 +38,7 @@ class Complaint(NamedTuple):
 
 
 class ReadQueue(NamedTuple):
-    """A queue and what was found wrong with its fields."""
+    """A queue and the complaints about its fields."""
 
     queue: Queue
     complaints: tuple[Complaint, ...]
@@ -98,7 +98,7 @@ def read_queue(name: str, fields: Mapping[str, Any], *, role: str = "", site: st
 
 
 def _default_scratch(maxinputsize: object) -> float:
-    # Where there is no limit on input either, scratch has none.
+    # Without a limit on input, scratch has no limit either.
     if maxinputsize is None or maxinputsize == 0:
         return 0
     return maxinputsize + SCRATCH_BESIDE_INPUT if isinstance(maxinputsize, (int, float)) else DEFAULT_SCRATCH

@@ -1,4 +1,4 @@
-"""Who has no share at a queue: CRIC's ``fairsharepolicy`` (docs/panda.md, Fair share policies).
+"""Fair share policies, which exclude tasks from queues: CRIC's ``fairsharepolicy`` (docs/panda.md).
 
 ::
 

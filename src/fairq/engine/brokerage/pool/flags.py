@@ -138,7 +138,7 @@ def flags_of(columns: Columns) -> tuple[Flags, ...]:
     """Return the flags of each row."""
 
     def make() -> tuple[Flags, ...]:
-        # Most queues say nothing in params, and what they say in catchall repeats.
+        # Most queues have no params, and values of catchall repeat.
         flags_by_catchall = {text: read_flags(text) for text in {unit.catchall for unit in columns.units}}
         flags_by_unit = [
             read_flags(unit.catchall, unit.params) if unit.params else flags_by_catchall[unit.catchall]
@@ -184,7 +184,7 @@ def runs(columns: Columns, activity: Activity, *, every: bool) -> Booleans:
 
 
 def runs_all_of(columns: Columns, row: int, *, every: bool) -> Booleans:
-    """Return for each row whether everything that runs at *row* runs there as well (*every*: see `runs`)."""
+    """Return for each row whether all activities of *row* run there as well (*every*: see `runs`)."""
     both = [runs(columns, activity, every=every) for activity in (PRODUCTION, ANALYSIS)]
     result: Booleans = np.logical_and.reduce([rows | ~rows[row] for rows in both])
     return result
@@ -213,5 +213,5 @@ def takes_jumbo_jobs(columns: Columns) -> Booleans:
 
 
 def other_than_jumbo(columns: Columns, rows: Booleans, jumbo: bool) -> Booleans:
-    """Return *rows*; of a task that uses jumbo jobs (*jumbo*), without the queues for these."""
+    """Return *rows*, without queues for jumbo jobs if the task uses them (*jumbo*)."""
     return rows & ~takes_jumbo_jobs(columns) if jumbo else rows

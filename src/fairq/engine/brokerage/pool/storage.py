@@ -32,8 +32,9 @@ class Endpoints(Struct, frozen=True):
 
 
 def endpoints(relations: Iterable[Relation], storages: Mapping[str, Storage], scope: str = DEFAULT) -> Endpoints:
-    """Return the endpoints that *relations* give a queue in *scope*; user jobs fall back to the default scope,
-    for reading and for writing each where there is none of their own.
+    """Return the endpoints of a queue in *scope*.
+
+    Without relations of their own for reading (or writing), user jobs use those of the default scope.
 
     An endpoint is read if the relation has the role ``read_lan`` and the endpoint is not blacklisted for reading, and
     written to with the role ``write_lan``. Relations to unknown endpoints are ignored.
@@ -87,7 +88,7 @@ _OLDER = {"read_lan": "pr", "write_lan": "pw"}
 def relations_of(fields: Mapping[str, Any]) -> list[Relation]:
     """Return the relations in the CRIC queue *fields*; none if it names no storage.
 
-    User jobs have a scope of their own if one of their activities is given; the other activity is then as for all jobs.
+    If one activity of user jobs is given, they get a scope of their own; the other activity is then as for all jobs.
     """
     storage_lists = fields.get("astorages")
     if not isinstance(storage_lists, Mapping):

@@ -1,4 +1,4 @@
-"""What a queue has to run jobs: jobs counted, pilots, batch workers, and slots that it is asked to keep filled."""
+"""The supply of a queue: job counts, pilots, batch workers, and requested slots (``numSlots``)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ def slot_tables(requests: Iterable[Slots], now: float) -> dict[str, SlotTable]:
 def num_slots(table: SlotTable, share: str | None, resource_type: str | None) -> int | None:
     """Return the slots requested for a share and resource type; None: no request holds for them.
 
-    The share's own row goes before that of all shares; in the row, the type before all types; no type is their sum.
+    The row of the share precedes that of all shares; in the row, the type precedes all types. Without a type, types are
+    summed.
     """
     row = table.get(share) or table.get(None)
     if row is None:
@@ -102,7 +103,7 @@ def slots_asked(columns: Columns, share: str | None, resource_type: str | None) 
 
 
 def largest_running(columns: Columns, running: Floats, share: str | None, resource_type: str | None) -> Floats:
-    """Return the largest of what may stand for *running* jobs: these, batch workers, ``numSlots``, starting jobs.
+    """Return the maximum of *running* jobs, batch workers, ``numSlots`` and starting jobs.
 
     Up to 20 batch workers count where fewer jobs run; starting jobs count where ``numSlots`` is 0.
     """
@@ -113,14 +114,14 @@ def largest_running(columns: Columns, running: Floats, share: str | None, resour
 
 
 def with_workers(columns: Columns, running: Floats, pulling: Booleans) -> Floats:
-    """Return *running* jobs; where hardly any run at a *pulling* row with pilots, up to 20 workers in their place."""
+    """Return *running* jobs, or up to 20 workers at *pulling* rows with pilots where fewer jobs run."""
     workers = np.minimum(worker_counts(columns), MOST_WORKERS)
     stand_in = pulling & (pilot_counts(columns) > 0) & (running < MOST_WORKERS) & (workers > running)
     return np.where(stand_in, workers, running)
 
 
 def with_slots(columns: Columns, running: Floats, share: str | None, resource_type: str | None) -> Floats:
-    """Return *running* jobs, or as many as fit into ``numSlots`` if that is more; where it is 0, starting jobs too."""
+    """Return *running* jobs, or the jobs that fit into ``numSlots`` if more; plus starting jobs if it is 0."""
     requested = slots_asked(columns, share, resource_type)
     cores = np.maximum(columns.numbers("corecount", lambda queue: queue.corecount), 1)
     starting = columns.job_counts(share, "starting")

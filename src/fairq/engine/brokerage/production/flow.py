@@ -116,8 +116,8 @@ def broker_all_production(cases: Sequence[Case], columns: Columns, plan: Plan, r
             outcome.stop(*stop)
         else:
             started.append(outcome)
-    courses = flow.courses([each_outcome.ask for each_outcome in started])
-    passed = [each_outcome for each_outcome, course in zip(started, courses, strict=True) if each_outcome.take(course)]
+    courses = flow.courses([outcome.ask for outcome in started])
+    passed = [outcome for outcome, course in zip(started, courses, strict=True) if outcome.take(course)]
     for outcome in passed:
         outcome.weigh()
     for outcome in passed:
@@ -154,11 +154,11 @@ def _candidates(outcome: Outcome) -> list[Candidate]:
     )
     # Under the rules panda, unified queues are capped by resource type, and express tasks not at all.
     uncapped = ask.is_express and rules.queue_caps == "limit"
-    found_candidates = []
+    chosen = []
     for row, weight in zip(rows, outcome.weights.tolist(), strict=True):
         queue = pool.queues[row]
         by_type = rules.type_cap and queue.capability == "ucore"
-        found_candidates.append(
+        chosen.append(
             Candidate(
                 queue=queue.name,
                 unit=queue.unit,
@@ -175,4 +175,4 @@ def _candidates(outcome: Outcome) -> list[Candidate]:
                 tape_files=files[row][1],
             )
         )
-    return found_candidates
+    return chosen

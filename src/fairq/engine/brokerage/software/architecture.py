@@ -117,7 +117,7 @@ def read_architecture(text: str | None, *, infer_cpu: bool = True) -> Architectu
 
 
 def _after(marker: str, text: str, ends: str) -> str | None:
-    # What stands behind the marker, up to one of the characters that end it; nothing is None.
+    # The text after the marker, up to one of the *ends*; None if empty or missing.
     _, separator, tail = text.partition(marker)
     return re.split(f"[{re.escape(ends)}]", tail, maxsplit=1)[0] or None if separator else None
 

@@ -30,7 +30,7 @@ def is_pattern(platform: str | None) -> bool:
 
 
 def may_resolve(platform: str | None) -> bool:
-    """Return whether a platform may select another one: it has a character that is special in expressions."""
+    """Return whether a platform may select another one: it has a special character of regular expressions."""
     return bool(platform) and _WILD.search(platform or "") is not None
 
 
@@ -250,7 +250,7 @@ ONLY_TAGS = "OT"
 
 
 class Wanted(NamedTuple):
-    """What a task says of its software: release, cache, architecture, container, and whether a tag must name that."""
+    """Software values of a task: release, cache, architecture, container, and whether a tag must name the container."""
 
     trans_home: str | None
     trans_uses: str | None
@@ -260,14 +260,14 @@ class Wanted(NamedTuple):
 
     @classmethod
     def of(cls, task: Task) -> Wanted:
-        """Return what *task* says."""
+        """Return the software values of *task*."""
         return cls(task.trans_home, task.trans_uses, task.architecture, task.container_name, task.has_rule(ONLY_TAGS))
 
 
 def production_needs(task: Wanted, architecture: Architecture, *, without_release: bool) -> Needs | None:
     """Return the needs of a production task; None: it names no release, and nothing is checked.
 
-    With *without_release*, the container and hardware of this task are checked.
+    With *without_release*, the container and hardware of a task without a release are checked.
     """
     if task.trans_home is None:
         if not without_release:

@@ -15,7 +15,7 @@ from typing import Any
 from fairq.engine.brokerage.software.architecture import ANYTHING, CpuSpec, GpuSpec
 
 Version = tuple[tuple[int, ...], int, int]
-"""Release numbers without zeros at the end, the stage (0: released), the number of the stage."""
+"""Release numbers without trailing zeros, the stage (0: released), the number of the stage."""
 
 _VERSION = re.compile(r"v?(\d+(?:\.\d+)*)(?:[._-]?(a|b|rc|dev|post)[._-]?(\d*))?", re.IGNORECASE)
 _CONSTRAINT = re.compile(r"\s*([=!<>]+)\s*(.+)")
@@ -147,7 +147,7 @@ def cpu_architectures(architectures: Iterable[Mapping[str, Any]] | None) -> tupl
 
 
 def _with_any(entry: Mapping[str, Any]) -> dict[str, Any]:
-    # The empty texts of its lists as ``any``.
+    # Replace empty texts in lists by ``any``.
     def read(value: Any) -> Any:
         return [ANY if text == "" else text for text in value] if isinstance(value, list) else value
 

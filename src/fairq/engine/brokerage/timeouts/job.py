@@ -19,10 +19,10 @@ QUEUED = frozenset({"defined", "assigned", "activated", "starting"})
 """States in which a job waits at a queue and can be sent back."""
 
 USER_LABELS = frozenset({"user", "panda"})
-"""The ``prodSourceLabel`` of users' jobs: ``panda`` are those that build."""
+"""The ``prodSourceLabel`` of users' jobs; ``panda``: build jobs."""
 
 EVENT_SERVICE = frozenset({1, 5})
-"""``eventService`` of jobs that process single events: plain ones, and those that go with jumbo jobs."""
+"""``eventService`` of jobs that process single events: plain jobs and co-jumbo jobs."""
 
 EVENT_SERVICE_MERGE = 2
 """``eventService`` of the jobs that merge what event-service jobs made."""

@@ -47,8 +47,8 @@ def timeouts(
 ) -> list[Timeout]:
     """Return the actions on the *jobs* that are past a limit at *now*, at most one per job.
 
-    The first row of `ORDER` that applies decides. A job whose queue is exempt from that row is returned with the
-    reason, unless a later row applies from which its queue is not exempt.
+    The first row of `ORDER` that applies, and from which the job's queue is not exempt, decides. If the queue is exempt
+    from all rows that apply, the first one is returned with the reason.
     """
     jobs = list(jobs)
     fast = fast_rebrokerage(jobs, queues, policy)
@@ -109,8 +109,8 @@ def _fast_timeout(job: PandaJob, overshoot: Overshoot) -> Timeout:
 def _age(row: TimeoutRule, situation: Situation) -> tuple[str, float] | None:
     """Return the name of the time that counts, and the age; None if no time is known.
 
-    Under the rules documented, the time is that of the last state change or heartbeat. Otherwise a transfer counts from
-    the end of the job, or from its start if the end is unknown.
+    Under the rules documented, it is the last state change or heartbeat. Otherwise a transfer counts from the end of
+    the job, or from its start if the end is unknown; other rows use the longest age.
     """
     if situation.policy.rules.timeouts_of_state and row.named and not row.heard and situation.job.changed is not None:
         return "changed", situation.now - situation.job.changed

@@ -16,7 +16,7 @@ from fairq.engine.brokerage.timeouts.job import QUEUED, JobQueue, PandaJob, queu
 from fairq.engine.brokerage.timeouts.policy import HOUR, TimeoutPolicy
 
 _TOLERANCE = 1e-9
-"""Part of the waiting jobs that is no excess: 0.29 of 100 is less than 29 in binary."""
+"""Tolerance as a part of the waiting jobs: in binary, 0.29 of 100 is less than 29."""
 
 
 class Overshoot(Struct, frozen=True):
@@ -25,7 +25,7 @@ class Overshoot(Struct, frozen=True):
     Args:
         queued, running: its jobs of the share. *total*: waiting jobs of the share at all queues.
         threshold: the ``FAST_REBRO_THRESHOLD_NQUEUE`` of the share.
-        excess: number of jobs above the mildest of the three limits.
+        excess: number of jobs above the highest of the three limits.
     """
 
     queue: str

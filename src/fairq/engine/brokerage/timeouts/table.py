@@ -45,7 +45,7 @@ Since = Literal["created", "modified", "changed", "ended", "started"]
 
 
 class Situation(NamedTuple):
-    """The data for a row: a job, its queue, the limits in use and the time."""
+    """The data that a row decides on: a job, its queue, the limits in use and the time."""
 
     job: PandaJob
     queue: JobQueue
@@ -65,8 +65,8 @@ class TimeoutRule(Struct, frozen=True):
         action, code: the action, and PanDA's number for it; None if it has none.
         spared: the queues that PanDA's code exempts: ``paused`` ones, or those with ``disableReassign``.
         named: the states that the page names; None: the page has no such row.
-        heard: also under the rules documented, the age counts from the last heartbeat, not from the state change.
-        extra: the page has another rule for these jobs, so that the row applies only under the rules panda.
+        heard: the age counts from the last heartbeat under the rules documented as well, not from the state change.
+        extra: the row applies only under the rules panda, since the page has another rule for these jobs.
     """
 
     name: str
@@ -195,7 +195,7 @@ TABLE: dict[str, TimeoutRule] = _rows(
         _after(7 * DAY), "kill", Code.EXPIRED, extra=True),
     TimeoutRule("activated_long", _states("activated"), ("created",),
         _after(7 * DAY), "kill", Code.EXPIRED, extra=True),
-    # Here the cleaner looks for fast rebrokerage.
+    # Fast rebrokerage comes here in the cleaner's order.
     TimeoutRule("inactive", _states("activated"), ("modified",),
         _after(4 * HOUR), "rebroker", Code.REASSIGNED, _is_urgent_at_inactive, "disableReassign", _states("activated")),
     TimeoutRule("inactive_starting", _states("starting"), ("changed",),
@@ -214,7 +214,7 @@ TABLE: dict[str, TimeoutRule] = _rows(
         Code.EXPIRED, lambda case: case.job.of_user or case.job.label == "test", extra=True),
     TimeoutRule("event_service", _states("running", "starting"), ("changed",),
         _after(DAY), "kill", Code.EXPIRED, _is_long_event_service, extra=True),
-    # Here the cleaner looks for users' job sets to send back.
+    # Rebrokerage of users' job sets comes here in the cleaner's order.
     TimeoutRule("transferring", _states("transferring"), ("ended", "started"),
         _transfer_limit, "fail", None, lambda case: not case.job.output_complete, named=_states("transferring")),
     TimeoutRule("throttled", _states("throttled"), ("created",), _after(7 * DAY), "kill", Code.EXPIRED,
