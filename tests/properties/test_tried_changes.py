@@ -41,11 +41,11 @@ def test_what_is_known_of_changes_holds_in_any_order(pool):
         world = ImaginedPool.of(loaded, negotiation_policy(configured), NOW + 60, times)
         held = world.hold()
         for job in [queue.idle[0] for queue in world.jobs.queues if len(queue.idle)]:
-            one = world.about(job)
-            if held.match_of(one.job()) is not None:
+            asked = world.about(job)
+            if held.match_of(asked.job()) is not None:
                 continue
-            found = list(islice(remedies(Diagnosis(held, one.job())), TRIED))
-            for first, second in permutations(found, 2):
-                after = one.changed(first).changed(second)
+            changes = list(islice(remedies(Diagnosis(held, asked.job())), TRIED))
+            for first, second in permutations(changes, 2):
+                after = asked.changed(first).changed(second)
                 matched = after.hold().match_of(after.job()) is not None
                 assert after.is_matched() == matched, (first, second)

@@ -6,10 +6,12 @@ from collections.abc import Hashable, Sequence
 
 from msgspec import Struct, field
 
-from fairq.engine.explain.changes import Change
+from fairq.engine.explain.changes import Change, ChangeKind
 
 MOST_WORK = 300_000
 """Maximum cost of all cycles that try changes for one question (`Outcome.work`). One cycle always runs."""
+
+_CLAUSES = (ChangeKind.REQUIREMENTS_CLAUSE, ChangeKind.SLOT_CLAUSE)
 
 _EACH = 500
 """The cost of a cycle in the smallest pool."""
@@ -33,7 +35,10 @@ class Trials(Struct):
 def key_of(changes: Sequence[Change]) -> Hashable:
     """Return a key that is equal only for changes with the same effect on a pool.
 
-    Of several changes of one thing, the last one counts, whatever the order of others.
+    Of several changes of one thing, the last one counts, whatever the order of others. Replacements of clauses have an
+    order: a later one may replace the clause that an earlier one made.
     """
     values = {(change.kind, change.of, change.attribute, change.clause): change.to for change in changes}
-    return len(changes), frozenset(values.items())
+    replacements = [change for change in changes if change.kind in _CLAUSES]
+    in_order = tuple((change.of, change.attribute, change.clause, change.to) for change in replacements)
+    return len(changes), frozenset(values.items()), in_order
