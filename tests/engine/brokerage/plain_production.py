@@ -77,7 +77,9 @@ class Plain:
     def storage_of(self, unit: str) -> Storage | None:
         # A queue of these pools has one endpoint, which it reads from and writes to.
         relations = self.world.relations.get(unit, ())
-        return next((self.world.storages[one.rse] for one in relations if one.rse in self.world.storages), None)
+        return next(
+            (self.world.storages[relation.rse] for relation in relations if relation.rse in self.world.storages), None
+        )
 
     def jobs(self, queue: Queue, state: str, share: str | None = "MC") -> int:
         shares = self.world.job_stats.get(queue.unit, {})
@@ -281,8 +283,8 @@ class Plain:
                 continue
             names = replicas[storage.rse]
             files = {file.lfn for file in dataset.files}
-            found = files if names is None else names & files
-            held |= files if found and self.merging else found
+            present = files if names is None else names & files
+            held |= files if present and self.merging else present
         return sum(self.sizes[name] for name in held), len(held)
 
     def weight(self, queue: Queue) -> float:
@@ -299,8 +301,8 @@ class Plain:
         if total > 0 and not picky:
             weight *= (total + have) / total / (missing / 100 + 1)
         if self.near(queue):
-            own = int(self.task.rules.get("TW", 0)) or 1
-            weight *= max(own, 100 if self.high and self.given is None and not self.es and not self.page else 1)
+            factor = int(self.task.rules.get("TW", 0)) or 1
+            weight *= max(factor, 100 if self.high and self.given is None and not self.es and not self.page else 1)
         if self.task.nucleus and self.page:
             weight *= self.network(queue)
         return weight
@@ -318,18 +320,18 @@ class Plain:
         link = self.link(queue)
         queued = link.get("Express_queued" if self.express else "Production Output_queued", 0)
         mbps = link.get("dashb_mbps_1h")
-        speed = 1.3 if mbps is None else next((weight for least, weight in STEPS if mbps > least), 1.0)
+        speed = 1.3 if mbps is None else next((weight for limit, weight in STEPS if mbps > limit), 1.0)
         return 0.5 * (2 - queued / 150 + speed)
 
 
 def plain_production(world: World, task: Task, chunk: Chunk, *, page: bool) -> tuple[dict[str, str], dict[str, float]]:
     """Return why queues are out before they are weighed, and the weights of the others; input and the check of much
     I/O are left to the caller to avoid."""
-    plain = Plain(world, task, chunk, page=page)
-    passing = dict(plain.queues)
+    checker = Plain(world, task, chunk, page=page)
+    passing = dict(checker.queues)
     out: dict[str, str] = {}
     soon: dict[str, str] = {}
-    for check in plain.filters():
+    for check in checker.filters():
         for name, queue in list(passing.items()):
             answer = check(queue)
             if answer is not None and answer[1]:
@@ -342,6 +344,6 @@ def plain_production(world: World, task: Task, chunk: Chunk, *, page: bool) -> t
     for name in [name for name in passing if name in soon]:
         out[name] = soon[name]
         del passing[name]
-    weights = {name: plain.weight(queue) for name, queue in passing.items()}
+    weights = {name: checker.weight(queue) for name, queue in passing.items()}
     assert all(math.isfinite(weight) for weight in weights.values())
     return out, weights

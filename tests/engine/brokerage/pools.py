@@ -79,9 +79,9 @@ def chunk(files: int = 0, size: float = 2**30, **fields: Any) -> Chunk:
     return Chunk((Dataset("ds", entries),) if files else (), **fields)
 
 
-def at(**places: int) -> Mapping[str, Mapping[str, frozenset[str]]]:
+def at(**counts: int) -> Mapping[str, Mapping[str, frozenset[str]]]:
     """Return where the dataset ``ds`` is: by endpoint, how many of its first files."""
-    return {"ds": {rse: frozenset(f"f{number}" for number in range(count)) for rse, count in places.items()}}
+    return {"ds": {rse: frozenset(f"f{number}" for number in range(count)) for rse, count in counts.items()}}
 
 
 def ask(

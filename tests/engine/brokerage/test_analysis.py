@@ -31,9 +31,10 @@ def user_task(**fields):
 
 def users_pool(*queues, **known):
     """Return a pool of *queues* that take what has no release, by default A, B and C, where the input is."""
-    given = queues or (queue("A"), queue("B"), queue("C"))
+    plain_queues = queues or (queue("A"), queue("B"), queue("C"))
     open_queues = [
-        replace(each, releases=each.releases if each.releases != QUEUE.releases else ("ANY",)) for each in given
+        replace(plain_queue, releases=plain_queue.releases if plain_queue.releases != QUEUE.releases else ("ANY",))
+        for plain_queue in plain_queues
     ]
     return pool(*open_queues, **{"replicas": EVERYWHERE, **known})
 

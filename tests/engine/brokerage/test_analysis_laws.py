@@ -66,7 +66,7 @@ worlds = st.fixed_dictionaries(
 
 
 def world_of(drawn):
-    placed = [replace(each, name=name) for name, each in zip(NAMES, drawn["queues"], strict=False)]
+    placed = [replace(drawn_queue, name=name) for name, drawn_queue in zip(NAMES, drawn["queues"], strict=False)]
     return pool(
         *placed,
         job_stats={name: {SHARE: counts} for name, counts in drawn["stats"].items()},
@@ -95,9 +95,13 @@ def test_a_queue_is_a_candidate_or_has_one_reason(drawn, task, data, rules):
     """Whatever is known of the pool: each queue has one verdict, and weights are finite and not negative."""
     outcome = ask(world_of(drawn), task, data, rules)
     verdicts = list(outcome.verdicts())
-    assert {one.queue for one in verdicts if not one.reason} == {one.queue for one in outcome.candidates}
+    assert {verdict.queue for verdict in verdicts if not verdict.reason} == {
+        verdict.queue for verdict in outcome.candidates
+    }
     assert (outcome.decided == UNDECIDED).sum() == len(outcome.candidates)
-    assert all(np.isfinite(one.weight) and one.weight >= 0 for one in verdicts if one.weight is not None)
+    assert all(
+        np.isfinite(verdict.weight) and verdict.weight >= 0 for verdict in verdicts if verdict.weight is not None
+    )
     assert (outcome.status == "assigned") == bool(outcome.candidates) == (outcome.retry_after is None)
     assert len(outcome.candidates) <= 10
 
@@ -107,22 +111,22 @@ def test_a_run_is_deterministic(drawn, task, data, rules):
     """The order in which queues are listed does not matter."""
     world = world_of(drawn)
     turned = replace(world, queues=dict(reversed(world.queues.items())))
-    one, other = ask(world, task, data, rules), ask(turned, task, data, rules)
-    assert one.candidates == other.candidates
-    assert list(one.verdicts()) == list(other.verdicts())
+    first, second = ask(world, task, data, rules), ask(turned, task, data, rules)
+    assert first.candidates == second.candidates
+    assert list(first.verdicts()) == list(second.verdicts())
 
 
 @given(worlds, tasks, chunks)
 def test_by_the_page_another_queue_does_not_change_a_weight(drawn, task, data):
     """The page's weight is of the queue's own numbers; the code divides what there is among all."""
     world = world_of(drawn)
-    more = replace(
+    larger = replace(
         world,
         queues={**world.queues, "Z": replace(_any(world), name="Z", site="Q0")},
         relations={**world.relations, "Z": world.relations.get("Q0", ())},
     )
-    before = {one.queue: one.weight for one in ask(world, task, data, DOCUMENTED).candidates}
-    after = {one.queue: one.weight for one in ask(more, task, data, DOCUMENTED).candidates}
+    before = {candidate.queue: candidate.weight for candidate in ask(world, task, data, DOCUMENTED).candidates}
+    after = {candidate.queue: candidate.weight for candidate in ask(larger, task, data, DOCUMENTED).candidates}
     assert all(after[name] == weight for name, weight in before.items() if name in after)
 
 

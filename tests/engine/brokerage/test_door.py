@@ -85,10 +85,10 @@ def test_what_is_for_analysis_takes_no_part_in_production():
 
 
 def test_fairq_s_own_have_the_shape_that_is_asked_of_others():
-    assert all(isinstance(one, Filter) for one in FILTERS)
-    assert all(isinstance(one, Weight) for one in WEIGHTS)
-    assert len({one.name for one in FILTERS}) == len(FILTERS)
-    assert all(one.reasons for one in FILTERS)
+    assert all(isinstance(member, Filter) for member in FILTERS)
+    assert all(isinstance(member, Weight) for member in WEIGHTS)
+    assert len({member.name for member in FILTERS}) == len(FILTERS)
+    assert all(member.reasons for member in FILTERS)
 
 
 def test_a_filter_that_tells_what_it_reads_is_asked_once_for_equal_values():

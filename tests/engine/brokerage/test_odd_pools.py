@@ -41,5 +41,5 @@ def test_every_queue_gets_its_answer(world, asked, rules):
     for data in CHUNKS:
         for pool_asked in (world, replace(world, replicas=at(NUC=3, A=1, NOWHERE=2))):
             outcome = ask(pool_asked, asked, data, rules)
-            chosen = {one.queue for one in outcome.candidates}
-            assert {one.queue for one in outcome.verdicts() if not one.reason} == chosen
+            chosen = {verdict.queue for verdict in outcome.candidates}
+            assert {verdict.queue for verdict in outcome.verdicts() if not verdict.reason} == chosen

@@ -78,9 +78,10 @@ chunks = st.builds(
 @st.composite
 def worlds(draw):
     placed: list[Queue] = [
-        replace(one, name=name) for name, one in zip(NAMES, draw(st.lists(queues, max_size=8)), strict=False)
+        replace(drawn_queue, name=name)
+        for name, drawn_queue in zip(NAMES, draw(st.lists(queues, max_size=8)), strict=False)
     ]
-    known: dict[str, Any] = {
+    data: dict[str, Any] = {
         "job_stats": {name: {"MC": draw(COUNTS)} for name in NAMES},
         "job_stats_by_type": {name: {"MC": {"SCORE": draw(COUNTS)}} for name in NAMES[:4]},
         "pilots": {name: Pilots(draw(mostly(1, 0)), 0, NOW - draw(st.integers(0, 9000))) for name in NAMES},
@@ -94,7 +95,7 @@ def worlds(draw):
         "workers": {NAMES[0]: {"running": draw(st.integers(0, 10**6))}},
         "storages": {NAMES[1]: Storage(NAMES[1], NAMES[1], space_free=draw(st.integers(0, 400)))},
     }
-    return pool(*placed, **known)
+    return pool(*placed, **data)
 
 
 rule_sets = st.sampled_from([DOCUMENTED, PANDA])
@@ -159,7 +160,7 @@ def test_one_more_queue_changes_no_other_weight(world, asked, data, rules, added
 def test_stages_count_down(world, asked, data, rules):
     """Each stage begins with what the one before left, and the last one leaves the candidates."""
     outcome = ask(world, asked, data, rules)
-    rows, units = len(outcome.decided), len({one.unit for one in outcome.verdicts()})
+    rows, units = len(outcome.decided), len({verdict.unit for verdict in outcome.verdicts()})
     for line in outcome.stages:
         assert (line.rows_before, line.units_before) == (rows, units)
         assert line.rows_after <= rows
@@ -191,5 +192,5 @@ def test_the_oracle_imports_no_rule_of_the_engine():
     records = {"jobs.tasks": {"Chunk", "Task"}, "pool.world": {"Queue", "Storage", "World"}}
     allowed = {(f"fairq.engine.brokerage.{module}", name) for module, names in records.items() for name in names}
     nodes = ast.walk(ast.parse(Path(plain.__file__).read_text()))
-    imported = {(node.module, one.name) for node in nodes if isinstance(node, ast.ImportFrom) for one in node.names}
+    imported = {(node.module, alias.name) for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names}
     assert {pair for pair in imported if pair[0].startswith(("fairq", "tests"))} == allowed

@@ -47,7 +47,7 @@ def test_walltime_is_cpu_time_over_cores_power_and_efficiency():
     assert details["work"] == 100 * 100
     assert details["work_in_maxtime"] == 8 * 10 * 0.5 * (seconds - 1 - 600)
     assert details["seconds_needed"] == seconds
-    assert {one.max_walltime for one in outcome.candidates} == {seconds}
+    assert {candidate.max_walltime for candidate in outcome.candidates} == {seconds}
 
 
 def test_transferring_is_limited_by_site_or_2000_or_twice_what_runs():

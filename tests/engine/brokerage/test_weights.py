@@ -50,5 +50,5 @@ def test_a_queue_that_takes_any_release_is_not_weighed_by_its_cpu_levels():
 
 def test_a_candidate_tells_how_many_more_jobs_it_takes():
     world = pool(queue("Q"), job_stats={"Q": jobs(activated=5, assigned=3, running=30)}, replicas=at(NUC=1))
-    one = next(one for one in ask(world, data=chunk(files=1)).candidates if one.queue == "Q")
-    assert (one.queued, one.cap, one.running, one.local_files) == (8, 60, 30, 0)
+    candidate = next(candidate for candidate in ask(world, data=chunk(files=1)).candidates if candidate.queue == "Q")
+    assert (candidate.queued, candidate.cap, candidate.running, candidate.local_files) == (8, 60, 30, 0)

@@ -35,15 +35,17 @@ AGLT2 = {
 
 
 def accepts(entry, architecture, rules=DOCUMENTED, **task):
-    asked = read_architecture(architecture, infer_cpu=rules.infer_cpu)
-    needs = production_needs(Wanted.of(Task(**{"trans_home": "Athena-21.0.38", **task})), asked, without_release=False)
+    requested = read_architecture(architecture, infer_cpu=rules.infer_cpu)
+    needs = production_needs(
+        Wanted.of(Task(**{"trans_home": "Athena-21.0.38", **task})), requested, without_release=False
+    )
     assert needs is not None
     return judge(needs, AUTO_RELEASES, entry, rules=SoftwareRules.of(rules)).verdict == "accepted"
 
 
 def without(entry, kind):
     """The entry with one kind of hardware not described at all."""
-    return {**entry, "architectures": [each for each in AGLT2["architectures"] if each["type"] != kind]}
+    return {**entry, "architectures": [hardware for hardware in AGLT2["architectures"] if hardware["type"] != kind]}
 
 
 def test_a_task_for_the_very_hardware_is_accepted():
@@ -66,9 +68,9 @@ def test_other_hardware_is_refused(architecture):
 
 def test_the_page_goes_by_the_lists_of_gpus_and_the_code_by_worker_nodes():
     """No worker node of AGLT2 has reported its GPUs: the lists decide, or nothing does and the queue is out."""
-    wanted = "#x86_64-intel-avx2&nvidia-kt100"
-    assert accepts(AGLT2, wanted, DOCUMENTED)
-    assert not accepts(AGLT2, wanted, PANDA)
+    architecture = "#x86_64-intel-avx2&nvidia-kt100"
+    assert accepts(AGLT2, architecture, DOCUMENTED)
+    assert not accepts(AGLT2, architecture, PANDA)
 
 
 def test_the_code_reads_a_cpu_out_of_the_platform_and_the_page_does_not():

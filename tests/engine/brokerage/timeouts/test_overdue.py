@@ -148,8 +148,8 @@ def test_holding_of_priority_800_is_urgent_by_the_page_and_not_by_the_code():
 def test_transferring_jobs_are_watched_by_sub_status_by_the_page_and_by_label_by_the_code():
     watched = job("transferring", sub_status="os_transferring", modified=3)
     users = job("transferring", label="user", modified=3)
-    assert [row_of(one, rules=DOCUMENTED) for one in (watched, users)] == ["heartbeat_transferring", None]
-    assert [row_of(one, rules=PANDA) for one in (watched, users)] == [None, "heartbeat_transferring"]
+    assert [row_of(panda_job, rules=DOCUMENTED) for panda_job in (watched, users)] == ["heartbeat_transferring", None]
+    assert [row_of(panda_job, rules=PANDA) for panda_job in (watched, users)] == [None, "heartbeat_transferring"]
 
 
 def test_a_workflow_has_a_heartbeat_of_its_own():

@@ -135,17 +135,17 @@ def _pass(outcome: Outcome) -> tuple[bool, bool]:
 
 def _is_fatal(outcome: Outcome) -> bool:
     """Return whether, under the rules panda, the task fails: its given queues are refused and others are not."""
-    given, rules = selection_of(outcome.ask).given, outcome.ask.rules
+    given_names, rules = selection_of(outcome.ask).given, outcome.ask.rules
     step = next(
         (step for step in outcome.plan.steps["before"] if step.filter.name == candidates.preassigned.name),
         None,
     )
-    if not given or not rules.lost_site_is_fatal or step is None:
+    if not given_names or not rules.lost_site_is_fatal or step is None:
         return False
     assert outcome.course is not None
     refused = refused_at(outcome.course.answers, len(outcome.decided))
     passing = refused >= step.first
-    return bool(passing.any()) and not (passing & rows_called(outcome.ask.pool, given)).any()
+    return bool(passing.any()) and not (passing & rows_called(outcome.ask.pool, given_names)).any()
 
 
 def _choose(outcome: Outcome) -> None:

@@ -201,9 +201,9 @@ def _named(pool: Pool, patterns: tuple[str, ...]) -> Booleans:
     return np.array([is_named(queue, patterns) for queue in pool.queues], dtype=np.bool_)
 
 
-def preassigned_rows(pool: Pool, given: tuple[str, ...], included: tuple[str, ...] | None) -> Booleans:
+def preassigned_rows(pool: Pool, given_names: tuple[str, ...], included: tuple[str, ...] | None) -> Booleans:
     """Return the rows to which an analysis task is pre-assigned: by ``site``, and ``includedSite`` if that counts."""
-    rows = rows_called(pool, given)
+    rows = rows_called(pool, given_names)
     if included is None or not pool.rules.included_sites_always:
         return rows
     return rows | _named(pool, included)

@@ -21,13 +21,13 @@ class Counting(NamedTuple):
     """How running jobs are counted for a task.
 
     Args:
-        how: ``largest``: of running jobs and their substitutes; ``running``: running jobs only; otherwise batch
+        method: ``largest``: of running jobs and their substitutes; ``running``: running jobs only; otherwise batch
             workers or slots count under conditions.
         share: share of the jobs; None is all shares.
         resource_type: resource type of the requested slots.
     """
 
-    how: Literal["largest", "running", "slots", "workers where pulled", "workers"]
+    method: Literal["largest", "running", "slots", "workers where pulled", "workers"]
     share: str | None
     resource_type: str | None
 
@@ -52,18 +52,18 @@ def counting_of(ask: Ask) -> Counting:
 
 def counted_running(pool: Pool, counting: Counting) -> Floats:
     """Return the jobs that count as running at each row (nRun)."""
-    how, share, resource_type = counting
+    method, share, resource_type = counting
 
     def make() -> Floats:
         count = pool.job_counts(share, "running")
-        if how == "largest":
+        if method == "largest":
             return largest_running(pool, count, share, resource_type)
-        if how == "running":
+        if method == "running":
             return count
-        if how == "workers where pulled":
+        if method == "workers where pulled":
             pulls = pool.unit_flags("pulls", lambda unit: unit.capability == "ucore" and unit.workflow == "pull_ups")
             count = with_workers(pool, count, pulls)
-        elif how == "workers":
+        elif method == "workers":
             count = with_workers(pool, count, np.ones(len(pool), dtype=np.bool_))
         return with_slots(pool, count, share, resource_type)
 
@@ -124,9 +124,9 @@ def types_of(ask: Ask) -> Types:
 
 
 class TypeNumbers(NamedTuple):
-    """Jobs of the counted resource types at each row; *known* is False where there are no statistics."""
+    """Jobs of the counted resource types at each row; *is_known* is False where there are no statistics."""
 
-    known: Any
+    is_known: Any
     running: Floats
     queued: Floats
 
@@ -148,9 +148,9 @@ def type_numbers(pool: Pool, counting: Counting, types: Types, local: Any) -> Ty
 
     # Own types are specific to one task, so the result is not cached.
     table = make() if own_types else pool.kept(("by type", share, resource_type), make)
-    known, running_of_type, waiting, assigned = table[:, pool.unit_of]
-    running = np.where(known > 0, np.maximum(running_of_type, counted_running(pool, counting)), 0)
-    return TypeNumbers(known > 0, running, waiting + np.where(local, 0, assigned))
+    is_known, running_of_type, waiting, assigned = table[:, pool.unit_of]
+    running = np.where(is_known > 0, np.maximum(running_of_type, counted_running(pool, counting)), 0)
+    return TypeNumbers(is_known > 0, running, waiting + np.where(local, 0, assigned))
 
 
 _DROPPED = (
@@ -175,12 +175,12 @@ class UserQueues(NamedTuple):
     """A user's jobs at each row.
 
     Args:
-        known: numbers of the user were imported.
+        is_known: whether numbers of the user were imported.
         queued, running: the user's jobs.
         limit: those that may be queued.
     """
 
-    known: Booleans
+    is_known: Booleans
     queued: Floats
     running: Floats
     limit: Floats
@@ -238,7 +238,7 @@ def user_queues(ask: Ask) -> UserQueues:
     counts = np.zeros((3, len(pool.unit_names)))
     for unit, jobs in table.users.get(user_of(ask.task.user or ""), ()):
         counts[:, unit] = 1, jobs.queued, jobs.running
-    known, own_queued, own_running = counts[:, pool.unit_of]
+    is_known, own_queued, own_running = counts[:, pool.unit_of]
     all_running = np.where(np.isnan(table.running), pool.job_counts(ask.task.gshare, "running"), table.running)
 
     def setting(name: str) -> float:
@@ -253,4 +253,4 @@ def user_queues(ask: Ask) -> UserQueues:
         np.maximum(setting("BASE_DEFAULT_QUEUE_LENGTH_PER_PQ_USER"), setting("BASE_QUEUE_RATIO_ON_PQ") * all_running),
         max_queued * np.maximum(1 / table.rows, running_part),
     )
-    return UserQueues(known > 0, own_queued, own_running, limit)
+    return UserQueues(is_known > 0, own_queued, own_running, limit)

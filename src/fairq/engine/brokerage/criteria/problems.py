@@ -188,7 +188,7 @@ def problems_of(ask: Ask) -> Problems | None:
         ended_jobs(ask),
     )
     crowded = (
-        user.known
+        user.is_known
         & (waiting >= config.amount("anal_jobbroker.BASE_QUEUE_LENGTH_PER_PQ"))
         & (waiting >= config.amount("anal_jobbroker.BASE_EXPECTED_WAIT_HOUR_ON_PQ") * start_rate(pool, share))
     )

@@ -39,20 +39,22 @@ def _reads_analysis_status(ask: Ask) -> Values:
 
 
 @refuses("analysis status", "status check", STATUS, reads=_reads_analysis_status)
-def analysis_status(pool: Pool, given: tuple[str, ...], included: tuple[str, ...] | None, opens: bool) -> Refusals:
+def analysis_status(
+    pool: Pool, given_names: tuple[str, ...], included: tuple[str, ...] | None, opens: bool
+) -> Refusals:
     """Refuse queues that are not online, unless the task is pre-assigned to them.
 
     Under the rules panda, refuse offline queues, and brokeroff and test unless the task names queues.
     """
     if pool.rules.online_only:
         online = pool.flags("online", lambda queue: queue.status == "online")
-        refused = ~(online | preassigned_rows(pool, given, included))
+        refused = ~(online | preassigned_rows(pool, given_names, included))
     else:
         refused = pool.flags("offline", lambda queue: queue.status == "offline")
         if not opens:
             closed = pool.flags("brokeroff or test", lambda queue: queue.status in CLOSED_TO_BROKERS)
-            if len(given) == 1:
-                closed = closed & ~rows_called(pool, given)
+            if len(given_names) == 1:
+                closed = closed & ~rows_called(pool, given_names)
             refused = refused | closed
     yield Refusal(STATUS, refused, lambda row: {"status": pool.queues[row].status})
 
