@@ -14,7 +14,7 @@ DRAWS = 4000
 def drawn(weights, selection):
     draw = np.random.default_rng(1).random
     counts = Counter(order(weights, draw, selection)[0] for _ in range(DRAWS))
-    return [counts[place] / DRAWS for place in range(len(weights))]
+    return [counts[index] / DRAWS for index in range(len(weights))]
 
 
 @pytest.mark.parametrize("weights", [[2, 1], [10, 1], [5, 3, 2], [20] + [1] * 20])

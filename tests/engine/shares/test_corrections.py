@@ -88,9 +88,9 @@ def test_decimal_weights_count_and_dirac_is_said_to_take_defaults():
     )
     use = {WEEK: {"a": 90, "b": 10}, HOUR: {"a": 50, "b": 50}}
     assert shares(DOCUMENTED, block, use, {"a": 1, "b": 1})["b"] == pytest.approx(0.8 * 2 + 0.2)
-    told = [in_words(note) for note in corrected(DIRAC, block, history({})).notes]
-    assert told[0] == "WMSHistory I: MaxGlobalCorrection = 2.5 is not an integer; DIRAC uses the default 5"
-    assert sum("uses the default 1" in note for note in told) == 2
+    texts = [in_words(note) for note in corrected(DIRAC, block, history({})).notes]
+    assert texts[0] == "WMSHistory I: MaxGlobalCorrection = 2.5 is not an integer; DIRAC uses the default 5"
+    assert sum("uses the default 1" in note for note in texts) == 2
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,9 @@ def test_an_instance_for_a_group_without_queues_is_told():
     block = {"ShareCorrectorsToStart": "WMSHistory", "WMSHistory": {"I": {"Group": "ghosts", "S": WIDE}}}
     corrections = corrected(DOCUMENTED, block, history({}))
     assert corrections.idle({"ghosts"}, {"ghosts"}) == []
-    assert [in_words(one) for one in (*corrections.idle({"ghosts"}, {}), *corrections.idle({"users"}, {"users"}))] == [
+    assert [
+        in_words(note) for note in (*corrections.idle({"ghosts"}, {}), *corrections.idle({"users"}, {"users"}))
+    ] == [
         "WMSHistory: the group ghosts has no task queue at the moment; nothing is corrected",
         "WMSHistory: the group ghosts has no share and no task queue; nothing is corrected",
     ]
@@ -162,16 +164,16 @@ def test_correctors_work_one_after_the_other_and_may_be_anybodys():
 
 
 def test_history_is_asked_for_again_after_its_period():
-    asked = []
+    requested_spans = []
 
     def reports(request):
-        asked.append(request.span)
+        requested_spans.append(request.span)
         return {"a": 1.0}
 
     corrections = Corrections(DOCUMENTED, built_in())
     for now in (0, 899, 900):
         corrections.update(instance(S=WIDE), reports, now)
-    assert asked == [HOUR, HOUR]
+    assert requested_spans == [HOUR, HOUR]
 
 
 def test_a_corrector_taken_out_while_it_runs_stops_dirac_alone():

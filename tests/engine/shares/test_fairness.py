@@ -37,7 +37,7 @@ def served(rules, *, corrections=False):
     ]
     draw = np.random.default_rng(20_090_213).random
     recent: deque[str] = deque(maxlen=RECENT)
-    found: Counter[tuple[str, str]] = Counter()
+    job_counts: Counter[tuple[str, str]] = Counter()
     priorities: list[float] = []
     for number in range(MATCHES):
         if number % EVERY == 0:
@@ -45,19 +45,19 @@ def served(rules, *, corrections=False):
             priorities = recalculate(QueueTable.of(queues), GROUPS, rules, history).stored_priorities()
         chosen = queues[choose_queues(priorities, draw, rules)[0]].requirements
         recent.append(chosen.group)
-        found[chosen.group, chosen.owner] += 1
-    return found
+        job_counts[chosen.group, chosen.owner] += 1
+    return job_counts
 
 
-def fraction(found, group):
-    return sum(count for (name, _), count in found.items() if name == group) / found.total()
+def fraction(job_counts, group):
+    return sum(count for (name, _), count in job_counts.items() if name == group) / job_counts.total()
 
 
 def test_proportional_draws_serve_everybody_by_share():
     """Groups 1 : 3 : 1, and inside a group without job sharing users alike, however many queues one fills."""
-    found = served(DOCUMENTED)
-    assert [fraction(found, name) for name in GROUPS] == pytest.approx([0.2, 0.6, 0.2], abs=0.03)
-    assert found["users", "eager"] / found["users", "patient"] == pytest.approx(1, abs=0.25)
+    job_counts = served(DOCUMENTED)
+    assert [fraction(job_counts, name) for name in GROUPS] == pytest.approx([0.2, 0.6, 0.2], abs=0.03)
+    assert job_counts["users", "eager"] / job_counts["users", "patient"] == pytest.approx(1, abs=0.25)
 
 
 def test_diracs_draw_gives_the_large_group_more_than_its_share_and_corrections_take_part_of_it_back():

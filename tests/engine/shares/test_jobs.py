@@ -38,27 +38,27 @@ def test_bounds_hold_for_defaults(default, bounds, found):
     assert default_within(default, *bounds, DOCUMENTED) == default
 
 
-def asked(rules=DOCUMENTED, **job):
+def requirements(rules=DOCUMENTED, **job):
     return needs_of(job, 0, JobDefaults(rules, SEGMENTS, 400, 1)).requirements
 
 
 def test_alike_jobs_ask_for_the_same():
     """Order, blanks and repetitions do not count; case does."""
-    one = asked(cputime=400, sites=["B", " A ", "B", ""], tags=[" "])
-    assert one == asked(cputime=1800, sites="A, B")
-    assert one != asked(cputime=400, sites=("a", "B"))
+    unsorted = requirements(cputime=400, sites=["B", " A ", "B", ""], tags=[" "])
+    assert unsorted == requirements(cputime=1800, sites="A, B")
+    assert unsorted != requirements(cputime=400, sites=("a", "B"))
 
 
 def test_a_list_of_blanks_is_nothing_and_stops_dirac():
-    assert asked(tags=[" ", ""]).tags == ()
+    assert requirements(tags=[" ", ""]).tags == ()
     with pytest.raises(JobRequirementError, match="Tags"):
-        asked(DIRAC, tags=[" ", ""])
+        requirements(DIRAC, tags=[" ", ""])
 
 
 @pytest.mark.parametrize(("least", "most"), [(-1, 0), (0, -1), (2, 1)])
 def test_ram_that_cannot_be_is_refused(least, most):
     with pytest.raises(JobRequirementError, match="RAM"):
-        asked(minram=least, maxram=most)
+        requirements(minram=least, maxram=most)
 
 
 def test_tags_for_processors():
@@ -90,16 +90,16 @@ def test_dirac_has_no_room_for_a_negative_priority():
 
 def test_dirac_maps_priorities():
     """Decimals are cut off; 0 and less are background, 10 and more go before everything else of the user."""
-    given = (-3, 0, "0", 0.4, 1, "7", 9.99, 10, 11)
-    assert [real_priority(read_priority(value, 1, DIRAC), DIRAC) for value in given] == [
+    user_priorities = (-3, 0, "0", 0.4, 1, "7", 9.99, 10, 11)
+    assert [real_priority(read_priority(value, 1, DIRAC), DIRAC) for value in user_priorities] == [
         *(1e-5, 1e-5, 1e-5, 1e-5, 1, 7, 9, 1e6, 1e6)
     ]  # fmt: skip
 
 
 def test_the_schema_takes_priorities_as_they_are():
     """Any number above 0 is its own weight; what is not above 0 gets the least weight there is."""
-    given = (0.01, 0.4, 1, "7", 9.99, 10, 11, 1e9)
-    assert [real_priority(read_priority(value, 1, DOCUMENTED), DOCUMENTED) for value in given] == [
+    user_priorities = (0.01, 0.4, 1, "7", 9.99, 10, 11, 1e9)
+    assert [real_priority(read_priority(value, 1, DOCUMENTED), DOCUMENTED) for value in user_priorities] == [
         *(0.01, 0.4, 1, 7, 9.99, 10, 11, 1e9)
     ]  # fmt: skip
     assert [real_priority(value, DOCUMENTED) for value in (0, -3)] == [LEAST, LEAST]
@@ -139,10 +139,10 @@ def test_dirac_refuses_a_text_that_is_no_whole_number(text, number):
 def test_a_new_job_must_have_a_priority_above_0():
     check_submitted(0.01, DOCUMENTED)
     check_submitted(None, DOCUMENTED)
-    for given in (0, -1, "0"):
-        check_submitted(given, DIRAC)
+    for user_priority in (0, -1, "0"):
+        check_submitted(user_priority, DIRAC)
         with pytest.raises(JobRequirementError, match="not above 0"):
-            check_submitted(given, DOCUMENTED)
+            check_submitted(user_priority, DOCUMENTED)
 
 
 def test_a_property_in_the_spelling_of_the_schema_counts_except_for_dirac():

@@ -18,7 +18,7 @@ def reached(rules, ce=None, scheduling=LIMITS, **running):
 
 
 def negative(limits):
-    return by_attribute((one.attribute, one.value) for one in limits.reached)
+    return by_attribute((limit.attribute, limit.value) for limit in limits.reached)
 
 
 def test_as_many_as_the_limit_are_enough():
@@ -41,14 +41,14 @@ def test_a_limit_that_is_no_integer_is_refused_and_voids_diracs_others():
     wrong = {"RunningLimit": {"S": {"JobType": {"MC": 3}, "Owner": {"ann": "few"}}}}
     with pytest.raises(ShareCorrectionError, match="the limit of Owner is not an integer"):
         reached(DOCUMENTED, scheduling=wrong, MC=9)
-    found = reached(DIRAC, scheduling=wrong, MC=9)
-    assert (negative(found), len(found.notes)) == ({}, 1)
+    site_limits = reached(DIRAC, scheduling=wrong, MC=9)
+    assert (negative(site_limits), len(site_limits.notes)) == ({}, 1)
 
 
 def test_an_attribute_that_jobs_do_not_have_is_told():
-    found = reached(DOCUMENTED, scheduling={"RunningLimit": {"S": {"Colour": {"red": 0}}}})
-    assert negative(found) == {}
-    (note,) = found.notes
+    site_limits = reached(DOCUMENTED, scheduling={"RunningLimit": {"S": {"Colour": {"red": 0}}}})
+    assert negative(site_limits) == {}
+    (note,) = site_limits.notes
     assert in_words(note) == "RunningLimit/S: jobs have no attribute Colour; the limit is not applied"
 
 
@@ -63,9 +63,9 @@ def test_a_reached_limit_says_what_runs_and_what_may():
 
 def test_a_limit_on_what_task_queues_do_not_have_is_told():
     scheduling = {"RunningLimit": {"S": {"JobGroup": {"7": 0}, "JobType": {"MC": 0}}}}
-    found = reached(DOCUMENTED, scheduling=scheduling)
-    assert negative(found) == {"JobType": ["MC"]}
-    (note,) = found.notes
+    site_limits = reached(DOCUMENTED, scheduling=scheduling)
+    assert negative(site_limits) == {"JobType": ["MC"]}
+    (note,) = site_limits.notes
     assert in_words(note) == "RunningLimit/S: JobGroup is no property of a task queue; it is not applied"
     assert negative(reached(DIRAC, scheduling=scheduling)) == {"JobGroup": ["7"], "JobType": ["MC"]}
 

@@ -24,7 +24,7 @@ def test_every_reason_is_named_with_what_is_asked_for_and_what_there_is():
     queue = Requirements("ann", "u", 3600, sites=("A",), tags=("GPU",), min_ram=4000)
     pilot = {"CPUTime": 1000, "Site": "B", "MaxRAM": 2000}
     refusals = Matcher(pilot, GROUPS, DOCUMENTED).refusals(queue)
-    assert [(one.key, terms_words(one.wanted), terms_words(one.offered)) for one in refusals] == [
+    assert [(refusal.key, terms_words(refusal.wanted), terms_words(refusal.offered)) for refusal in refusals] == [
         ("CPUTime", "3600", "1000"),
         ("Site", "A", "B"),
         ("Tag", "GPU", "none"),
@@ -154,8 +154,8 @@ def test_a_limit_on_a_group_alone_stops_dirac():
 
 
 def test_processors_and_whole_nodes_become_tags():
-    found = match_conditions({"Site": "A", "NumberOfProcessors": 3, "WholeNode": True, "Tag": "[GPU, 'X']"}, DIRAC)
-    assert found["Tag"] == ["1Processors", "2Processors", "3Processors", "GPU", "MultiProcessor", "WholeNode", "X"]
+    conditions = match_conditions({"Site": "A", "NumberOfProcessors": 3, "WholeNode": True, "Tag": "[GPU, 'X']"}, DIRAC)
+    assert conditions["Tag"] == ["1Processors", "2Processors", "3Processors", "GPU", "MultiProcessor", "WholeNode", "X"]
     assert match_conditions({"Site": "A", "NumberOfProcessors": 2000}, DIRAC)["Tag"] == ["MultiProcessor"]
     with pytest.raises(PilotDescriptionError, match="NumberOfProcessors"):
         match_conditions({"NumberOfProcessors": "many"}, DOCUMENTED)

@@ -49,6 +49,6 @@ def test_a_local_quota_refuses_or_not(state):
 
 
 def test_a_task_whose_own_queue_is_refused_waits_or_fails(state):
-    found = answer(state, {"A": {"corecount": 8}, "B": {}}, user(site="A"))
-    assert found.status == "failed"
+    explanation = answer(state, {"A": {"corecount": 8}, "B": {}}, user(site="A"))
+    assert explanation.status == "failed"
     assert asked(state, lost_site_is_fatal=True).status == "fatal"

@@ -32,14 +32,14 @@ CASES = [
 ]  # fmt: skip
 
 
-def task_record(given, analysis):
-    fields = {**(ANALYSIS_TASK if analysis else TASK), **(given.get("task") or {})}
-    chunk = {**CHUNK, **(given.get("chunk") or {})}
-    metrics, frozen = given.get("metrics") or {}, fields.pop("frozen_hours_ago", None)
+def task_record(case_input, analysis):
+    fields = {**(ANALYSIS_TASK if analysis else TASK), **(case_input.get("task") or {})}
+    chunk = {**CHUNK, **(case_input.get("chunk") or {})}
+    metrics, frozen_hours = case_input.get("metrics") or {}, fields.pop("frozen_hours_ago", None)
     return {
         **fields,
-        "frozenTime": None if frozen is None else NOW - frozen * HOUR,
-        "parameters": given.get("task_params") or {},
+        "frozenTime": None if frozen_hours is None else NOW - frozen_hours * HOUR,
+        "parameters": case_input.get("task_params") or {},
         "taskClass": metrics.get("task_eval", {}).get("class"),
         "isMerging": chunk["isMerging"],
         "scout": bool(chunk["scout"]),
@@ -48,40 +48,40 @@ def task_record(given, analysis):
     }
 
 
-def records(given, analysis):
+def records(case_input, analysis):
     """Yield the records of a scenario as an operator would import them, each with its kind."""
-    task = task_of(given, analysis=analysis)
-    yield "tasks", task_record(given, analysis)
-    for position, dataset in enumerate((given.get("chunk") or {}).get("datasets") or ()):
-        is_distributed = dataset["name"] in (given.get("distributed") or ())
+    task = task_of(case_input, analysis=analysis)
+    yield "tasks", task_record(case_input, analysis)
+    for position, dataset in enumerate((case_input.get("chunk") or {}).get("datasets") or ()):
+        is_distributed = dataset["name"] in (case_input.get("distributed") or ())
         rest = {"type": dataset.get("type"), "site": dataset.get("site"), "files": dataset["files"]}
         yield "inputs", {"task": task.task_id, "dataset": dataset["name"], "position": position,
                          "distributed": is_distributed, **rest}  # fmt: skip
-    for name, entry in given["queues"].items():
+    for name, entry in case_input["queues"].items():
         role = entry.get("role", "satellite")
         yield "queues", {**QUEUE, **entry["cric"], "name": name, "atlas_site": entry["site"], "role": role}
         for relation in entry["storages"]:
             yield "relations", {**RELATION, **relation, "queue": name}
-    for name, entry in given["storages"].items():
+    for name, entry in case_input["storages"].items():
         yield "storages", {**STORAGE, **entry, "rse": name}
-    for row in given.get("resource_types") or ():
+    for row in case_input.get("resource_types") or ():
         yield "types", dict(zip(("name", "mincore", "maxcore", "minrampercore", "maxrampercore"), row, strict=True))
-    for site, key, value in given.get("links") or ():
+    for site, key, value in case_input.get("links") or ():
         yield "links", {"source": site, "nucleus": task.nucleus, "key": key, "value": value}
-    yield from counts(given)
-    yield from users(given, task)
-    for dataset, places in (given.get("files_at") or {}).items():
+    yield from counts(case_input)
+    yield from users(case_input, task)
+    for dataset, places in (case_input.get("files_at") or {}).items():
         for rse, files in places.items():
             yield "replicas", {"dataset": dataset, "rse": rse, "files": files}
-    for name, entry in (given.get("sw_map") or {}).items():
+    for name, entry in (case_input.get("sw_map") or {}).items():
         yield "software", {"queue": name, **entry}
-    for name, value in (given.get("config") or {}).items():
+    for name, value in (case_input.get("config") or {}).items():
         component, _, key = name.partition(".")
         yield "config", {"component": component, "key": key, "value": str(value)}
 
 
-def counts(given):
-    world = world_of(given, task_of(given))
+def counts(case_input):
+    world = world_of(case_input, task_of(case_input))
     for queue, shares in world.job_stats.items():
         for share, states in shares.items():
             for state, n in states.items():
@@ -102,7 +102,7 @@ def counts(given):
     for queue, states in world.workers.items():
         for status, n in states.items():
             yield "workers", {"queue": queue, "status": status, "n": n}
-    for queue, share, kind, n in given.get("harvester_slots") or ():
+    for queue, share, kind, n in case_input.get("harvester_slots") or ():
         yield "slots", {"queue": queue, "gshare": share, "resource_type": kind, "numslots": n}
     for queue, levels in world.cpu_levels.items():
         for level, part in levels.items():
@@ -112,53 +112,55 @@ def counts(given):
             yield "gpus", {"queue": queue, **card}
 
 
-def users(given, task):
-    metrics = given.get("metrics") or {}
-    quota = {**QUOTA, **(given.get("quota") or {})}
-    found: dict[str, dict[str, Any]] = {}
-    found.setdefault(task.working_group or task.user, {}).update({**USER_TOTALS, **(given.get("user_totals") or {})})
-    found.setdefault(task.user, {}).update(
+def users(case_input, task):
+    metrics = case_input.get("metrics") or {}
+    quota = {**QUOTA, **(case_input.get("quota") or {})}
+    totals: dict[str, dict[str, Any]] = {}
+    totals.setdefault(task.working_group or task.user, {}).update(
+        {**USER_TOTALS, **(case_input.get("user_totals") or {})}
+    )
+    totals.setdefault(task.user, {}).update(
         quota_ok=quota["ok"], quota_near=quota["near"], endpoints_over=quota["endpoints_over"],
         rem_slots_A=metrics.get("user_eval", {}).get("rem_slots_A"),
     )  # fmt: skip
-    for name, values in found.items():
+    for name, values in totals.items():
         yield "users", {"name": name, **values}
     for share, numbers in (metrics.get("gshare_preference") or {}).items():
         yield "shares", {"gshare": share, **numbers}
-    for queue, shares in (given.get("user_job_stats") or {}).items():
+    for queue, shares in (case_input.get("user_job_stats") or {}).items():
         for share, members in shares.items():
             for user, numbers in members.items():
                 yield "userstatistics", {"queue": queue, "gshare": share, "user": user, **numbers}
-    for queue in given["queues"]:
+    for queue in case_input["queues"]:
         yield "outcomes", {
-            "task": task.task_id, "queue": queue, **(given.get("failure_counts") or {}).get(queue, {}),
-            "resource_types": (given.get("task_rt_per_site") or {}).get(queue),
-            "used": queue in (given.get("sites_used") or ()),
+            "task": task.task_id, "queue": queue, **(case_input.get("failure_counts") or {}).get(queue, {}),
+            "resource_types": (case_input.get("task_rt_per_site") or {}).get(queue),
+            "used": queue in (case_input.get("sites_used") or ()),
         }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 def test_a_recorded_run_is_the_same_by_way_of_the_state(case, state):
     analysis = case.name.startswith("anal/")
-    given = case.record["input"]
-    task = task_of(given, analysis=analysis)
-    columns = columns_of(world_of(given, task))
+    case_input = case.record["input"]
+    task = task_of(case_input, analysis=analysis)
+    columns = columns_of(world_of(case_input, task))
     if analysis:
-        outcome = broker_analysis(task, chunk_of(given), columns, ANALYSIS, PANDA)
+        outcome = broker_analysis(task, chunk_of(case_input), columns, ANALYSIS, PANDA)
     else:
-        outcome = broker_production(task, chunk_of(given), columns, PRODUCTION, PANDA)
+        outcome = broker_production(task, chunk_of(case_input), columns, PRODUCTION, PANDA)
     kinds = {kind.name: kind for kind in STORED}
     with writing(state) as opened:
-        for name, record in records(given, analysis):
+        for name, record in records(case_input, analysis):
             row, _, _ = CHECKS.get(name, check_record)(kinds[name], record)
             broker_data.store(opened, kinds[name], [row])
 
-    found = why(state, PANDA, task.task_id, int(NOW))
+    explanation = why(state, PANDA, task.task_id, int(NOW))
 
-    assert found.status == outcome.status
-    assert [(one["queue"], one["weight"]) for one in found.candidates] == [
+    assert explanation.status == outcome.status
+    assert [(one["queue"], one["weight"]) for one in explanation.candidates] == [
         (one.queue, one.weight) for one in outcome.candidates
     ]
-    assert [(one["queue"], one["stage"], one["reason"], one["weight"]) for one in found.queues] == [
+    assert [(one["queue"], one["stage"], one["reason"], one["weight"]) for one in explanation.queues] == [
         (one.queue, one.stage, one.reason, one.weight) for one in outcome.verdicts()
     ]

@@ -33,7 +33,7 @@ def test_needs_are_stored_unless_most_jobs_are_others(tmp_path, monkeypatch, own
     import_task_queues(path, settings, str(dump), ACTOR, host="x")
     with reading(path) as state:
         policy = share_policy(settings, state)
-        known = state.connection.execute("SELECT queue FROM job_need ORDER BY queue").fetchall()
-        assert known == ([(3,), (5,), (8,)] if is_kept else [])
-        assert [one.number for one in task_queues.load_all(state)] == [3, 5, 8]
+        stored = state.connection.execute("SELECT queue FROM job_need ORDER BY queue").fetchall()
+        assert stored == ([(3,), (5,), (8,)] if is_kept else [])
+        assert [queue.number for queue in task_queues.load_all(state)] == [3, 5, 8]
         assert form_queues(state, policy).queues.ids.tolist() == [3, 5, 8, *([9] if own else [])]

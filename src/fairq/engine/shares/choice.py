@@ -30,14 +30,14 @@ def order(weights: Sequence[float] | Floats, draw: Draw, selection: Selection) -
 
     A weight of 0 or less, or NaN, comes last.
     """
-    positive = np.nan_to_num(np.asarray(weights, float), nan=0.0)
+    numbers = np.nan_to_num(np.asarray(weights, float), nan=0.0)
     if selection == "strict":
-        keys = -positive
+        keys = -numbers
     else:
-        uniform = draw(len(positive))
+        uniform = draw(len(numbers))
         numerators = -np.log1p(-uniform) if selection == "proportional" else uniform
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            keys = np.where(positive > 0, numerators / positive, np.inf)
+            keys = np.where(numbers > 0, numerators / numbers, np.inf)
     indices: list[int] = np.argsort(keys, kind="stable").tolist()
     return indices
 

@@ -196,10 +196,10 @@ class Corrections:
         make = self._makers.get(name)
         options = block.get(name)
         if make is None:
-            known = ", ".join(self._makers)
+            known_names = ", ".join(self._makers)
             if self._rules.checked_settings:
-                raise ShareCorrectionError(ShareSetting.UNKNOWN_CORRECTOR, where=name, known=known)
-            self._notes.append(note(NoteKind.UNKNOWN_CORRECTOR, name, known=known))
+                raise ShareCorrectionError(ShareSetting.UNKNOWN_CORRECTOR, where=name, known=known_names)
+            self._notes.append(note(NoteKind.UNKNOWN_CORRECTOR, name, known=known_names))
             if isinstance(options, Mapping):
                 # DIRAC counts it as started, so its later removal fails like any other.
                 self._started[name] = {}

@@ -302,11 +302,11 @@ def _bound(where: str, options: Mapping[str, Any], rules: Rules, notes: list[Not
     return _maximum(where, options, given_options[0], DEFAULT_BOUND, rules, notes), given_options[0]
 
 
-def _unread_notes(where: str, options: Mapping[str, Any], known: frozenset[str]) -> list[Note]:
+def _unread_notes(where: str, options: Mapping[str, Any], known_options: frozenset[str]) -> list[Note]:
     return [
-        note(NoteKind.UNREAD_OPTION, where, name=name, known=", ".join(sorted(known)))
+        note(NoteKind.UNREAD_OPTION, where, name=name, known=", ".join(sorted(known_options)))
         for name, value in options.items()
-        if name not in known and not isinstance(value, Mapping)
+        if name not in known_options and not isinstance(value, Mapping)
     ]
 
 

@@ -231,8 +231,8 @@ def _ram_condition(offered: Any) -> Condition:
         lambda queue: _terms([queue.min_ram]),
         # A queue without RAM requires nothing, not 0 MB.
         lambda table: (
-            table.min_ram.where(lambda least: least <= available)
-            | (table.min_ram.where(lambda least: least == 0) & table.max_ram.where(lambda most: most == 0))
+            table.min_ram.where(lambda min_ram: min_ram <= available)
+            | (table.min_ram.where(lambda min_ram: min_ram == 0) & table.max_ram.where(lambda max_ram: max_ram == 0))
         ),
     )
 
@@ -252,11 +252,11 @@ def _check_types(conditions: Mapping[str, Any], groups: Mapping[str, OwnerGroup]
         ("MaxRAM", is_amount, PilotDescription.RAM),
         *((text, _is_text, PilotDescription.NAMES) for text in texts),
     ):
-        given = conditions.get(key, [])
-        if key in conditions and key in SINGLE and not values(given) and key not in unchecked_keys:
+        given_value = conditions.get(key, [])
+        if key in conditions and key in SINGLE and not values(given_value) and key not in unchecked_keys:
             empty = PilotDescription.EMPTY_CPU_TIME if key == "CPUTime" else PilotDescription.EMPTY_NAMES
             raise PilotDescriptionError(empty, what=key)
-        for value in each(given):
+        for value in each(given_value):
             if not is_valid(value):
                 raise PilotDescriptionError(problem, what=key, value=value)
     if "MaxRAM" in conditions and len(each(conditions["MaxRAM"])) != 1:

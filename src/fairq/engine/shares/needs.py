@@ -230,29 +230,29 @@ def _list_attributes(name: str) -> tuple[str, ...]:
 
 def given_names(job: Mapping[str, Any], name: str) -> tuple[str, ...]:
     """Return the names in a list of a job as given, with the tags of its requests."""
-    given = next((job[word] for word in _attribute_names(name) if job.get(word) is not None), "")
+    value = next((job[word] for word in _attribute_names(name) if job.get(word) is not None), "")
     names: Iterable[str]
-    if isinstance(given, str):
-        names = [item.strip().strip("'\"") for item in given.strip().strip("{}[]").split(",")] if given else []
-    elif isinstance(given, list | tuple):
-        names = list(map(str, given))
-    elif isinstance(given, int | float) and not isinstance(given, bool):
-        names = [str(given)]
+    if isinstance(value, str):
+        names = [item.strip().strip("'\"") for item in value.strip().strip("{}[]").split(",")] if value else []
+    elif isinstance(value, list | tuple):
+        names = list(map(str, value))
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        names = [str(value)]
     else:
-        raise JobRequirementError(JobRequirement.NOT_NAMES, what=LISTS[name], value=given)
+        raise JobRequirementError(JobRequirement.NOT_NAMES, what=LISTS[name], value=value)
     if name in ANYWHERE and any(item.strip().lower() == "any" for item in names):
         return ()
     return (*names, *_requested_tags(job)) if name == "tags" else tuple(names)
 
 
-def normal_names(what: str, given: Collection[str], rules: Rules) -> tuple[str, ...]:
-    """Return the names *given* for the list *what* stripped, sorted and unique.
+def normal_names(label: str, raw_names: Collection[str], rules: Rules) -> tuple[str, ...]:
+    """Return the *raw_names* of the list *label*, stripped, sorted and unique.
 
     Raises JobRequirementError, only under the rules dirac, for a list of only blanks.
     """
-    normal = tuple(sorted({name.strip() for name in given} - {""}))
-    if given and not normal and rules.blank_lists == "error":
-        raise JobRequirementError(JobRequirement.BLANK, what=what, value=list(given))
+    normal = tuple(sorted({name.strip() for name in raw_names} - {""}))
+    if raw_names and not normal and rules.blank_lists == "error":
+        raise JobRequirementError(JobRequirement.BLANK, what=label, value=list(raw_names))
     return normal
 
 
@@ -273,21 +273,21 @@ def _cpu_time(job: Mapping[str, Any], defaults: JobDefaults) -> int:
     return bucket(whole_number("CPUTime", job.get("cputime"), defaults.cpu_time), defaults.segments)
 
 
-def whole_number(what: str, given: Any, default: int) -> int:
-    """Return the number, at least 0, that a job gives for *what*; *default* if it gives none (None).
+def whole_number(label: str, value: Any, default: int) -> int:
+    """Return the number, at least 0, that a job gives for *label*; *default* if it gives none (None).
 
     Raises JobRequirementError for an invalid number; decimals are truncated.
     """
-    if given is None:
+    if value is None:
         return default
     try:
-        if isinstance(given, bool):
+        if isinstance(value, bool):
             raise ValueError
-        number = int(given)
+        number = int(value)
     except (TypeError, ValueError, OverflowError):
         number = -1
     if number < 0:
-        raise JobRequirementError(JobRequirement.NOT_WHOLE, what=what, value=given)
+        raise JobRequirementError(JobRequirement.NOT_WHOLE, what=label, value=value)
     return number
 
 
@@ -315,13 +315,13 @@ def _priorities_of(reader: _JobReader, defaults: JobDefaults) -> Priorities:
 
 def _priorities(job: Mapping[str, Any], defaults: JobDefaults) -> tuple[float, float]:
     """Return the UserPriority and the real priority; without UserPriority, a job priority other than 0 counts."""
-    rules, given, job_priority = defaults.rules, job.get("userpriority"), job[_JOB_PRIORITY]
-    if given is None and job_priority:
+    rules, user_priority, job_priority = defaults.rules, job.get("userpriority"), job[_JOB_PRIORITY]
+    if user_priority is None and job_priority:
         # HTCondor's job priority has no bounds, DIRAC's has.
         priority = max(0, job_priority if rules.user_priority_weight == "as_given" else min(10, job_priority))
     else:
-        priority = inserted_priority(read_priority(given, defaults.user_priority, rules), rules)
-    real = job.get("realpriority")
-    if isinstance(real, int | float) and not isinstance(real, bool) and real > 0:
-        return priority, float(real)
+        priority = inserted_priority(read_priority(user_priority, defaults.user_priority, rules), rules)
+    stated_weight = job.get("realpriority")
+    if isinstance(stated_weight, int | float) and not isinstance(stated_weight, bool) and stated_weight > 0:
+        return priority, float(stated_weight)
     return priority, in_sum(priority, rules)

@@ -85,15 +85,15 @@ def _tags(value: Any) -> list[str]:
     return [tag.strip("'\" ") for tag in value.strip().strip("[]").split(",")]
 
 
-def _processor_tags(given: Any, rules: Rules) -> list[str]:
-    if not given:
+def _processor_tags(value: Any, rules: Rules) -> list[str]:
+    if not value:
         return []
     try:
-        count = int(given)
+        count = int(value)
     except (TypeError, ValueError):
         if not rules.checked_settings:
             return []
-        raise PilotDescriptionError(PilotDescription.PROCESSORS, what="NumberOfProcessors", value=given) from None
+        raise PilotDescriptionError(PilotDescription.PROCESSORS, what="NumberOfProcessors", value=value) from None
     numbers = range(1, count + 1) if count <= MOST_PROCESSORS else ()
     return [f"{number}Processors" for number in numbers] + ["MultiProcessor"] * (count > 1)
 
@@ -143,11 +143,11 @@ def apply_site(conditions: Mapping[str, Any], usable_sites: Sequence[str] | None
     return narrowed
 
 
-def each(given: Any) -> Collection[Any]:
+def each(value: Any) -> Collection[Any]:
     """Return the values of a list, or one value as a list."""
-    return given if isinstance(given, list | tuple | set | frozenset) else [given]
+    return value if isinstance(value, list | tuple | set | frozenset) else [value]
 
 
-def values(given: Any) -> list[str]:
+def values(value_or_list: Any) -> list[str]:
     """Return one value or a list of values as texts."""
-    return [str(value).strip() for value in each(given)]
+    return [str(value).strip() for value in each(value_or_list)]

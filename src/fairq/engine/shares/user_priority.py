@@ -16,25 +16,25 @@ LEAST, MOST = 1e-30, 1e30
 """The range of given weights, in which sums and quotients remain finite even in four bytes."""
 
 
-def read_priority(given: Any, default: float, rules: Rules) -> float:
+def read_priority(value: Any, default: float, rules: Rules) -> float:
     """Return the UserPriority of a job, *default* if it has none (None).
 
     Under the rules dirac, decimals are truncated. Raises JobRequirementError if it is not a number; under the rules
     dirac, also for a text that is not an integer.
     """
-    if given is None:
+    if value is None:
         return default
     try:
-        if isinstance(given, bool):
+        if isinstance(value, bool):
             raise ValueError
-        number = float(given)
+        number = float(value)
         integer = int(number)
     except (TypeError, ValueError, OverflowError):
-        raise JobRequirementError(JobRequirement.PRIORITY_NO_NUMBER, what="UserPriority", value=given) from None
+        raise JobRequirementError(JobRequirement.PRIORITY_NO_NUMBER, what="UserPriority", value=value) from None
     if rules.user_priority_weight != "mapped":
         return integer if integer == number else number
-    if isinstance(given, str) and not given.strip().lstrip("+-").isdecimal():
-        raise JobRequirementError(JobRequirement.NOT_WHOLE, what="UserPriority", value=given)
+    if isinstance(value, str) and not value.strip().lstrip("+-").isdecimal():
+        raise JobRequirementError(JobRequirement.NOT_WHOLE, what="UserPriority", value=value)
     return integer
 
 
@@ -48,10 +48,10 @@ def inserted_priority(user_priority: float, rules: Rules) -> float:
     return user_priority
 
 
-def check_submitted(given: Any, rules: Rules) -> None:
+def check_submitted(value: Any, rules: Rules) -> None:
     """Raise JobRequirementError for a UserPriority of a new job that is not above 0, unless priorities are mapped."""
-    if rules.user_priority_weight == "as_given" and read_priority(given, 1, rules) <= 0:
-        raise JobRequirementError(JobRequirement.PRIORITY_NOT_POSITIVE, what="UserPriority", value=given)
+    if rules.user_priority_weight == "as_given" and read_priority(value, 1, rules) <= 0:
+        raise JobRequirementError(JobRequirement.PRIORITY_NOT_POSITIVE, what="UserPriority", value=value)
 
 
 def real_priority(user_priority: float, rules: Rules) -> float:

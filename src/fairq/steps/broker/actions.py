@@ -107,8 +107,8 @@ def _job_action(timeout: Record, time: int) -> Action:
 
 def _failed_update(job: int, before: str, code: int | None, now: int) -> Record:
     """Return the update that PanDA's watcher makes (Watcher.run): the API has no call that fails a job."""
-    at = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    values: Record = {"jobStatus": "failed", "endTime": at, "stateChangeTime": at}
+    timestamp = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    values: Record = {"jobStatus": "failed", "endTime": timestamp, "stateChangeTime": timestamp}
     if code is not None:
         values["jobDispatcherErrorCode"] = code
     return {"table": "ATLAS_PANDA.JOBSACTIVE4", "set": values, "where": {"PandaID": job, "jobStatus": before}}

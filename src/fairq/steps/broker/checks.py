@@ -78,11 +78,11 @@ def unwrapped(record: dict[str, Any]) -> dict[str, Any]:
     return {"panda_queue": lower["panda_queue"], **named_value(Column(_DATA, "object", ""), lower[_DATA])}
 
 
-def store_relations(state: State, found: Found) -> None:
+def store_relations(state: State, queues: Found) -> None:
     """Replace the relations of every queue that names its storage."""
     relations: dict[str, list[broker_data.Row]] = {}
     name_at, cric_at = QUEUES.positions["name"], QUEUES.positions[_CRIC]
-    for rows in found.rows.values():
+    for rows in queues.rows.values():
         for row in rows:
             queue_relations = relations_of(row[cric_at] or {})
             if queue_relations:
@@ -158,7 +158,7 @@ def check_task(kind: Kind, record: dict[str, Any]) -> Checked:
     ipConnectivity, t1Weight, onlyTagsForFC and avoidVP become rules of ``splitRule``, both from fields of the record
     and from the task's parameters. includedSite and excludedSite become parameters. Raises UnfitError.
     """
-    own = {_SPELLINGS[name.lower()]: value for name, value in record.items() if name.lower() in _SPELLINGS}
+    special = {_SPELLINGS[name.lower()]: value for name, value in record.items() if name.lower() in _SPELLINGS}
     columns = {name: value for name, value in record.items() if name.lower() not in _SPELLINGS}
     row, given_columns, remarks = check_record(kind, columns)
     values, given_names = list(row), set(given_columns)
@@ -170,24 +170,24 @@ def check_task(kind: Kind, record: dict[str, Any]) -> Checked:
 
     parameters = dict(values[kind.positions["parameters"]])
     rules, complaints = _rules(
-        {**{name: parameters.get(name) for name in (_CONNECTIVITY, *_RULES)}, **_without_empty(own)}
+        {**{name: parameters.get(name) for name in (_CONNECTIVITY, *_RULES)}, **_without_empty(special)}
     )
     remarks += complaints
     if rules:
         former_rules = str(values[kind.positions["splitRule"]]).split(",")
         kept_rules = [rule for rule in former_rules if rule and rule.partition("=")[0].strip() not in rules]
         put("splitRule", ",".join([*kept_rules, *(f"{name}={value}" for name, value in rules.items())]))
-    if sites := {name: own[name] for name in _PARAMETERS if own.get(name) not in (None, "")}:
+    if sites := {name: special[name] for name in _PARAMETERS if special.get(name) not in (None, "")}:
         put("parameters", parameters | sites)
-    if own.get("sw_platform") and not values[kind.positions["architecture"]]:
-        put("architecture", str(own["sw_platform"]))
-    if own.get("sw_project") and own.get("sw_version") and not values[kind.positions["transHome"]]:
-        put("transHome", f"{own['sw_project']}-{own['sw_version']}")
+    if special.get("sw_platform") and not values[kind.positions["architecture"]]:
+        put("architecture", str(special["sw_platform"]))
+    if special.get("sw_project") and special.get("sw_version") and not values[kind.positions["transHome"]]:
+        put("transHome", f"{special['sw_project']}-{special['sw_version']}")
     return tuple(values), frozenset(given_names), remarks
 
 
-def _without_empty(own: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in own.items() if value not in (None, "")}
+def _without_empty(attributes: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in attributes.items() if value not in (None, "")}
 
 
 def _rules(attributes: dict[str, Any]) -> tuple[dict[str, Any], list[Remark]]:
@@ -231,18 +231,18 @@ _FILE_NAMES = frozenset(column.name.lower() for column in _FILE)
 def join_files(entries: Entries) -> Entries:
     """Yield inputs with their files: rows of one file each, as a query returns them, are joined by dataset."""
     datasets: dict[tuple[Any, Any], tuple[str, dict[str, Any]]] = {}
-    others = []
-    for where, entry in entries:
+    other_entries = []
+    for position, entry in entries:
         names = {name.lower(): name for name in entry} if isinstance(entry, dict) else {}
         if "lfn" not in names:
-            others.append((where, entry))
+            other_entries.append((position, entry))
             continue
         file = {name: entry.get(names.get(name.lower(), "")) for name in (column.name for column in _FILE)}
         common = {name: value for name, value in entry.items() if name.lower() not in _FILE_NAMES}
         keys = [next((common[name] for name in common if INPUTS.spellings.get(name.lower()) is key), None)
                        for key in INPUTS.keys]  # fmt: skip
-        datasets.setdefault((keys[0], keys[1]), (where, {**common, "files": []}))[1]["files"].append(file)
-    yield from others
+        datasets.setdefault((keys[0], keys[1]), (position, {**common, "files": []}))[1]["files"].append(file)
+    yield from other_entries
     yield from datasets.values()
 
 
@@ -251,9 +251,9 @@ def check_input(kind: Kind, record: dict[str, Any]) -> Checked:
 
     Raises UnfitError, naming the file.
     """
-    row, given, remarks = check_record(kind, record)
+    row, given_columns, remarks = check_record(kind, record)
     files = [_file(number, file) for number, file in enumerate(row[_AT], 1)]
-    return (*row[:_AT], files, *row[_AT + 1 :]), given, remarks
+    return (*row[:_AT], files, *row[_AT + 1 :]), given_columns, remarks
 
 
 def _file(number: int, record: dict[str, Any]) -> dict[str, Any]:
@@ -284,7 +284,7 @@ def read(kind: Kind, table: Table, form: Form | None = None) -> Found:
     return read_records(kind, table, _CHECKS.get(kind.name, check_record), join, form)
 
 
-def relate(state: State, kind: Kind, found: Found) -> None:
+def relate(state: State, kind: Kind, records: Found) -> None:
     """Store data derived from the records: the storage that queues name."""
     if kind is QUEUES:
-        store_relations(state, found)
+        store_relations(state, records)

@@ -96,16 +96,16 @@ def check_setting(kind: Kind, record: dict[str, Any]) -> Checked:
     Raises UnfitError for a value that must be a number and is not.
     """
     ignored = {"app", "vo", "type", "descr", "description"}
-    row, given, remarks = check_record(kind, {k: v for k, v in record.items() if k.lower() not in ignored})
+    row, given_columns, remarks = check_record(kind, {k: v for k, v in record.items() if k.lower() not in ignored})
     component, key, value = row
     name = f"{component}.{key}"
     if key_of(name) is None:
-        return row, given, [*remarks, Remark("is a setting that the brokerage does not read")]
+        return row, given_columns, [*remarks, Remark("is a setting that the brokerage does not read")]
     if _missing_ending(name):
         remarks = [*remarks, Remark(f"is read only with what it goes on with: {_missing_ending(name)}")]
     if not _is_fit(read_value(value)):
         raise UnfitError(f"{name} must be {_EXPECTED}, not {value!r}")
-    return row, given, remarks
+    return row, given_columns, remarks
 
 
 def _change(path: Path, actor: Actor, values: dict[str, str | None], dry_run: bool) -> None:
@@ -133,8 +133,8 @@ def _full_name(name: str) -> str:
     if len(full_names) == 1 and "." not in name:
         ending = bare_name[len(full_names[0].partition(".")[2]) :]
         return full_names[0] + ending
-    by_plain = {base.partition(".")[2]: base for base in KEYS}
-    suggestion = full_names[0] if full_names else by_plain.get(nearest(bare_name, by_plain) or "")
+    by_bare_name = {base.partition(".")[2]: base for base in KEYS}
+    suggestion = full_names[0] if full_names else by_bare_name.get(nearest(bare_name, by_bare_name) or "")
     hint = " or ".join(full_names) if len(full_names) > 1 else suggestion
     raise UnknownBrokerSettingError(name=name, hint=f"did you mean {hint}?" if hint else _LISTED)
 
@@ -147,16 +147,16 @@ def _missing_ending(name: str) -> str:
     return " or ".join(f"_<{part}>" for part in key.family.replace(" and ", ">_<").split(", "))
 
 
-def _matches(base: str, key: ConfigKey, plain: str) -> bool:
-    return plain == base or bool(key.family and plain.startswith(f"{base}_"))
+def _matches(base: str, key: ConfigKey, bare_name: str) -> bool:
+    return bare_name == base or bool(key.family and bare_name.startswith(f"{base}_"))
 
 
 def _position(name: str) -> int:
-    bases = list(KEYS)
-    base = next((index for index, other in enumerate(bases) if name == other), None)
-    if base is None:
-        base = next((index for index, other in enumerate(bases) if name.startswith(f"{other}_")), len(bases))
-    return base
+    names = list(KEYS)
+    position = next((index for index, base in enumerate(names) if name == base), None)
+    if position is None:
+        position = next((index for index, base in enumerate(names) if name.startswith(f"{base}_")), len(names))
+    return position
 
 
 def _setting_record(name: str, stored: dict[str, Value]) -> dict[str, Any]:

@@ -38,8 +38,8 @@ class _Decision:
 
     def __init__(self, legend: Legend, verdict: TaskVerdict) -> None:
         self.task, self._cycle, self.status = verdict.task, verdict.cycle, verdict.status
-        self._legend, self._kept = legend, unpack(verdict.data, legend)
-        self._weights = dict(self._kept.candidates)
+        self._legend, self._outcome = legend, unpack(verdict.data, legend)
+        self._weights = dict(self._outcome.candidates)
 
     @property
     def queues(self) -> list[str]:
@@ -51,22 +51,22 @@ class _Decision:
     def decision_about(self, queue: str) -> Record:
         """Return the decision about a queue: its rank among the best, or the reason for its refusal."""
         if queue in self._weights:
-            return _queue_decision(place=self.queues.index(queue) + 1, weight=self._weights[queue])
+            return _queue_decision(rank=self.queues.index(queue) + 1, weight=self._weights[queue])
         if queue not in self._legend.names:
             return _queue_decision(reason=ABSENT)
-        if self._kept.stopped_by:
-            return _queue_decision(reason=self._kept.stopped_by)
+        if self._outcome.stopped_by:
+            return _queue_decision(reason=self._outcome.stopped_by)
         row = self._legend.names.index(queue)
-        reason, weight = self._kept.reason_at(row), self._kept.weight_at(row)
+        reason, weight = self._outcome.reason_at(row), self._outcome.weight_at(row)
         if reason is None:
             return _queue_decision(reason=OUTRANKED, weight=weight)
         return _queue_decision(stage=reason.stage, reason=reason.tag, meaning=reason.meaning, weight=weight)
 
 
 def _queue_decision(
-    *, place: int | None = None, stage: str = "", reason: str = "", meaning: str = "", weight: float | None = None
+    *, rank: int | None = None, stage: str = "", reason: str = "", meaning: str = "", weight: float | None = None
 ) -> Record:
-    return {"place": place, "stage": stage, "reason": reason, "meaning": meaning, "weight": weight}
+    return {"place": rank, "stage": stage, "reason": reason, "meaning": meaning, "weight": weight}
 
 
 def diff(path: Path, before: int, after: int) -> Difference:
@@ -82,10 +82,13 @@ def diff(path: Path, before: int, after: int) -> Difference:
     for number in (before, after):
         if number not in runs:
             raise NoSuchRunError(number=number, hint=hint_of(runs))
-    then, now = (
+    verdicts_before, verdicts_after = (
         {verdict.task: verdict for verdict in verdicts if verdict.cycle <= number} for number in (before, after)
     )
-    pairs = [(then.get(task), now.get(task)) for task in sorted(then.keys() | now.keys())]
+    pairs = [
+        (verdicts_before.get(task), verdicts_after.get(task))
+        for task in sorted(verdicts_before.keys() | verdicts_after.keys())
+    ]
 
     @cache
     def legend(cycle: int) -> Legend:

@@ -25,7 +25,7 @@ from fairq.state.connection import State, reading, writing
 from fairq.steps.broker.checks import read, relate
 from fairq.steps.broker.reader import Found
 
-_ORDER = {kind.name: place for place, kind in enumerate(STORED)}
+_ORDER = {kind.name: index for index, kind in enumerate(STORED)}
 
 
 class Part(Struct):
@@ -100,11 +100,11 @@ def read_bundle(name: str, *, lenient: bool = False) -> Bundle:
     """Return the files of *name* as read; raises UnknownFilesError unless *lenient*, and the dumps' errors."""
     bundle = Bundle()
     states: dict[str, Any] = {}
-    for held in files_of(name):
-        table = _table(held)
-        recognised = None if table is None else recognise(held.name, table)
+    for file in files_of(name):
+        table = _read_table(file)
+        recognised = None if table is None else recognise(file.name, table)
         if table is None or recognised is None:
-            bundle.unknown.append(held.name)
+            bundle.unknown.append(file.name)
             continue
         kind, form = recognised
         if form is CRIC_STATES:
@@ -116,13 +116,13 @@ def read_bundle(name: str, *, lenient: bool = False) -> Bundle:
     return bundle
 
 
-def _table(held: Held) -> Table | None:
+def _read_table(file: Held) -> Table | None:
     """Return a file as a table, None if it is neither JSON nor text; raises the dumps' errors."""
     try:
-        with opened(held) as source:
+        with opened(file) as source:
             return parse_table(source)
     except InvalidDumpError:
-        if held.name.lower().endswith((".json", ".csv", ".json.gz", ".csv.gz")):
+        if file.name.lower().endswith((".json", ".csv", ".json.gz", ".csv.gz")):
             raise
         return None
 
@@ -172,7 +172,7 @@ def _count(parts: Sequence[Part], before: dict[str, set[Row]], replaced: set[str
     for part in parts:
         name = part.kind.name
         if part.completes:
-            _complete(part.found, part.kind, known_keys[name])
+            _drop_unknown(part.found, part.kind, known_keys[name])
         keys = _keys_of(part.kind, part.found)
         part.added = len(keys - known_keys[name] - before[name])
         known_keys[name] |= keys
@@ -189,7 +189,7 @@ def _keys_of(kind: Kind, records: Found) -> set[Row]:
     return {kind.key_of(row) for row in records.all_rows()}
 
 
-def _complete(records: Found, kind: Kind, known: Collection[Row]) -> None:
+def _drop_unknown(records: Found, kind: Kind, known: Collection[Row]) -> None:
     """Drop the *records* whose keys are not *known*: the file only adds columns to existing records."""
     for columns, rows in records.rows.items():
         records.rows[columns] = [row for row in rows if kind.key_of(row) in known]

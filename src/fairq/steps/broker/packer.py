@@ -55,7 +55,7 @@ class Packer:
         # Numbers are kept only while their answer or course is in use.
         self._answer_numbers: WeakKeyDictionary[Answer, tuple[list[int], list[int]]] = WeakKeyDictionary()
         self._course_numbers: WeakKeyDictionary[Course, int] = WeakKeyDictionary()
-        # The sharing keys seen once so far, and the weights of those seen more often.
+        # The sharing keys seen so far, and the weights of those seen at least twice.
         self._seen_keys: set[Hashable] = set()
         self._common_weights: dict[Hashable, _Weights] = {}
 

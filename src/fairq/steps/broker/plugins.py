@@ -61,11 +61,11 @@ def load_plugins(activity: Activity | None = None) -> Plugins:
     weights: list[Weight] = []
     origins = {}
     for point in _find_entry_points():
-        own = point in BUILT_IN
-        if own and activity not in (None, point.name):
+        is_built_in = point in BUILT_IN
+        if is_built_in and activity not in (None, point.name):
             continue
         for plugin in _load_objects(point):
-            if own:
+            if is_built_in:
                 checked = plugin._replace(activities=frozenset({point.name}))
             else:
                 checked = _checked_filter(point, plugin) if point.group == FILTERS else _checked_weight(point, plugin)
@@ -77,10 +77,10 @@ def load_plugins(activity: Activity | None = None) -> Plugins:
 
 
 def _find_entry_points() -> list[EntryPoint]:
-    own = {(point.group, point.value) for point in BUILT_IN}
+    built_in = {(point.group, point.value) for point in BUILT_IN}
     installed = {*entry_points(group=FILTERS), *entry_points(group=WEIGHTS)}
-    foreign = (point for point in installed if (point.group, point.value) not in own)
-    return [*BUILT_IN, *sorted(foreign, key=lambda point: (point.group, point.name, point.value))]
+    others = (point for point in installed if (point.group, point.value) not in built_in)
+    return [*BUILT_IN, *sorted(others, key=lambda point: (point.group, point.name, point.value))]
 
 
 def _load_objects(point: EntryPoint) -> Sequence[Any]:
@@ -177,14 +177,14 @@ def _guarded(point: EntryPoint, function: Callable[..., T]) -> Callable[..., T]:
 
 
 def _check_unique_names(plugins: Iterable[Filter | Weight]) -> None:
-    seen: set[tuple[str, str]] = set()
+    seen_names: set[tuple[str, str]] = set()
     for plugin in plugins:
         for activity in plugin.activities:
-            if (plugin.name, activity) in seen:
+            if (plugin.name, activity) in seen_names:
                 raise BrokerPluginError(
                     name=plugin.name, value=type(plugin).__name__, reason="another plugin has the same name"
                 )
-            seen.add((plugin.name, activity))
+            seen_names.add((plugin.name, activity))
 
 
 def _unusable(point: EntryPoint, reason: str) -> BrokerPluginError:

@@ -1,4 +1,4 @@
-"""Explain why tasks wait, all of them together: reasons by stage and queue, and the checks that hold most tasks up."""
+"""Explain why tasks wait, over all tasks: reasons by stage and queue, and the checks that block most tasks."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class _ReasonCount(Struct):
 
 
 class _Counts:
-    """Counts the reasons of tasks without a queue among *rows* (None: all), and what leaving out a check changes."""
+    """Counts the reasons of tasks without a queue among *rows* (None: all), and the effect of leaving out a check."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class _Counts:
         self._rows = np.arange(len(columns)) if rows is None else np.array(rows, np.intp)
         self._without: dict[tuple[Activity, str], Brokerage] = {}
         self._reason_counts: dict[_Key, _ReasonCount] = {}
-        self._helped: Counter[str] = Counter()
+        self._helped_tasks: Counter[str] = Counter()
         self._examples_helped: dict[str, Record] = {}
 
     def add(self, activity: Activity, tasks: Sequence[Brokered]) -> None:
@@ -155,7 +155,7 @@ class _Counts:
             outcomes_without = self._broker(without, [brokered for brokered, _ in blocked])
             for (brokered, before), after in zip(blocked, outcomes_without, strict=True):
                 if (rows := self._chosen_rows(after)).size:
-                    self._helped[check.stage] += 1
+                    self._helped_tasks[check.stage] += 1
                     self._examples_helped.setdefault(check.stage, _example(brokered, before, int(rows[0])))
 
     def _broker(self, flow: Brokerage, tasks: Sequence[Brokered]) -> list[Outcome]:
@@ -171,9 +171,9 @@ class _Counts:
         rows_by_reason: dict[_Key, dict[int, int]] = {}
         for number in distinct(decided[decided != UNDECIDED]).tolist():
             entry = outcome.plan.reasons[number]
-            first = rows_by_reason.setdefault((entry.stage, entry.reason.tag, entry.reason.meaning), {})
+            row_of_unit = rows_by_reason.setdefault((entry.stage, entry.reason.tag, entry.reason.meaning), {})
             for row in self._rows[decided == number].tolist():
-                first.setdefault(int(unit_of[row]), row)
+                row_of_unit.setdefault(int(unit_of[row]), row)
         for key, rows in rows_by_reason.items():
             reason_count = self._reason_counts.setdefault(key, _ReasonCount())
             reason_count.tasks += 1
@@ -207,7 +207,8 @@ class _Counts:
     def help(self) -> list[Record]:
         """Return the checks without which tasks find queues, most tasks first."""
         records = [
-            {"tasks": number, "check": check, **self._examples_helped[check]} for check, number in self._helped.items()
+            {"tasks": number, "check": check, **self._examples_helped[check]}
+            for check, number in self._helped_tasks.items()
         ]
         return sorted(records, key=_largest_first)
 

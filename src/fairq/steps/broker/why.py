@@ -171,10 +171,10 @@ def why_then(path: Path, task: int, cycle: int | None, queue: str | None = None)
     if verdict is None or run is None:
         raise NoVerdictError(task=task, of="" if cycle is None else f" of cycle {cycle}")
     legend = legend_of(run.document)
-    kept = unpack(verdict.data, legend)
+    outcome = unpack(verdict.data, legend)
     queues = []
     for row, name in enumerate(legend.names):
-        stored_reason, weight = kept.reason_at(row), kept.weight_at(row)
+        stored_reason, weight = outcome.reason_at(row), outcome.weight_at(row)
         queue_verdict = Verdict(name, name.partition("/")[0], "", "", True, {}, weight, {}, {})
         if stored_reason is not None:
             reason = Reason(stored_reason.tag, stored_reason.meaning)
@@ -188,13 +188,13 @@ def why_then(path: Path, task: int, cycle: int | None, queue: str | None = None)
         time=run.time,
         cycle=run.number,
         rules=run.rules,
-        activity=kept.activity,
+        activity=outcome.activity,
         status=verdict.status,
-        reason="" if kept.candidates else nothing_left(kept, kept.reasons),
+        reason="" if outcome.candidates else nothing_left(outcome, outcome.reasons),
         stored=stored,
-        stages=[stage_record(count) for count in kept.stages],
+        stages=[stage_record(count) for count in outcome.stages],
         reasons=_reasons(queues),
-        candidates=[{"queue": name, "weight": weight} for name, weight in kept.candidates],
+        candidates=[{"queue": name, "weight": weight} for name, weight in outcome.candidates],
         queues=chosen,
     )
 
@@ -323,8 +323,8 @@ def compared(path: Path, settings: Settings, task: int, now: int, queue: str | N
     inputs = load_input(path, task, now)
     rows = rows_of(inputs.columns, queue)
 
-    def decide(under: Settings) -> Steps:
-        return _steps(inputs.broker(rules_in_force(under)), rows)
+    def decide(changed_settings: Settings) -> Steps:
+        return _steps(inputs.broker(rules_in_force(changed_settings)), rows)
 
     comparison = compare_rules(settings, PANDA, decide, try_points=len(inputs.columns) <= MOST_QUEUES)
     for step in comparison["steps"][:-1]:

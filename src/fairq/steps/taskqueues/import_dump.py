@@ -147,15 +147,17 @@ def _jobs(
 
 def _jobs_of_queue(queue: DumpedQueue, template: JobRange) -> Iterator[JobRange]:
     for job in queue.members:
-        own: Ad = {"UserPriority": job.user_priority}
+        priority: Ad = {"UserPriority": job.user_priority}
         if job.real_priority is not None:
-            own = {"RealPriority": job.real_priority}
-        yield replace(template, schedd=SCHEDD, cluster=job.number, own=own)
+            priority = {"RealPriority": job.real_priority}
+        yield replace(template, schedd=SCHEDD, cluster=job.number, own=priority)
     if not queue.members:
         # One range per job: some of them may already be running.
         for proc in range(queue.count):
-            own = {"RealPriority": queue.average}
-            yield replace(template, schedd=UNNUMBERED, cluster=queue.number, first_proc=proc, last_proc=proc, own=own)
+            priority = {"RealPriority": queue.average}
+            yield replace(
+                template, schedd=UNNUMBERED, cluster=queue.number, first_proc=proc, last_proc=proc, own=priority
+            )
 
 
 def _ad(queue: DumpedQueue) -> Ad:

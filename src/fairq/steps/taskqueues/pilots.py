@@ -224,8 +224,8 @@ def _job_types(ad: Ad, policy: SharePolicy) -> tuple[str, ...]:
     """Return the JobTypes of a running job, as in its task queue."""
     try:
         needs = {name: plain_value(value) for name, value in relevant(ad).items()}
-        given = given_names(needs, "job_types")
-        return normal_names(LISTS["job_types"], given, policy.job_defaults.rules)
+        names = given_names(needs, "job_types")
+        return normal_names(LISTS["job_types"], names, policy.job_defaults.rules)
     except JobRequirementError:  # it was matched under other rules, or changed since
         return ()
 

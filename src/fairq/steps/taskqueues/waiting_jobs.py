@@ -114,9 +114,9 @@ def policy_key(policy: SharePolicy) -> str:
 
 
 def read_waiting(
-    state: State, policy: SharePolicy, known: RequirementTable, numbers: Numbers
+    state: State, policy: SharePolicy, known_requirements: RequirementTable, numbers: Numbers
 ) -> tuple[WaitingJobs, RequirementTable, list[AdNeed]]:
-    """Return the idle jobs with their needs, the requirements (the *known* ones first), and the needs read from ads.
+    """Return the idle jobs with their needs, all requirements (the known ones first), and the needs read from ads.
 
     The ads of jobs are not read if their queue, one of those with *numbers*, is stored.
     """
@@ -128,9 +128,9 @@ def read_waiting(
     )
     requirement[_has_own_needs(idle)] = -1
     is_known = requirement >= 0
-    fresh, known, new_needs = _read_needs(state, idle.take(~is_known), policy, known)
+    newly_read, known_requirements, new_needs = _read_needs(state, idle.take(~is_known), policy, known_requirements)
     waiting = _with_stored_needs(idle.take(is_known), requirement[is_known], policy)
-    return waiting.joined(fresh).in_order() if len(fresh) else waiting, known, new_needs
+    return waiting.joined(newly_read).in_order() if len(newly_read) else waiting, known_requirements, new_needs
 
 
 def _stored_requirement(idle: IdleJobs, numbers: Numbers) -> Integers:
@@ -197,7 +197,7 @@ def _waiting_jobs(idle: IdleJobs, pieces: _Pieces, requirement: Integers, priori
 
 
 def _read_needs(
-    state: State, idle: IdleJobs, policy: SharePolicy, known: RequirementTable
+    state: State, idle: IdleJobs, policy: SharePolicy, known_requirements: RequirementTable
 ) -> tuple[WaitingJobs, RequirementTable, list[AdNeed]]:
     """Read the needs of jobs from their ads."""
     own = _texts(idle, "own")
@@ -209,7 +209,7 @@ def _read_needs(
     owner = _texts(idle, "owner").take(pieces.range_index)
     requirements = needs.requirements(*_owners_and_groups(raw, owner))
     requirement = np.full(len(is_placed), -1)
-    distinct, requirement[is_placed] = known.with_all(requirements.take(np.flatnonzero(is_placed)))
+    all_requirements, requirement[is_placed] = known_requirements.with_all(requirements.take(np.flatnonzero(is_placed)))
     has_expression = np.zeros(len(requirement), bool)
     for name, column in raw.items():
         if name not in PRIORITY:
@@ -225,7 +225,7 @@ def _read_needs(
         requirement[first_rows].tolist(),
         _priorities_json(ad_columns, first_rows),
     )
-    return _waiting_jobs(idle, pieces, requirement, needs.priorities), distinct, list(new_needs)
+    return _waiting_jobs(idle, pieces, requirement, needs.priorities), all_requirements, list(new_needs)
 
 
 def _priorities_json(ad_columns: Mapping[str, Column], pieces: Integers) -> list[str | None]:

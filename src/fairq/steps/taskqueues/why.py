@@ -283,9 +283,12 @@ def _restriction_failures(restrictions: SiteRestrictions, queue: Requirements, l
 
     for limit in restrictions.reached:
         if applies(limit.attribute, limit.value):
-            wanted, offered = f"{limit.attribute} {limit.value}", f"{limit.running} of at most {limit.limit} running"
+            requirement, offered = (
+                f"{limit.attribute} {limit.value}",
+                f"{limit.running} of at most {limit.limit} running",
+            )
             change = f"wait until a job ends, or raise the limit of {load.site}"
-            yield Failure("RunningLimit", wanted, offered, change, "")
+            yield Failure("RunningLimit", requirement, offered, change, "")
     for (attribute, value), seconds in restrictions.delayed.items():
         if applies(attribute, value):
             duration = shown_duration(math.ceil(seconds))
