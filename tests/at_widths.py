@@ -7,13 +7,14 @@ the terminal gets that width, a line with MARK and the width, and the text. Afte
 from __future__ import annotations
 
 import fcntl
+import math
 import struct
 import sys
 import termios
 from typing import Any
 
 from fairq.cli.app import main
-from fairq.cli.output import messages, renderer
+from fairq.cli.output import messages, progress_line, renderer
 
 WIDTHS = (60, 120, 80)
 MARK = "\x1d"
@@ -51,6 +52,7 @@ def _told_at_each_width(prose: Any) -> Any:
 
 
 if __name__ == "__main__":
+    progress_line.PATIENCE = math.inf  # a busy machine shows no bar more than an idle one
     renderer._emit = _at_each_width(renderer._emit)
     messages.prose = _told_at_each_width(messages.prose)
     sys.exit(main())

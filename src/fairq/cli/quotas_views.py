@@ -79,7 +79,7 @@ def tree_view(report: QuotaReport, constraint: str | None, title: str, *, blocks
         column("Requested", lambda group: _short(group["requested"]), level=2),
         column("Allocated", lambda group: _short(group["allocated"] or 0.0), level=4),
         column("In Use", lambda group: _short(group["in_use"]), colour=_use_colour),
-        *([column("Borrowed", _borrowed, level=4)] if any(group["borrowed"] for group in groups) else []),
+        *([column("Borrowed", _borrowed, level=5)] if any(group["borrowed"] for group in groups) else []),
         column("Share of Pool", share, "left", level=1),
         column("Use of Quota", use, "left", _use_colour),
     ]

@@ -136,10 +136,10 @@ def _columns(report: Report) -> list[Column]:
             Column("SLOT_HOURS", "slot_seconds", _hours),
             Column("WEIGHTED", "weighted_seconds", _hours),
         ]
-    more = (("EDITED", "edited_seconds"), ("IMPORTED", "imported_seconds"), ("BORROWED", "borrowed_seconds"))
+    more = (("EDITED", "edited_seconds", 0), ("IMPORTED", "imported_seconds", 0), ("BORROWED", "borrowed_seconds", 7))
     edited = [
-        Column(heading, name, _hours)
-        for heading, name in more
+        Column(heading, name, _hours, level=level)
+        for heading, name, level in more
         if getattr(report.total, name) or any(getattr(line, name) for line in report.lines)
     ]
     return [
