@@ -144,7 +144,7 @@ def queue_pages(
     """Open the queue of the state at *path*, see `QueuePages`."""
     with ExitStack() as stack:
         state = stack.enter_context(reading(path))
-        yield QueuePages(state, stack.close, now, statuses, borrowed_in(state, settings, now))
+        yield QueuePages(state, stack.close, now, statuses, borrowed_in(state, settings, now, statuses))
 
 
 def _has_waiting(state: State) -> bool:

@@ -166,9 +166,11 @@ def _procs(job: JobRange) -> range:
     return range(job.first_proc, job.last_proc + 1)
 
 
-def borrowed_in(state: State, settings: Settings, now: int) -> Collection[tuple[str, int, int]]:
-    """Return the running jobs above the quotas of their groups."""
-    if not settings.groups:
+def borrowed_in(
+    state: State, settings: Settings, now: int, statuses: Collection[int] | None
+) -> Collection[tuple[str, int, int]]:
+    """Return the running jobs above the quotas of their groups; none if *statuses* are not those of running jobs."""
+    if not settings.groups or (statuses is not None and JobStatus.RUNNING not in statuses):
         return ()
     from fairq.steps.quotas.loans import borrowed_jobs  # most pools have no groups
 
@@ -189,7 +191,7 @@ def look(path: Path, settings: Settings, selection: Selection, now: int) -> Queu
             (job for _, ranges in by_target for job in ranges),
             key=lambda job: (job.schedd, job.cluster, job.first_proc),
         )
-        borrowed = borrowed_in(state, settings, now)
+        borrowed = borrowed_in(state, settings, now, {job.status for job in selected})
         overlay = Overlay(state, selected if len(selected) <= FEW else None, borrowed=borrowed)
         overlay.load_for(selected)
         notes = [] if test is None else test.unknown.notes("job")
@@ -202,7 +204,8 @@ def look_first(path: Path, settings: Settings, limit: int, now: int, statuses: C
     """Return the whole queue as `look`, but with only its first *limit* ranges, enough for as many lines."""
     with reading(path) as state:
         ranges = jobs.first(state, limit, statuses)
-        overlay = Overlay(state, ranges, borrowed=borrowed_in(state, settings, now))
+        borrowed = borrowed_in(state, settings, now, {job.status for job in ranges})
+        overlay = Overlay(state, ranges, borrowed=borrowed)
         overlay.load_for(ranges)
         counts = jobs.counts(state, statuses)
         matched = overlay.matched_only() if JobStatus.RUNNING in counts else 0

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from fairq.engine.accounting.charges import SlotCharge
 from fairq.engine.accounting.identity import assigned_group
 from fairq.engine.quotas.loans import Stay, borrowed_until
 from fairq.state import claims, report_figures
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 
-def borrowed_slots(state: State, settings: Settings, now: int) -> dict[int, SlotCharge]:
-    """Return the slots by number that groups use above their quotas at *now*, with who is charged; none without groups.
+def borrowed_slots(state: State, settings: Settings, now: int) -> dict[int, Stay]:
+    """Return the slots by number that groups use above their quotas at *now*, with that use; none without groups.
 
     Raises SettingValueError for an invalid expression.
     """
@@ -30,13 +29,15 @@ def borrowed_slots(state: State, settings: Settings, now: int) -> dict[int, Slot
     group_of = {name: assigned_group(name, groups) for name in {charge.submitter for charge in used.values()}}
     stays = [Stay(group_of[charge.submitter], charge.slot_weight, charge.start_time) for charge in used.values()]
     ends = borrowed_until(stays, quotas)
-    return {slot: charge for (slot, charge), until in zip(used.items(), ends, strict=True) if until is None}
+    return {slot: stay for slot, stay, until in zip(used, stays, ends, strict=True) if until is None}
 
 
 def borrowed_jobs(state: State, settings: Settings, now: int) -> frozenset[tuple[str, int, int]]:
     """Return the jobs of the queue on these slots: schedd, cluster and proc of each."""
-    found = claims.of_slots(state, borrowed_slots(state, settings, now))
-    return frozenset((one.schedd or "", one.cluster, one.proc or 0) for one in found if one.cluster is not None)
+    borrowing = claims.of_slots(state, borrowed_slots(state, settings, now))
+    return frozenset(
+        (claim.schedd or "", claim.cluster, claim.proc or 0) for claim in borrowing if claim.cluster is not None
+    )
 
 
 def borrowed_runs(
@@ -60,8 +61,7 @@ def borrowed_runs(
 
 def borrowed_weights(state: State, settings: Settings, now: int) -> dict[str, float]:
     """Return the slot weight that each group's own users use above its quota at *now*; only those that do."""
-    groups = accounting_policy(settings).group_names
-    found: dict[str, float] = defaultdict(float)
-    for charge in borrowed_slots(state, settings, now).values():
-        found[assigned_group(charge.submitter, groups)] += charge.slot_weight
-    return found
+    weights: dict[str, float] = defaultdict(float)
+    for stay in borrowed_slots(state, settings, now).values():
+        weights[stay.group] += stay.weight
+    return weights

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from fairq.common.records import Ad
-from fairq.engine.accounting.identity import ROOT_GROUP
+from fairq.engine.accounting.identity import ROOT_GROUP, group_and_ancestors
 from fairq.engine.quotas.record import GroupFigures
 from fairq.state.connection import State, reading
 from fairq.steps.cycle.accounting_policy import accounting_policy
@@ -130,12 +131,13 @@ def _ads(state: State, settings: Settings, figures: Sequence[GroupFigures], now:
 
 def _add_borrowed(ads: Sequence[Ad], borrowed: Mapping[str, float]) -> None:
     """Add to the groups' ads the weight *borrowed* by their own users and by groups below; to ``<none>``'s its own."""
+    weights: dict[str, float] = defaultdict(float)
+    for group, weight in borrowed.items():
+        for name in group_and_ancestors(group):
+            weights[name.lower()] += weight
     for ad in ads:
         if ad["IsAccountingGroup"]:
-            name = ad["Name"]
-            below = "" if name == ROOT_GROUP else f"{name}.".lower()
-            names = (group for group in borrowed if group == name or (below and group.lower().startswith(below)))
-            ad["Borrowed"] = sum(map(borrowed.__getitem__, names), 0.0)
+            ad["Borrowed"] = weights.get(ad["Name"].lower(), 0.0)
 
 
 def _additional_attributes(figures: GroupFigures) -> Ad:
