@@ -196,14 +196,15 @@ class Simulation:
         if patience is None:
             pool.promises = []
             return
-        usable = pool.promisable(self.policy)
-        pool.promises = [
-            promise
-            for promise in pool.promises
-            if usable[promise.row]
-            and queues.is_idle(promise.submitter, promise.job)
-            and not (promise.reservation.begin <= now and promise.submitter in self.limited)
-        ]
+        if pool.promises:
+            usable = pool.promisable(self.policy)
+            pool.promises = [
+                promise
+                for promise in pool.promises
+                if usable[promise.row]
+                and queues.is_idle(promise.submitter, promise.job)
+                and not (promise.reservation.begin <= now and promise.submitter in self.limited)
+            ]
         free_promises = self.policy.large_job_machines - len(pool.promises)
         overdue = [
             jobs
