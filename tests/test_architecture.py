@@ -226,11 +226,11 @@ ROOMS = (
     {"pool"},
     {"jobs"},
     {"flow"},
-    {"software", "timeouts", "lint"},
+    {"software", "timeouts"},
     {"criteria"},
-    {"production", "analysis"},
+    {"production", "analysis", "lint"},
 )
-"""The folders of the brokerage from the lowest to the highest: each knows only lower ones."""
+"""The folders and files of the brokerage from the lowest to the highest: each knows only lower ones."""
 
 
 def test_the_rooms_of_the_brokerage_know_only_lower_ones():

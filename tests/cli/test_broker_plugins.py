@@ -3,13 +3,12 @@
 import importlib
 import json
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
 from tests.cli.broker_sample import NOW, fill
 
-from fairq.steps.broker.plugins import BUILT_IN, FILTERS, WEIGHTS
+from fairq.steps.broker.plugins import FILTERS, WEIGHTS
 
 HEAD = "from fairq.engine.brokerage.flow.plugin import *\n"
 
@@ -58,7 +57,7 @@ def test_a_filter_takes_queues_out(plugin):
 
 def test_an_installation_that_registers_fairqs_own_changes_nothing(plugin):
     line = ("run", 1, "--dry-run", "--json", "--now", NOW)
-    own = "fairq.engine.brokerage.production.flow:FILTERS"
+    own = "fairq.engine.brokerage.production:FILTERS"
     assert brokered(plugin("", *line, filters=own)) == (["NUCLEUS_Q", "U8/SCORE"], [])
 
 
@@ -116,13 +115,6 @@ def test_a_weight_that_is_no_number_is_refused(plugin):
     code = 'x = per_queue_weight("x", lambda task, queue, world: float("nan"))'
     ended = plugin(code, "run", "--now", NOW, weights="sample_plugin:x")
     assert (ended.code, "gave something else than finite factors" in ended.err) == (84, True)
-
-
-def test_fairqs_own_come_by_the_same_door():
-    project = tomllib.loads((Path(__file__).parent.parent.parent / "pyproject.toml").read_text())["project"]
-    registered = {(group, name, value) for group in (FILTERS, WEIGHTS)
-                  for name, value in project["entry-points"][group].items()}  # fmt: skip
-    assert registered == {(point.group, point.name, point.value) for point in BUILT_IN}
 
 
 @pytest.mark.parametrize(("name", "most", "queues"), [("asleep", 5000, 2), ("crowd", 5000, 2), ("crowd", 0, 0)])

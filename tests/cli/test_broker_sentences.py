@@ -8,9 +8,9 @@ import pytest
 
 from fairq.cli.broker.sentences import findings, settings, software, timeouts
 from fairq.cli.broker.sentences.reasons import WORDS, add_texts, change_of
-from fairq.engine.brokerage.analysis.flow import analysis_plan
+from fairq.engine.brokerage.analysis import analysis_plan
 from fairq.engine.brokerage.pool.config import KEYS
-from fairq.engine.brokerage.production.flow import production_plan
+from fairq.engine.brokerage.production import production_plan
 from fairq.engine.brokerage.software.hardware import Lack
 from fairq.engine.brokerage.timeouts.table import ORDER
 

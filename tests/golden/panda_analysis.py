@@ -10,9 +10,10 @@ from tests.golden.compare import differences
 from tests.golden.panda_production import compared_candidates, is_of_weighed, tied_at_cut
 from tests.golden.panda_scenario import chunk_of, task_of, world_of
 
-from fairq.engine.brokerage.analysis.flow import FIRST_PASS, SECOND_PASS, analysis_plan, broker_analysis
+from fairq.engine.brokerage.analysis import FIRST_PASS, SECOND_PASS, analysis_plan, broker_analysis
 from fairq.engine.brokerage.flow.outcome import Outcome, Verdict
-from fairq.engine.brokerage.pool.columns import columns_of
+from fairq.engine.brokerage.jobs.tasks import Case
+from fairq.engine.brokerage.pool.columns import Pool
 
 PLAN = analysis_plan()
 STATUS = {"assigned": "SC_SUCCEEDED", "failed": "SC_FAILED", "waiting": "SC_WAITING", "fatal": "SC_FATAL"}
@@ -32,7 +33,7 @@ PRINTED_DIGITS = {"weight": 7, "trr": 3, "userQRem": 3}
 def run_analysis(name: str, given: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
     """Run one scenario and return what differs."""
     task = task_of(given, analysis=True)
-    outcome = broker_analysis(task, chunk_of(given), columns_of(world_of(given, task)), PLAN, PANDA)
+    (outcome,) = broker_analysis([Case(task, chunk_of(given))], Pool(world_of(given, task), PANDA), PLAN)
     found = differences(STATUS[outcome.status], wanted["status"], "status")
     tied = tied_at_cut(wanted)
     found += _candidates(outcome, wanted["candidates"], tied)

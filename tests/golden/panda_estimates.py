@@ -8,12 +8,11 @@ from typing import Any
 from tests.broker_rules import PANDA
 from tests.golden.compare import differences
 
+from fairq.engine.brokerage.criteria.memory import compensated, job_memory, stated_memory
 from fairq.engine.brokerage.criteria.scratch import reads_directly
 from fairq.engine.brokerage.criteria.walltime import job_seconds
 from fairq.engine.brokerage.flow.ask import Ask
-from fairq.engine.brokerage.flow.pool import Pool
 from fairq.engine.brokerage.jobs.atom import effective_events, effective_mib, smallest_job
-from fairq.engine.brokerage.jobs.memory import compensated, job_memory, stated_memory
 from fairq.engine.brokerage.jobs.tasks import (
     Chunk,
     Dataset,
@@ -24,7 +23,7 @@ from fairq.engine.brokerage.jobs.tasks import (
     parse_rules,
     work_bytes,
 )
-from fairq.engine.brokerage.pool.columns import Columns
+from fairq.engine.brokerage.pool.columns import Pool
 from fairq.engine.brokerage.pool.world import Queue, World
 
 GIB = 2**30
@@ -115,7 +114,7 @@ def walltime(_: str, given: Any, wanted: Any) -> list[str]:
 
 def is_express(_: str, given: Any, wanted: Any) -> list[str]:
     task = Task(processing_type=given["processingType"], current_priority=given["currentPriority"])
-    return differences(Ask(task, Chunk(), Pool(Columns(World(), ()), PANDA)).is_express, wanted)
+    return differences(Ask(task, Chunk(), Pool(World(), PANDA)).is_express, wanted)
 
 
 def use_direct_io(_: str, given: Any, wanted: Any) -> list[str]:

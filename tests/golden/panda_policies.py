@@ -15,12 +15,10 @@ from fairq.engine.brokerage.criteria.network import (
     network_weight,
     throughput_weight,
 )
+from fairq.engine.brokerage.criteria.shares import PolicyRequest, has_zero_share, process_group
 from fairq.engine.brokerage.pool.config import Config
-from fairq.engine.brokerage.pool.fairshare_policy import PolicyReading, PolicyRequest, has_zero_share, process_group
 from fairq.engine.brokerage.software.architecture import read_architecture
 from fairq.engine.brokerage.software.hardware import satisfies
-
-HOW = PolicyReading(PANDA.unnamed_have_no_share, PANDA.evgensimul, PANDA.tests_have_shares)
 
 METRICS = {
     CLOSENESS_KEY: "closeness",
@@ -37,7 +35,7 @@ def zero_share(_: str, given: Any, wanted: Any) -> list[str]:
         given["currentPriority"],
         given["merging"],
     )
-    return differences(has_zero_share(given["fairsharepolicy"], request, HOW), wanted)
+    return differences(has_zero_share(given["fairsharepolicy"], request, PANDA), wanted)
 
 
 def group(_: str, given: Any, wanted: Any) -> list[str]:

@@ -15,8 +15,9 @@ from fairq.engine.brokerage.criteria.network import network
 from fairq.engine.brokerage.criteria.nucleus import satellite_of
 from fairq.engine.brokerage.flow.outcome import Outcome, Verdict
 from fairq.engine.brokerage.flow.plan import FINAL_STAGE as FINAL
-from fairq.engine.brokerage.pool.columns import columns_of
-from fairq.engine.brokerage.production.flow import broker_production, production_plan
+from fairq.engine.brokerage.jobs.tasks import Case
+from fairq.engine.brokerage.pool.columns import Pool
+from fairq.engine.brokerage.production import broker_production, production_plan
 
 PLAN = production_plan()
 STATUS = {"assigned": "SC_SUCCEEDED", "failed": "SC_FAILED", "waiting": "SC_WAITING", "fatal": "SC_FATAL"}
@@ -34,7 +35,8 @@ def is_of_weighed(entry: Mapping[str, Any], after_weight: Container[str]) -> boo
 def outcome_of(given: Mapping[str, Any]) -> Outcome:
     """Return what fairq's engine makes of a scenario under PanDA's rules."""
     task = task_of(given)
-    return broker_production(task, chunk_of(given), columns_of(world_of(given, task)), PLAN, PANDA)
+    (outcome,) = broker_production([Case(task, chunk_of(given))], Pool(world_of(given, task), PANDA), PLAN)
+    return outcome
 
 
 def run_production(name: str, given: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 from tests.golden.compare import differences
 from tests.golden.panda_defaults import QUEUE
 
-from fairq.engine.brokerage.jobs.memory import matching_resource_types
+from fairq.engine.brokerage.criteria.memory import matching_resource_types
 from fairq.engine.brokerage.pool.columns import split_queue
 from fairq.engine.brokerage.pool.connectivity import (
     connectivity_rules,

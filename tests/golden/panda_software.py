@@ -9,7 +9,7 @@ from tests.golden.compare import differences
 from tests.golden.panda_software_world import SoftwareWorld
 
 from fairq.engine.brokerage.software.architecture import read_architecture
-from fairq.engine.brokerage.software.check import Needs, SoftwareRules, judge, level_factor, resolve_platform
+from fairq.engine.brokerage.software.check import Needs, judge, level_factor, resolve_platform
 
 
 def sw_check(world: SoftwareWorld, given: Any, wanted: Any) -> list[str]:
@@ -36,7 +36,7 @@ def sw_check(world: SoftwareWorld, given: Any, wanted: Any) -> list[str]:
             world.sw_map.get(name),
             world.gpus.get(name, ()),
             world.sw_map.get("ALL"),
-            rules=SoftwareRules.of(PANDA),
+            rules=PANDA,
         ).verdict
         for name in queues
     }

@@ -7,12 +7,11 @@ from typing import Any
 
 from tests.broker_rules import PANDA
 
-from fairq.engine.brokerage.flow.rules import Rules
+from fairq.engine.brokerage.pool.rules import Rules
 from fairq.engine.brokerage.timeouts.job import JobQueue, PandaJob
 from fairq.engine.brokerage.timeouts.overdue import Timeout, timeouts
-from fairq.engine.brokerage.timeouts.policy import TimeoutPolicy
 from fairq.engine.brokerage.timeouts.rebrokerage import fast_rebrokerage
-from fairq.engine.brokerage.timeouts.table import FAST
+from fairq.engine.brokerage.timeouts.table import FAST, TimeoutPolicy
 
 NOW = 2_000_000_000.0
 

@@ -6,9 +6,10 @@ from tests.golden import panda_analysis, panda_production
 from tests.golden.panda_scenario import chunk_of, task_of, world_of
 from tests.golden.test_panda import CASES
 
-from fairq.engine.brokerage.analysis.flow import broker_analysis
-from fairq.engine.brokerage.pool.columns import columns_of
-from fairq.engine.brokerage.production.flow import broker_production
+from fairq.engine.brokerage.analysis import broker_analysis
+from fairq.engine.brokerage.jobs.tasks import Case
+from fairq.engine.brokerage.pool.columns import Pool
+from fairq.engine.brokerage.production import broker_production
 
 RUNS = [case for case in CASES if case.name.startswith(("prod/", "anal/"))]
 
@@ -18,7 +19,8 @@ def outcome_of(case, rules):
     is_analysis = case.name.startswith("anal/")
     task = task_of(given, analysis=is_analysis)
     broker, plan = (broker_analysis, panda_analysis.PLAN) if is_analysis else (broker_production, panda_production.PLAN)
-    return broker(task, chunk_of(given), columns_of(world_of(given, task)), plan, RULES[rules])
+    (outcome,) = broker([Case(task, chunk_of(given))], Pool(world_of(given, task), RULES[rules]), plan)
+    return outcome
 
 
 @pytest.mark.parametrize("rules", RULES)

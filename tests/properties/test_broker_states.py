@@ -10,11 +10,12 @@ from tests.broker_rules import RULES
 from tests.properties.broker_states import NOW, TASKS, fill
 from tests.properties.test_brokerage import told
 
-from fairq.engine.brokerage.pool.columns import columns_of
+from fairq.engine.brokerage.pool.columns import Pool
 from fairq.state.connection import reading, writing
-from fairq.steps.broker.flows import brokerages
+from fairq.steps.broker.flows import broker as brokered
+from fairq.steps.broker.flows import plans_of
 from fairq.steps.broker.plugins import load_plugins
-from fairq.steps.broker.tasks import load_brokered
+from fairq.steps.broker.tasks import each_brokered
 from fairq.steps.broker.world import load_types, load_world
 
 Run = Callable[..., Any]
@@ -63,19 +64,19 @@ def test_a_run_is_the_same_each_time_and_every_refused_queue_is_told_a_change(br
 
 
 @pytest.fixture(scope="module")
-def flows_of_both():
-    return brokerages(load_plugins())
+def plans():
+    return plans_of(load_plugins())
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_what_is_read_for_one_task_decides_as_the_whole_pool_does(flows_of_both, state, seed):
+def test_what_is_read_for_one_task_decides_as_the_whole_pool_does(plans, state, seed):
     with writing(state) as opened:
         fill(opened, random.Random(seed))
     with reading(state) as opened:
         whole = load_world(opened, NOW)
-        for task, chunk, *_ in load_brokered(opened, load_types(opened)):
-            flow = flows_of_both[task.activity]
-            part = load_world(opened, NOW, share=task.gshare or "")
+        for case, *_ in each_brokered(opened, load_types(opened)):
+            plan = plans[case.task.activity]
+            part = load_world(opened, NOW, share=case.task.gshare or "")
             for rules in RULES.values():
-                wanted = told(flow.broker(task, chunk, columns_of(whole), rules))
-                assert told(flow.broker(task, chunk, columns_of(part), rules)) == wanted
+                (wanted,), (found,) = (brokered([case], Pool(world, rules), plan) for world in (whole, part))
+                assert told(found) == told(wanted)

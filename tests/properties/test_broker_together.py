@@ -14,14 +14,12 @@ from tests.broker_rules import RULES
 from tests.properties.brokerage_worlds import cases
 from tests.properties.test_brokerage import PLANS, told
 
-from fairq.engine.brokerage.analysis.flow import broker_analysis
 from fairq.engine.brokerage.flow import flow
 from fairq.engine.brokerage.flow.course import UNDECIDED
 from fairq.engine.brokerage.jobs.tasks import Case, Chunk, Task
-from fairq.engine.brokerage.pool.columns import columns_of
+from fairq.engine.brokerage.pool.columns import Pool
 from fairq.engine.brokerage.pool.world import ANALYSIS, PRODUCTION, World
-from fairq.engine.brokerage.production.flow import broker_production
-from fairq.steps.broker.flows import brokerages
+from fairq.steps.broker.flows import broker, plans_of
 from fairq.steps.broker.kept_verdict import legend_of, unpack
 from fairq.steps.broker.packer import Packer
 from fairq.steps.broker.plugins import load_plugins
@@ -34,29 +32,19 @@ every_flow = pytest.mark.parametrize(("label", "rules"), list(product(PLANS, RUL
 
 
 @pytest.fixture(scope="module")
-def plugins():
-    return load_plugins()
-
-
-def brokered(one, some, columns, rules):
-    return one.broker_all(some, columns, RULES[rules])
-
-
-def asks(label, rules, some, columns):
-    """Return the tasks as filters see them, in the last pass."""
-    broker = broker_production if label == "managed" else broker_analysis
-    return [broker(*case, columns, PLANS[label], RULES[rules]).ask for case in some]
+def plans():
+    return plans_of(load_plugins())
 
 
 @every_flow
 @EXAMPLES
 @given(seed=SEEDS)
-def test_each_gets_what_it_gets_alone(plugins, label, rules, seed):
-    brokerage = brokerages(plugins)[ACTIVITIES[label]]
+def test_each_gets_what_it_gets_alone(plans, label, rules, seed):
+    plan = plans[ACTIVITIES[label]]
     world, some = cases(seed, label, 12)
-    together = brokered(brokerage, some, columns_of(world), rules)
+    together = broker(some, Pool(world, RULES[rules]), plan)
     for case, outcome in zip(some, together, strict=True):
-        (alone,) = brokered(brokerage, [case], columns_of(world), rules)
+        (alone,) = broker([case], Pool(world, RULES[rules]), plan)
         assert told(outcome) == told(alone), case
 
 
@@ -67,7 +55,8 @@ def test_tasks_with_equal_keys_get_equal_answers(label, rules, seed):
     """A filter is asked only once for each key, so the key must name all that the answer depends on."""
     world, some = cases(seed, label, 20, oddness=0.4)
     known: dict[Hashable, list[int]] = {}
-    for ask in asks(label, rules, some, columns_of(world)):
+    for outcome in broker(some, Pool(world, RULES[rules]), PLANS[label]):
+        ask = outcome.ask  # in the last pass
         for one in PLANS[label].before:
             values = one.reads(ask)
             if values is None or one.looks_back or not one.kept:
@@ -85,10 +74,7 @@ def test_tasks_with_equal_keys_get_equal_answers(label, rules, seed):
 def test_what_does_not_apply_to_a_task_has_nothing_to_say_of_it(label, rules, seed):
     """Each queue is refused for the first reason among all filters that refuse it."""
     world, some = cases(seed, label, 4, oddness=0.4)
-    columns = columns_of(world)
-    broker = broker_production if label == "managed" else broker_analysis
-    for case in some:
-        outcome = broker(*case, columns, PLANS[label], RULES[rules])
+    for outcome in broker(some, Pool(world, RULES[rules]), PLANS[label]):
         if outcome.stopped_by:
             continue
         for row, number in enumerate(outcome.decided.tolist()):
@@ -99,9 +85,9 @@ def test_what_does_not_apply_to_a_task_has_nothing_to_say_of_it(label, rules, se
 @every_flow
 @EXAMPLES
 @given(seed=SEEDS)
-def test_a_weight_is_the_product_of_its_terms_in_order(plugins, label, rules, seed):
+def test_a_weight_is_the_product_of_its_terms_in_order(plans, label, rules, seed):
     world, some = cases(seed, label, 12)
-    for outcome in brokered(brokerages(plugins)[ACTIVITIES[label]], some, columns_of(world), rules):
+    for outcome in broker(some, Pool(world, RULES[rules]), plans[ACTIVITIES[label]]):
         for one in outcome.verdicts():
             assert one.weight is None or one.weight == prod(one.terms.values(), start=1.0)
 
@@ -109,39 +95,38 @@ def test_a_weight_is_the_product_of_its_terms_in_order(plugins, label, rules, se
 @every_flow
 @EXAMPLES
 @given(seed=SEEDS)
-def test_what_is_forgotten_meanwhile_changes_nothing(plugins, label, rules, seed):
-    brokerage = brokerages(plugins)[ACTIVITIES[label]]
+def test_what_is_forgotten_meanwhile_changes_nothing(plans, label, rules, seed):
+    plan = plans[ACTIVITIES[label]]
     world, some = cases(seed, label, 12)
-    kept = brokered(brokerage, some, columns_of(world), rules)
+    kept = broker(some, Pool(world, RULES[rules]), plan)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(flow, "KEPT_BYTES", 1)
-        columns = columns_of(world)
-        forgotten = [brokered(brokerage, [case], columns, rules)[0] for case in some]
+        pool = Pool(world, RULES[rules])
+        forgotten = [broker([case], pool, plan)[0] for case in some]
     assert list(map(told, forgotten)) == list(map(told, kept))
 
 
 @EXAMPLES
 @given(seed=SEEDS)
 @pytest.mark.parametrize("label", PLANS)
-def test_the_other_rules_on_the_same_queues_change_nothing(plugins, label, seed):
+def test_the_other_rules_on_the_same_queues_change_nothing(plans, label, seed):
     """So 'broker why --compare' asks."""
-    brokerage = brokerages(plugins)[ACTIVITIES[label]]
+    plan = plans[ACTIVITIES[label]]
     world, some = cases(seed, label, 5)
-    shared = columns_of(world)
-    for rules in (*RULES, *RULES):
-        alone = brokered(brokerage, some, columns_of(world), rules)
-        assert list(map(told, brokered(brokerage, some, shared, rules))) == list(map(told, alone))
+    shared = Pool(world, RULES["documented"])
+    for rules in (*RULES.values(), *RULES.values()):
+        alone = broker(some, Pool(world, rules), plan)
+        assert list(map(told, broker(some, shared.with_rules(rules), plan))) == list(map(told, alone))
 
 
 @every_flow
 @EXAMPLES
 @given(seed=SEEDS)
-def test_what_is_stored_of_them_is_read_as_it_was(plugins, label, rules, seed):
-    by_activity = brokerages(plugins)
+def test_what_is_stored_of_them_is_read_as_it_was(plans, label, rules, seed):
     world, some = cases(seed, label, 8)
-    columns = columns_of(world)
-    packer = Packer(columns.names, {activity: one.plan for activity, one in by_activity.items()})
-    outcomes = brokered(by_activity[ACTIVITIES[label]], some, columns, rules)
+    pool = Pool(world, RULES[rules])
+    packer = Packer(pool.names, plans)
+    outcomes = broker(some, pool, plans[ACTIVITIES[label]])
     stored = [packer.pack(outcome) for outcome in outcomes]
     legend = legend_of(packer.legend.document())
     for outcome, data in zip(outcomes, stored, strict=True):
@@ -158,9 +143,9 @@ def test_what_is_stored_of_them_is_read_as_it_was(plugins, label, rules, seed):
 
 
 @every_flow
-def test_a_pool_without_queues_has_a_stage_of_none(plugins, label, rules):
-    brokerage = brokerages(plugins)[ACTIVITIES[label]]
-    outcomes = brokered(brokerage, [Case(Task(label=label), Chunk())] * 2, columns_of(World(now=0)), rules)
+def test_a_pool_without_queues_has_a_stage_of_none(plans, label, rules):
+    plan = plans[ACTIVITIES[label]]
+    outcomes = broker([Case(Task(label=label), Chunk())] * 2, Pool(World(now=0), RULES[rules]), plan)
     for outcome in outcomes:
         assert (outcome.status, outcome.candidates, list(outcome.verdicts())) == ("failed", [], [])
         assert outcome.stopped_by or {one[1:] for one in outcome.stages} == {(0, 0, 0, 0, 0)}

@@ -14,10 +14,11 @@ from msgspec.structs import replace
 from tests.broker_rules import RULES
 from tests.properties.brokerage_worlds import asked, with_one_more
 
-from fairq.engine.brokerage.analysis.flow import SECOND_PASS, analysis_plan, broker_analysis
-from fairq.engine.brokerage.pool.columns import columns_of
+from fairq.engine.brokerage.analysis import SECOND_PASS, analysis_plan, broker_analysis
+from fairq.engine.brokerage.jobs.tasks import Case
+from fairq.engine.brokerage.pool.columns import Pool
 from fairq.engine.brokerage.pool.world import World
-from fairq.engine.brokerage.production.flow import broker_production, production_plan
+from fairq.engine.brokerage.production import broker_production, production_plan
 
 PLANS = {"managed": production_plan(), "user": analysis_plan()}
 """The plan of each flow, by the label of a task that takes it."""
@@ -30,7 +31,8 @@ every_flow = pytest.mark.parametrize(("label", "rules"), list(product(PLANS, RUL
 
 def broker(world, task, chunk, rules):
     flow = broker_production if task.label == "managed" else broker_analysis
-    return flow(task, chunk, columns_of(world), PLANS[task.label], RULES[rules])
+    (outcome,) = flow([Case(task, chunk)], Pool(world, RULES[rules]), PLANS[task.label])
+    return outcome
 
 
 def brokered(label, rules, seed):

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.broker_rules import RULES
 
+from fairq.engine.brokerage.criteria.shares import PolicyRequest, has_zero_share
 from fairq.engine.brokerage.lint.policies import policy_findings
-from fairq.engine.brokerage.pool.fairshare_policy import PolicyReading, PolicyRequest, has_zero_share
 from fairq.engine.brokerage.pool.world import Queue
 
 PARTS = st.sampled_from(
@@ -23,5 +23,4 @@ def test_a_policy_that_says_who_is_welcome_alone_and_is_not_told_refuses_all_oth
     is_welcome_alone = any(value not in ("0", "0%") and "any" not in who for who, value in parts)
     is_welcome_alone &= not any(value not in ("0", "0%") and "any" in who for who, value in parts)
     if is_welcome_alone and not list(policy_findings(Queue("Q", fairsharepolicy=text), rules)):
-        how = PolicyReading(rules.unnamed_have_no_share, rules.evgensimul, rules.tests_have_shares)
-        assert has_zero_share(text, stranger, how)
+        assert has_zero_share(text, stranger, rules)

@@ -9,8 +9,7 @@ from tests.broker_rules import RULES
 
 from fairq.engine.brokerage.timeouts.job import ACTIVE, IN_DEFINED_TABLE, JobQueue, PandaJob
 from fairq.engine.brokerage.timeouts.overdue import timeouts
-from fairq.engine.brokerage.timeouts.policy import TimeoutPolicy
-from fairq.engine.brokerage.timeouts.table import ORDER
+from fairq.engine.brokerage.timeouts.table import ORDER, TimeoutPolicy
 
 ENDED = frozenset({"finished", "failed", "cancelled", "closed"})
 """States that a job does not leave any more."""

@@ -9,7 +9,7 @@ from msgspec import NODEFAULT
 
 import fairq
 from fairq.engine.accounting.factors import AccountingPolicy
-from fairq.engine.brokerage.flow.rules import Rules as BrokerRules
+from fairq.engine.brokerage.pool.rules import Rules as BrokerRules
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.quotas.policy import QuotaPolicy
 from fairq.engine.shares import history_corrector

@@ -10,7 +10,7 @@ import pytest
 from fairq.columns.broker.work import INPUTS
 from fairq.state import broker_data
 from fairq.state.connection import reading, writing
-from fairq.steps.broker.tasks import load_brokered
+from fairq.steps.broker.tasks import each_brokered
 
 ALIKE = [{"lfn": "a", "fsize": 10, "nEvents": 5}, {"lfn": "b", "fsize": 20, "nEvents": 7}]
 RANGES = [
@@ -54,9 +54,13 @@ def test_tasks_read_both_forms_alike(state, files):
             '"processingType", "ramUnit", "splitRule", "eventService", cloning, parameters, "isMerging", scout) '
             "VALUES (1, 'ready', '[]', '', '', '', 0, '', 'MB', '', 0, 0, '{}', 0, 0)"
         )
-        (by_column,) = load_brokered(opened, ())
+        (by_column,) = each_brokered(opened, ())
         opened.connection.execute("UPDATE broker_inputs SET files = ?", (json.dumps(files),))
-        (of_former_release,) = load_brokered(opened, ())
+        (of_former_release,) = each_brokered(opened, ())
     assert read(state) == files
-    assert list(by_column.chunk.datasets[0].files) == list(of_former_release.chunk.datasets[0].files)
-    assert by_column.chunk.sizes == of_former_release.chunk.sizes == {one["lfn"]: one.get("fsize", 0) for one in files}
+    assert list(by_column.case.chunk.datasets[0].files) == list(of_former_release.case.chunk.datasets[0].files)
+    assert (
+        by_column.case.chunk.sizes
+        == of_former_release.case.chunk.sizes
+        == {one["lfn"]: one.get("fsize", 0) for one in files}
+    )

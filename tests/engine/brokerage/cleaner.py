@@ -6,10 +6,10 @@ from typing import Any
 
 from tests.broker_rules import DOCUMENTED
 
-from fairq.engine.brokerage.flow.rules import Rules
+from fairq.engine.brokerage.pool.rules import Rules
 from fairq.engine.brokerage.timeouts.job import JobQueue, PandaJob
 from fairq.engine.brokerage.timeouts.overdue import Timeout, timeouts
-from fairq.engine.brokerage.timeouts.policy import TimeoutPolicy
+from fairq.engine.brokerage.timeouts.table import TimeoutPolicy
 
 NOW = 2_000_000_000.0
 

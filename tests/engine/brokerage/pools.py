@@ -10,11 +10,11 @@ from tests.broker_rules import DOCUMENTED, PANDA
 
 from fairq.engine.brokerage.flow.outcome import Outcome, Verdict
 from fairq.engine.brokerage.flow.plan import Plan
-from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task
-from fairq.engine.brokerage.pool.columns import columns_of
+from fairq.engine.brokerage.jobs.tasks import Case, Chunk, Dataset, File, Task
+from fairq.engine.brokerage.pool.columns import Pool
+from fairq.engine.brokerage.pool.rules import Rules
 from fairq.engine.brokerage.pool.world import Pilots, Queue, Relation, Storage, World
-from fairq.engine.brokerage.production.flow import broker_production, production_plan
+from fairq.engine.brokerage.production import broker_production, production_plan
 
 NOW = 1_800_000_000.0
 PLAN = production_plan()
@@ -88,7 +88,8 @@ def ask(
     world: World, asked: Task = TASK, data: Chunk | None = None, rules: Rules = DOCUMENTED, plan: Plan = PLAN
 ) -> Outcome:
     """Return what the production brokerage says."""
-    return broker_production(asked, data or chunk(), columns_of(world), plan, rules)
+    (outcome,) = broker_production([Case(asked, data or chunk())], Pool(world, rules), plan)
+    return outcome
 
 
 def ask_code(

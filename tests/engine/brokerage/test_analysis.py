@@ -5,10 +5,10 @@ from tests.broker_rules import DOCUMENTED, PANDA
 from tests.engine.brokerage.pools import NOW, QUEUE, chunk, pool, queue
 from tests.engine.brokerage.pools import task as production_task
 
-from fairq.engine.brokerage.analysis.flow import analysis_plan, broker_analysis
+from fairq.engine.brokerage.analysis import analysis_plan, broker_analysis
 from fairq.engine.brokerage.criteria.weights import split_job_count
-from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File
-from fairq.engine.brokerage.pool.columns import columns_of
+from fairq.engine.brokerage.jobs.tasks import Case, Chunk, Dataset, File
+from fairq.engine.brokerage.pool.columns import Pool
 from fairq.engine.brokerage.pool.config import Config
 from fairq.engine.brokerage.pool.world import (
     Relation,
@@ -48,7 +48,8 @@ def ask(
 ):
     """Return what becomes of a user's task with one file of input; *codes* are its two-letter rules."""
     asked, data = user_task(rules=codes or {}, **fields), chunk(1) if chunk_ is None else chunk_
-    return broker_analysis(asked, data, columns_of(world), PLAN, rules)
+    (outcome,) = broker_analysis([Case(asked, data)], Pool(world, rules), PLAN)
+    return outcome
 
 
 def reasons(outcome):

@@ -8,9 +8,10 @@ from tests.broker_rules import DOCUMENTED, PANDA
 from tests.engine.brokerage.pools import chunk, pool, queue
 from tests.engine.brokerage.test_analysis import PLAN, user_task
 
-from fairq.engine.brokerage.analysis.flow import broker_analysis
+from fairq.engine.brokerage.analysis import broker_analysis
 from fairq.engine.brokerage.flow.course import UNDECIDED
-from fairq.engine.brokerage.pool.columns import columns_of
+from fairq.engine.brokerage.jobs.tasks import Case
+from fairq.engine.brokerage.pool.columns import Pool
 from fairq.engine.brokerage.pool.world import Failures, Pilots, Slots, Storage, UserJobs
 
 NAMES = [f"Q{number}" for number in range(6)]
@@ -83,7 +84,8 @@ def world_of(drawn):
 
 
 def ask(world, task, data, rules):
-    return broker_analysis(task, data, columns_of(world), PLAN, rules)
+    (outcome,) = broker_analysis([Case(task, data)], Pool(world, rules), PLAN)
+    return outcome
 
 
 rules_of_any = st.sampled_from([DOCUMENTED, PANDA])

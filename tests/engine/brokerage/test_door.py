@@ -13,9 +13,10 @@ from fairq.engine.brokerage.flow.plugin import (
     per_queue_weight,
     refuses,
 )
-from fairq.engine.brokerage.pool.columns import columns_of
+from fairq.engine.brokerage.jobs.tasks import Case
+from fairq.engine.brokerage.pool.columns import Pool
 from fairq.engine.brokerage.pool.world import ANALYSIS
-from fairq.engine.brokerage.production.flow import FILTERS, WEIGHTS, broker_production, production_plan
+from fairq.engine.brokerage.production import FILTERS, WEIGHTS, broker_production, production_plan
 
 GREEN = Reason("not_green", "the queue runs on coal")
 
@@ -100,10 +101,10 @@ def test_a_filter_that_tells_what_it_reads_is_asked_once_for_equal_values():
         cores_judged.append(cores)
         yield Refusal(reason, pool.numbers("corecount", lambda queue: queue.corecount) < cores)
 
-    plan, columns = production_plan([*FILTERS, small]), columns_of(pool(queue("Q")))
+    plan, queues = production_plan([*FILTERS, small]), Pool(pool(queue("Q")), DOCUMENTED)
     for cores in (1, 8, 1, 8):
-        outcome = broker_production(task(core_count=cores), chunk(), columns, plan, DOCUMENTED)
-        assert (outcome.verdict(columns.rows["Q"]).reason != "") is (cores == 8)
+        (outcome,) = broker_production([Case(task(core_count=cores), chunk())], queues, plan)
+        assert (outcome.verdict(queues.rows["Q"]).reason != "") is (cores == 8)
     assert cores_judged.count(1) == 1
 
 

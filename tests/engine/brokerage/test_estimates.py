@@ -1,12 +1,13 @@
 """What a job is expected to need: the smallest job of a chunk, its memory, disk and time."""
 
 import pytest
+from tests.broker_rules import DOCUMENTED, PANDA
 
-from fairq.engine.brokerage.criteria.scratch import Scratch, ScratchRules, analysis_scratch, production_scratch
+from fairq.engine.brokerage.criteria.memory import job_memory
+from fairq.engine.brokerage.criteria.scratch import Scratch, analysis_scratch, production_scratch
 from fairq.engine.brokerage.criteria.walltime import job_work, minimum_work, work_within
 from fairq.engine.brokerage.criteria.weights import split_job_count
 from fairq.engine.brokerage.jobs.atom import Atom, smallest_job
-from fairq.engine.brokerage.jobs.memory import job_memory
 from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task
 
 MIB = 2**20
@@ -95,18 +96,16 @@ def test_scratch_holds_input_output_and_working_space():
     """The page expects 500 MB of output in production at least; the code 1500, and adds 300 to working space."""
     task, data = Task(rules={"NF": "1"}, work_disk_count=100, work_disk_unit="MB"), chunk(1000)
     atom = smallest_job(task, data)
-    page = ScratchRules(500, 0, must_exceed=True, of_whole_job=False)
-    code = ScratchRules(1500, 300, must_exceed=False, of_whole_job=True)
-    assert production_scratch(task, page).of(atom) == Scratch(1600, 600)
-    assert production_scratch(task, code).of(atom) == Scratch(2900, 1900)
-    assert analysis_scratch(task, page, merging=data.is_merging).of(atom) == Scratch(1100, 100)
-    assert analysis_scratch(task, code, merging=data.is_merging).of(atom) == Scratch(1400, 400)
+    assert production_scratch(task, atom, DOCUMENTED) == Scratch(1600, 600)
+    assert production_scratch(task, atom, PANDA) == Scratch(2900, 1900)
+    assert analysis_scratch(task, atom, DOCUMENTED, merging=data.is_merging) == Scratch(1100, 100)
+    assert analysis_scratch(task, atom, PANDA, merging=data.is_merging) == Scratch(1400, 400)
 
 
 def test_time_is_compared_as_work():
     """cpuTime * nEvents / (cores * power * efficiency) + base: 8 cores of 10 HS06 at 90 % do 72 a second."""
     task = Task(cpu_time=100, cpu_time_unit="HS06sPerEvent", cpu_efficiency=90, base_walltime=600)
-    assert job_work(task).of(Atom(events=1000)) == 100_000
+    assert job_work(task, Atom(events=1000)) == 100_000
     assert work_within(1600, task, 8, 10) == 72_000
     assert minimum_work(8) == 8 * 10 * 86400
 

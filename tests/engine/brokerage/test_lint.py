@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fairq.cli.broker.sentences.findings import finding_texts
-from fairq.engine.brokerage.lint import pool as lint_pool
+from fairq.engine.brokerage.lint import queues as lint_pool
 from fairq.engine.brokerage.pool.world import Queue, Relation, ResourceType, Slots, Storage, World
 from fairq.steps.broker.flows import preset
 

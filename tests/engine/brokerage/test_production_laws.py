@@ -16,8 +16,9 @@ from tests.engine.brokerage.plain_production import plain_production
 from tests.engine.brokerage.pools import NOW, PLAN, ask, chunk, pool, queue, task
 
 from fairq.engine.brokerage.flow.course import UNDECIDED
+from fairq.engine.brokerage.jobs.tasks import Case
 from fairq.engine.brokerage.pool.world import LinkMetric, Pilots, Queue, Relation, Slots, Storage
-from fairq.engine.brokerage.production.flow import broker_production
+from fairq.engine.brokerage.production import broker_production
 
 NAMES = [f"Q{number}" for number in range(8)]
 names = st.sampled_from(NAMES)
@@ -129,9 +130,9 @@ def test_a_run_is_deterministic_and_leaves_the_columns_as_they_are(world, asked,
     first = ask(world, asked, data, rules)
     expected = essence(first)
     assert expected == essence(ask(world, asked, data, rules))
-    columns = first.ask.pool
-    broker_production(replace(asked, current_priority=100, core_count=8), data, columns, PLAN, rules)
-    assert expected == essence(broker_production(asked, data, columns, PLAN, rules))
+    other = Case(replace(asked, current_priority=100, core_count=8), data)
+    _, again = broker_production([other, Case(asked, data)], first.ask.pool, PLAN)
+    assert expected == essence(again)
 
 
 def essence(outcome):

@@ -4,8 +4,8 @@ import pytest
 from tests.broker_rules import DOCUMENTED, PANDA
 from tests.engine.brokerage.cleaner import QUEUES, decided, job, row_of
 
-from fairq.engine.brokerage.timeouts.policy import TimeoutPolicy
 from fairq.engine.brokerage.timeouts.rebrokerage import fast_rebrokerage, overshoots
+from fairq.engine.brokerage.timeouts.table import TimeoutPolicy
 
 SHARE_OF_10 = {"rebroker.FAST_REBRO_THRESHOLD_NQUEUE_MC": 10}
 

@@ -7,7 +7,7 @@ from tests.engine.brokerage.pools import QUEUE, ask, at, chunk, pool, queue, rea
 from tests.engine.brokerage.test_analysis import ask as ask_analysis
 from tests.engine.brokerage.test_analysis import names, reasons, users_pool
 
-from fairq.engine.brokerage.criteria.scratch import ScratchRules, analysis_scratch, reads_directly
+from fairq.engine.brokerage.criteria.scratch import analysis_scratch, reads_directly
 from fairq.engine.brokerage.criteria.sources import Replica
 from fairq.engine.brokerage.jobs.atom import effective_events, smallest_job
 from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Task, parse_rules
@@ -81,8 +81,8 @@ def test_scratch_for_direct_reading_under_rule_ng_is_not_rounded():
     scratch_task = task(
         rules={"NG": "1"}, out_disk_count=100, out_disk_unit=None, work_disk_count=1, work_disk_unit="MB"
     )
-    data, rules = chunk(1, size=2**20), ScratchRules(1500, 300, must_exceed=False, of_whole_job=True)
-    needed = analysis_scratch(scratch_task, rules, merging=False).of(smallest_job(scratch_task, data))
+    atom = smallest_job(scratch_task, chunk(1, size=2**20))
+    needed = analysis_scratch(scratch_task, atom, PANDA, merging=False)
     assert needed.direct == 301 + 100 * 1024 / 2**20
 
 

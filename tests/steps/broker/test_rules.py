@@ -5,7 +5,7 @@ from typing import get_args, get_type_hints
 import pytest
 from msgspec.structs import asdict
 
-from fairq.engine.brokerage.flow.rules import Rules
+from fairq.engine.brokerage.pool.rules import Rules
 from fairq.settings import load
 from fairq.settings.keys import KEYS
 from fairq.settings.rule_points.panda import POINTS

@@ -14,9 +14,10 @@ from tests.golden.panda_production import PLAN as PRODUCTION
 from tests.golden.panda_scenario import HOUR, NOW, chunk_of, task_of, world_of
 
 from fairq.columns.broker.kinds import STORED
-from fairq.engine.brokerage.analysis.flow import broker_analysis
-from fairq.engine.brokerage.pool.columns import columns_of
-from fairq.engine.brokerage.production.flow import broker_production
+from fairq.engine.brokerage.analysis import broker_analysis
+from fairq.engine.brokerage.jobs.tasks import Case
+from fairq.engine.brokerage.pool.columns import Pool
+from fairq.engine.brokerage.production import broker_production
 from fairq.state import broker_data
 from fairq.state.connection import writing
 from fairq.steps.broker.checks import check_input, check_queue
@@ -144,11 +145,8 @@ def test_a_recorded_run_is_the_same_by_way_of_the_state(case, state):
     analysis = case.name.startswith("anal/")
     case_input = case.record["input"]
     task = task_of(case_input, analysis=analysis)
-    columns = columns_of(world_of(case_input, task))
-    if analysis:
-        outcome = broker_analysis(task, chunk_of(case_input), columns, ANALYSIS, PANDA)
-    else:
-        outcome = broker_production(task, chunk_of(case_input), columns, PRODUCTION, PANDA)
+    pool, cases = Pool(world_of(case_input, task), PANDA), [Case(task, chunk_of(case_input))]
+    (outcome,) = broker_analysis(cases, pool, ANALYSIS) if analysis else broker_production(cases, pool, PRODUCTION)
     kinds = {kind.name: kind for kind in STORED}
     with writing(state) as opened:
         for name, record in records(case_input, analysis):

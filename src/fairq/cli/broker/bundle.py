@@ -13,7 +13,8 @@ from fairq.cli.options import Now
 from fairq.cli.output import Column, Table, View, emit
 
 if TYPE_CHECKING:
-    from fairq.steps.broker.imports import Bundle, Part
+    from fairq.steps.broker.imports import Bundle
+    from fairq.steps.broker.reader import FileRecords
 
 app = App()
 
@@ -91,15 +92,14 @@ def _view(bundle: Bundle, check: bool) -> View:
     return View(tables=[Table(columns, records, key="files")], document={"unknown": bundle.unknown}, text=text)
 
 
-def _record(part: Part) -> dict[str, Any]:
-    records = part.found
+def _record(records: FileRecords) -> dict[str, Any]:
     return {
         "file": records.source,
-        "kind": part.kind.name,
+        "kind": records.kind.name,
         "form": records.form.name if records.form else "",
         "records": records.number,
-        "added": part.added,
-        "removed": part.removed,
+        "added": records.added,
+        "removed": records.removed,
         "refused": len(records.refused),
         "softened": len(records.softened),
         "left_out": records.left_out,

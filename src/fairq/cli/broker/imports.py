@@ -33,13 +33,12 @@ def run_import(
     from fairq.steps.broker.imports import import_records, more, soften
 
     actor = invocation.actor(invocation.now(now))
-    result = import_records(invocation.state_path, kind, file, actor, replace=replace, dry_run=dry_run)
-    records = result.found
+    records = import_records(invocation.state_path, kind, file, actor, replace=replace, dry_run=dry_run)
     print_remarks(invocation, records.refused[1:], records.remarks)
     if not invocation.quiet:
         would = "would be " if dry_run else ""
-        removed = f", {result.removed} {would}removed" if replace else ""
-        write_text(f"{kind.name}: {records.number} {would}imported, {result.added} of them new{removed}")
+        removed = f", {records.removed} {would}removed" if replace else ""
+        write_text(f"{kind.name}: {records.number} {would}imported, {records.added} of them new{removed}")
     if records.refused:
         fate = f"the other {records.number} {kind.name} were taken" if records.number > 1 else "the other one was taken"
         raise RecordsRefusedError(source=file, refused=records.refused[0], others=more(records.refused), fate=fate)

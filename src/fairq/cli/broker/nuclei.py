@@ -14,6 +14,7 @@ def nuclei(context: Context) -> None:
 
     The column sharing lists online queues of other sites whose default output storage the nucleus can read.
     """
+    from fairq.steps.broker.flows import rules_in_force
     from fairq.steps.broker.lists import nuclei as step
 
     invocation, output = context.obj, context.obj.output
@@ -25,6 +26,6 @@ def nuclei(context: Context) -> None:
         Column("bareNucleus", "bareNucleus", level=4),
         Column("sharing", "sharing", ",".join, level=1),
     ]
-    every = invocation.settings["broker.every_queue"]
+    records = step(invocation.state_path, rules_in_force(invocation.settings))
     empty = "there is no nucleus; give a site that role with fairq broker sites import"
-    emit(View(tables=[Table(columns, step(invocation.state_path, every=every), empty=empty)]), output)
+    emit(View(tables=[Table(columns, records, empty=empty)]), output)

@@ -22,7 +22,7 @@ from fairq.formats.table import NAME, Table
 from fairq.state import broker_data
 from fairq.state.connection import State
 from fairq.steps.broker.config import check_setting
-from fairq.steps.broker.reader import Check, Checked, Found, Remark, check_record, read_records
+from fairq.steps.broker.reader import Check, Checked, FileRecords, Remark, check_record, read_records
 
 _CRIC = "cric"
 _NAMES = ("nickname", "panda_queue", "panda_resource", "name", NAME)
@@ -78,7 +78,7 @@ def unwrapped(record: dict[str, Any]) -> dict[str, Any]:
     return {"panda_queue": lower["panda_queue"], **named_value(Column(_DATA, "object", ""), lower[_DATA])}
 
 
-def store_relations(state: State, queues: Found) -> None:
+def store_relations(state: State, queues: FileRecords) -> None:
     """Replace the relations of every queue that names its storage."""
     relations: dict[str, list[broker_data.Row]] = {}
     name_at, cric_at = QUEUES.positions["name"], QUEUES.positions[_CRIC]
@@ -278,13 +278,7 @@ _CHECKS: dict[str, Check] = {
 }
 
 
-def read(kind: Kind, table: Table, form: Form | None = None) -> Found:
+def read(kind: Kind, table: Table, form: Form | None = None) -> FileRecords:
     """Return the records of *kind* in *table*, checked; *form* as for `read_records`. Raises InvalidDumpError."""
     join = join_files if kind is INPUTS else None
     return read_records(kind, table, _CHECKS.get(kind.name, check_record), join, form)
-
-
-def relate(state: State, kind: Kind, records: Found) -> None:
-    """Store data derived from the records: the storage that queues name."""
-    if kind is QUEUES:
-        store_relations(state, records)

@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from fairq.columns.broker.column import Kind
 from fairq.columns.broker.kinds import STORED
+from fairq.columns.broker.places import QUEUES
 from fairq.common.records import Actor, Change
 from fairq.errors.broker import RecordsRefusedError, RecordsSoftenedError, UnknownFilesError
 from fairq.errors.pool import InvalidDumpError
@@ -22,45 +23,31 @@ from fairq.formats.table import Table, parse_table
 from fairq.state import broker_data, history
 from fairq.state.broker_data import Row
 from fairq.state.connection import State, reading, writing
-from fairq.steps.broker.checks import read, relate
-from fairq.steps.broker.reader import Found
+from fairq.steps.broker.checks import read, store_relations
+from fairq.steps.broker.reader import FileRecords
 
 _ORDER = {kind.name: index for index, kind in enumerate(STORED)}
-
-
-class Part(Struct):
-    """One file of an import, and its effect: *added* and *removed* records."""
-
-    kind: Kind
-    found: Found
-    added: int = 0
-    removed: int = 0
-
-    @property
-    def completes(self) -> bool:
-        """Whether the file only adds columns to the records of others."""
-        return self.found.form is not None and self.found.form.completes
 
 
 class Bundle(Struct):
     """An import of many files: the files read, in the order stored, and the files left out."""
 
-    parts: list[Part] = field(default_factory=list)
+    parts: list[FileRecords] = field(default_factory=list)
     unknown: list[str] = field(default_factory=list)
 
     @property
     def number(self) -> int:
         """Number of usable records."""
-        return sum(part.found.number for part in self.parts)
+        return sum(part.number for part in self.parts)
 
     def texts(self, attribute: str) -> list[str]:
         """Return the texts of *attribute* (refused, softened or remarks), each after the name of its file."""
-        return [f"{part.found.source}, {text}" for part in self.parts for text in getattr(part.found, attribute)]
+        return [f"{part.source}, {text}" for part in self.parts for text in getattr(part, attribute)]
 
 
 def import_records(
     path: Path, kind: Kind, name: str | Held, actor: Actor, *, replace: bool = False, dry_run: bool = False
-) -> Part:
+) -> FileRecords:
     """Store the records of a file over those with the same keys; with *replace*, all others are removed.
 
     Each unusable record is refused on its own. Columns that a record does not name keep their values.
@@ -68,14 +55,14 @@ def import_records(
     Raises RecordsRefusedError if no record can be used, and the dumps' errors.
     """
     with opened(name) as source:
-        part = Part(kind, read(kind, parse_table(source)))
-    refused = part.found.refused
-    if refused and not part.found.number:
+        records = read(kind, parse_table(source))
+    refused = records.refused
+    if refused and not records.number:
         raise RecordsRefusedError(
-            source=part.found.source, refused=refused[0], others=more(refused), fate="nothing was changed"
+            source=records.source, refused=refused[0], others=more(refused), fate="nothing was changed"
         )
-    _import(path, [part], actor, replace, dry_run)
-    return part
+    _import(path, [records], actor, replace, dry_run)
+    return records
 
 
 def import_bundle(
@@ -109,10 +96,10 @@ def read_bundle(name: str, *, lenient: bool = False) -> Bundle:
         kind, form = recognised
         if form is CRIC_STATES:
             table = _merged_states(states, table)
-        bundle.parts.append(Part(kind, read(kind, table, form)))
+        bundle.parts.append(read(kind, table, form))
     if bundle.unknown and (not lenient or not bundle.parts):
         raise UnknownFilesError(source=name, what=bundle.unknown[0], others=more(bundle.unknown))
-    bundle.parts.sort(key=lambda part: (part.completes, _ORDER[part.kind.name], part.found.source))
+    bundle.parts.sort(key=lambda part: (part.completes, _ORDER[part.kind.name], part.source))
     return bundle
 
 
@@ -135,7 +122,7 @@ def _merged_states(states: dict[str, Any], table: Table) -> Table:
 
 
 def _import(
-    path: Path, parts: Sequence[Part], actor: Actor, replace: bool, dry_run: bool, *, names_files: bool = False
+    path: Path, parts: Sequence[FileRecords], actor: Actor, replace: bool, dry_run: bool, *, names_files: bool = False
 ) -> None:
     """Store the records of *parts*, and count what each of them adds and removes."""
     kinds = {part.kind.name: part.kind for part in parts}
@@ -149,31 +136,31 @@ def _import(
             broker_data.keep(state, kinds[name], keys_to_keep[name])
         changes = []
         for part in parts:
-            _store(state, part.kind, part.found)
+            _store(state, part)
             change = {
-                **({"file": part.found.source} if names_files else {}),
-                "records": part.found.number,
+                **({"file": part.source} if names_files else {}),
+                "records": part.number,
                 "added": part.added,
                 "removed": part.removed,
-                "refused": len(part.found.refused),
+                "refused": len(part.refused),
             }
             changes.append(Change(f"broker {part.kind.name}", {"records": len(before[part.kind.name])}, change))
         history.record(state, actor, changes)
 
 
-def _count(parts: Sequence[Part], before: dict[str, set[Row]], replaced: set[str]) -> dict[str, set[Row]]:
+def _count(parts: Sequence[FileRecords], before: dict[str, set[Row]], replaced: set[str]) -> dict[str, set[Row]]:
     """Count the records that each file adds and removes, and drop columns for unknown records.
 
     Return by kind the keys of all records, except those in files that only add columns.
     """
     known_keys = {name: set() if name in replaced else set(keys_before) for name, keys_before in before.items()}
     named_keys: dict[str, set[Row]] = defaultdict(set)
-    last_parts: dict[str, Part] = {}
+    last_parts: dict[str, FileRecords] = {}
     for part in parts:
         name = part.kind.name
         if part.completes:
-            _drop_unknown(part.found, part.kind, known_keys[name])
-        keys = _keys_of(part.kind, part.found)
+            _drop_unknown(part, known_keys[name])
+        keys = part.keys()
         part.added = len(keys - known_keys[name] - before[name])
         known_keys[name] |= keys
         if not part.completes:
@@ -184,13 +171,9 @@ def _count(parts: Sequence[Part], before: dict[str, set[Row]], replaced: set[str
     return named_keys
 
 
-def _keys_of(kind: Kind, records: Found) -> set[Row]:
-    """Return the keys of *records*."""
-    return {kind.key_of(row) for row in records.all_rows()}
-
-
-def _drop_unknown(records: Found, kind: Kind, known: Collection[Row]) -> None:
+def _drop_unknown(records: FileRecords, known: Collection[Row]) -> None:
     """Drop the *records* whose keys are not *known*: the file only adds columns to existing records."""
+    kind = records.kind
     for columns, rows in records.rows.items():
         records.rows[columns] = [row for row in rows if kind.key_of(row) in known]
         unknown = [row for row in rows if kind.key_of(row) not in known]
@@ -198,14 +181,16 @@ def _drop_unknown(records: Found, kind: Kind, known: Collection[Row]) -> None:
         records.remarks += [f"record {row[0]!r}: left out, the {kind.singular} is not known" for row in unknown]
 
 
-def _store(state: State, kind: Kind, records: Found) -> None:
+def _store(state: State, records: FileRecords) -> None:
     """Store a file's records and the relations of queues; a published form sets the columns of absent records."""
+    kind = records.kind
     if records.form is not None and records.form.absent:
         columns, values = list(records.form.absent), tuple(records.form.absent.values())
         broker_data.change(state, kind, columns, ((*values, *key) for key in broker_data.keys(state, kind)))
     for given_columns, rows in records.rows.items():
         broker_data.store(state, kind, rows, sorted(given_columns))
-    relate(state, kind, records)
+    if kind is QUEUES:
+        store_relations(state, records)
 
 
 def soften(softened: list[str], name: str, *, dry_run: bool = False) -> None:

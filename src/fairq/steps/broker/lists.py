@@ -8,16 +8,15 @@ from typing import Any
 
 from fairq.columns.broker.column import Kind, UnfitError, value_of
 from fairq.columns.broker.places import QUEUES
-from fairq.engine.brokerage.criteria.nucleus import ROLE, nucleus
-from fairq.engine.brokerage.flow.rules import Rules
+from fairq.engine.brokerage.criteria.nucleus import ROLE, nucleus_of
 from fairq.engine.brokerage.lint.finding import Finding
-from fairq.engine.brokerage.lint.pool import lint
-from fairq.engine.brokerage.pool.columns import columns_of
-from fairq.engine.brokerage.pool.world import World
+from fairq.engine.brokerage.lint.queues import lint
+from fairq.engine.brokerage.pool.columns import Pool, candidates_of
+from fairq.engine.brokerage.pool.rules import Rules
 from fairq.errors.broker import NoSuchRecordError
 from fairq.state import broker_data
 from fairq.state.connection import State, reading
-from fairq.steps.broker.world import load_queues, load_relations, load_storages, load_types, load_world
+from fairq.steps.broker.world import load_queues, load_types, load_world
 
 
 def list_records(path: Path, kind: Kind, keys: Sequence[str]) -> list[dict[str, Any]]:
@@ -50,7 +49,7 @@ Record = dict[str, Any]
 def pseudo_queues(path: Path) -> list[Record]:
     """Return the pseudo queues that the brokerage derives from every unified queue."""
     with reading(path) as state:
-        columns = columns_of(_world(state))
+        queues = candidates_of(load_queues(state).values(), load_types(state))
     return [
         {
             "queue": queue.name,
@@ -63,26 +62,21 @@ def pseudo_queues(path: Path) -> list[Record]:
             "maxwdir": queue.maxwdir,
             "maxtime": queue.maxtime,
         }
-        for queue in columns.queues
+        for queue in sorted(queues, key=lambda queue: (queue.unit, queue.name))
         if queue.resource_type
     ]
 
 
-def nuclei(path: Path, *, every: bool) -> list[Record]:
-    """Return the nuclei: sites with that role, with their queues and output endpoints.
-
-    *every*: queues of every kind count (``broker.every_queue``), not only production queues with a cloud.
-    """
+def nuclei(path: Path, rules: Rules) -> list[Record]:
+    """Return the nuclei under *rules*: sites with that role, with their queues and output endpoints."""
     with reading(path) as state:
-        columns = columns_of(_world(state))
-    sites = sorted({queue.site for queue in columns.queues if queue.role == ROLE})
+        pool = Pool(load_world(state, 0, []), rules)
+    sites = sorted({queue.site for queue in pool.queues if queue.role == ROLE})
     records = []
     for site in sites:
-        site_nucleus = nucleus(columns, site, every=every)
-        members = [
-            queue.unit for queue, is_member in zip(columns.queues, site_nucleus.members, strict=True) if is_member
-        ]
-        sharing = [queue.unit for queue, shares in zip(columns.queues, site_nucleus.sharing, strict=True) if shares]
+        site_nucleus = nucleus_of(pool, site)
+        members = [queue.unit for queue, is_member in zip(pool.queues, site_nucleus.members, strict=True) if is_member]
+        sharing = [queue.unit for queue, shares in zip(pool.queues, site_nucleus.sharing, strict=True) if shares]
         output = site_nucleus.output
         records.append(
             {
@@ -95,15 +89,6 @@ def nuclei(path: Path, *, every: bool) -> list[Record]:
             }
         )
     return records
-
-
-def _world(state: State) -> World:
-    return World(
-        queues=load_queues(state),
-        resource_types=load_types(state),
-        storages=load_storages(state),
-        relations=load_relations(state),
-    )
 
 
 def find_misconfigurations(path: Path, rules: Rules, names: Sequence[str], now: int) -> tuple[list[Finding], int]:

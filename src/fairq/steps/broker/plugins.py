@@ -1,4 +1,4 @@
-"""Find the filters and weights, fairq's own and installed ones, through the same entry points.
+"""Find the filters and weights: fairq's own, and installed ones by their entry points.
 
 A distribution registers a `Filter` or a `Weight`, or a sequence of them, under
 ``fairq.broker.filters`` or ``fairq.broker.weights``. Plugins are checked: an exception or an invalid result ends the
@@ -13,23 +13,14 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from fairq.engine.brokerage import analysis, production
 from fairq.engine.brokerage.flow.plugin import Figures, Filter, Left, Reason, Refusal, Values, Weight
-from fairq.engine.brokerage.flow.pool import Pool
-from fairq.engine.brokerage.pool.columns import Floats
-from fairq.engine.brokerage.pool.world import Activity
+from fairq.engine.brokerage.pool.columns import Floats, Pool
+from fairq.engine.brokerage.pool.world import ANALYSIS, PRODUCTION, Activity
 from fairq.errors.broker import BrokerPluginError
 
 FILTERS = "fairq.broker.filters"
 WEIGHTS = "fairq.broker.weights"
-
-
-BUILT_IN = (
-    EntryPoint("production", "fairq.engine.brokerage.production.flow:FILTERS", FILTERS),
-    EntryPoint("analysis", "fairq.engine.brokerage.analysis.flow:FILTERS", FILTERS),
-    EntryPoint("production", "fairq.engine.brokerage.production.flow:WEIGHTS", WEIGHTS),
-    EntryPoint("analysis", "fairq.engine.brokerage.analysis.flow:WEIGHTS", WEIGHTS),
-)
-"""fairq's own entry points, as its installation registers them; used directly where fairq is not installed."""
 
 
 T = TypeVar("T")
@@ -47,40 +38,25 @@ class Plugins(NamedTuple):
         """The entry points that are not fairq's own."""
         return tuple(sorted(set(self.origins.values())))
 
-    def origin(self, plugin: Filter | Weight) -> str:
-        """Return the entry point that a filter or weight came from; ``fairq`` for fairq's own."""
-        return self.origins.get(plugin.name, "fairq")
 
-
-def load_plugins(activity: Activity | None = None) -> Plugins:
-    """Return the installed filters and weights; raises BrokerPluginError for an unusable one.
-
-    *activity*: leave out fairq's own of the other activity.
-    """
-    filters: list[Filter] = []
-    weights: list[Weight] = []
+def load_plugins() -> Plugins:
+    """Return fairq's own and the installed filters and weights; raises BrokerPluginError for an unusable one."""
+    own: tuple[tuple[Activity, Any], ...] = ((PRODUCTION, production), (ANALYSIS, analysis))
+    filters, weights = (
+        [member._replace(activities=frozenset({activity})) for activity, flow in own for member in getattr(flow, kind)]
+        for kind in ("FILTERS", "WEIGHTS")
+    )
     origins = {}
-    for point in _find_entry_points():
-        is_built_in = point in BUILT_IN
-        if is_built_in and activity not in (None, point.name):
-            continue
-        for plugin in _load_objects(point):
-            if is_built_in:
-                checked = plugin._replace(activities=frozenset({point.name}))
-            else:
-                checked = _checked_filter(point, plugin) if point.group == FILTERS else _checked_weight(point, plugin)
-                origins[checked.name] = point.name
-            (filters if point.group == FILTERS else weights).append(checked)
+    installed = {*entry_points(group=FILTERS), *entry_points(group=WEIGHTS)}
+    for point in sorted(installed, key=lambda point: (point.group, point.name, point.value)):
+        for plugin in () if point.value.startswith("fairq.") else _load_objects(point):
+            is_filter = point.group == FILTERS
+            checked = _checked_filter(point, plugin) if is_filter else _checked_weight(point, plugin)
+            (filters if is_filter else weights).append(checked)
+            origins[checked.name] = point.name
     _check_unique_names(filters)
     _check_unique_names(weights)
     return Plugins(tuple(filters), tuple(weights), origins)
-
-
-def _find_entry_points() -> list[EntryPoint]:
-    built_in = {(point.group, point.value) for point in BUILT_IN}
-    installed = {*entry_points(group=FILTERS), *entry_points(group=WEIGHTS)}
-    others = (point for point in installed if (point.group, point.value) not in built_in)
-    return [*BUILT_IN, *sorted(others, key=lambda point: (point.group, point.name, point.value))]
 
 
 def _load_objects(point: EntryPoint) -> Sequence[Any]:

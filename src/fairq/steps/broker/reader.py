@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from msgspec import Struct, field
@@ -33,16 +33,19 @@ Join = Callable[[Entries], Entries]
 """Joins several entries of a file into one record."""
 
 
-class Found(Struct):
+class FileRecords(Struct):
     """The records of a file: rows by the columns that they name, remarks, and refused records with the reasons.
 
     Args:
+        kind: their kind.
         source: the name of the file.
         form: its published form; None if it has fairq's own columns.
         softened: the remarks on reinterpreted values; they are also in *remarks*.
         left_out: the number of entries that are not records.
+        added, removed: the numbers of records that an import of the file adds and removes.
     """
 
+    kind: Kind
     source: str
     form: Form | None = None
     rows: dict[frozenset[str], list[Row]] = field(default_factory=dict)
@@ -50,24 +53,33 @@ class Found(Struct):
     refused: list[str] = field(default_factory=list)
     softened: list[str] = field(default_factory=list)
     left_out: int = 0
+    added: int = 0
+    removed: int = 0
+
+    @property
+    def completes(self) -> bool:
+        """Whether the file only adds columns to the records of others."""
+        return self.form is not None and self.form.completes
 
     @property
     def number(self) -> int:
         """Number of usable records."""
         return sum(map(len, self.rows.values()))
 
-    def all_rows(self) -> Iterator[Row]:
-        """Yield every usable row."""
-        return (row for rows in self.rows.values() for row in rows)
+    def keys(self) -> set[Row]:
+        """Return the keys of the usable records."""
+        return {self.kind.key_of(row) for rows in self.rows.values() for row in rows}
 
 
-def read_records(kind: Kind, table: Table, check: Check, join: Join | None = None, form: Form | None = None) -> Found:
+def read_records(
+    kind: Kind, table: Table, check: Check, join: Join | None = None, form: Form | None = None
+) -> FileRecords:
     """Return the records of *kind* in *table*, in a published form or with the columns of the kind.
 
     *join* joins several entries to one record; *form* is the published form if already known. Raises InvalidDumpError.
     """
     form = form or (None if table.csv is not None else form_of(table.document, kind))
-    records = Found(table.source, form)
+    records = FileRecords(kind, table.source, form)
     first_places: dict[Row, str] = {}
     entries = form.entries(table.document) if form else records_of(table, kind.spellings)
     for position, record in join(entries) if join else entries:

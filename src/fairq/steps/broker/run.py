@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from itertools import islice
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from itertools import chain
 from operator import add
 from pathlib import Path
 from typing import Any
@@ -15,43 +15,29 @@ from msgspec import Struct, field
 
 from fairq.columns.broker.work import TASKS
 from fairq.common.records import Actor, Change
-from fairq.engine.brokerage.analysis.flow import SECOND_PASS
+from fairq.engine.brokerage.analysis import SECOND_PASS
 from fairq.engine.brokerage.criteria.candidates import unknown_sites
 from fairq.engine.brokerage.flow.course import Lines, StageCount
 from fairq.engine.brokerage.flow.outcome import Outcome, is_exhausted
-from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.jobs.tasks import Case
-from fairq.engine.brokerage.pool.columns import Columns, columns_of
-from fairq.engine.brokerage.pool.world import Activity, World
+from fairq.engine.brokerage.pool.columns import Pool
+from fairq.engine.brokerage.pool.rules import Rules
+from fairq.engine.brokerage.pool.world import World
 from fairq.errors.broker import UnknownTaskError
 from fairq.state import broker_cycles, broker_data, history
 from fairq.state.broker_cycles import BrokerCycle, TaskVerdict
 from fairq.state.connection import State, reading, writing
 from fairq.state.cycle_lock import BROKERAGE, cycle_lock
 from fairq.steps.broker.actions import actions_of_run
-from fairq.steps.broker.flows import Brokerage, brokerages
+from fairq.steps.broker.flows import Watch, broker_in_turn, plans_of, unwatched
 from fairq.steps.broker.kept_verdict import Legend
 from fairq.steps.broker.packer import Packer
-from fairq.steps.broker.plugins import load_plugins
+from fairq.steps.broker.plugins import Plugins, load_plugins
 from fairq.steps.broker.stages import described, nothing_left, stage_record
-from fairq.steps.broker.tasks import Brokered, datasets_of, each_brokered
-from fairq.steps.broker.world import Disagreement, disagreement, load_types, load_world
+from fairq.steps.broker.tasks import Brokered, datasets_of
+from fairq.steps.broker.world import Disagreement, disagreement, load_world
 
 READY, PENDING, ASSIGNED, WAITING = "ready", "pending", "assigned", "waiting"
 FAILED, EXHAUSTED = "failed", "exhausted"
-
-
-_AT_ONCE = 100
-"""Tasks brokered together: few enough that their data stays in the processor's caches."""
-
-Watch = Callable[[int], AbstractContextManager[Callable[[int], None]]]
-"""Starts a progress display for a total number of tasks; yields a function called with the number newly done."""
-
-
-@contextmanager
-def unwatched(total: int) -> Iterator[Callable[[int], None]]:
-    """Show no progress."""
-    yield lambda steps: None
 
 
 class Decided(Struct, frozen=True):
@@ -160,13 +146,12 @@ def run(
         BrokerPluginError: a plugin cannot be used.
     """
     plugins = load_plugins()
-    flows = brokerages(plugins)
     with (
         nullcontext() if dry_run else cycle_lock(path, BROKERAGE),
         reading(path) if dry_run else writing(path) as state,
     ):
         chosen = due(state, actor.time, numbers, every)
-        result = decide(state, rules, flows, plugins.names, actor.time, chosen, watch, detailed=detailed)
+        result = decide(state, rules, plugins, actor.time, chosen, watch, detailed=detailed)
         if out is not None:
             out(actions_of_run(*stored_form(result), applied=not dry_run))
         if result.decided and not dry_run:
@@ -195,8 +180,7 @@ def is_due(status: str, retry: float | None, now: float) -> bool:
 def decide(
     state: State,
     rules: Rules,
-    by_activity: dict[Activity, Brokerage],
-    plugins: tuple[str, ...],
+    plugins: Plugins,
     now: int,
     numbers: Sequence[int],
     watch: Watch,
@@ -205,45 +189,28 @@ def decide(
     alter: Callable[[World], World] | None = None,
 ) -> Run:
     """Broker the tasks with these *numbers* and return the decisions; *alter* changes the pool first."""
-    plans = {activity: flow.plan for activity, flow in by_activity.items()}
-    number = broker_cycles.next_number(state)
+    plans, number = plans_of(plugins), broker_cycles.next_number(state)
     if not numbers:
-        return Run(number, now, rules, Packer([], plans).legend, plugins)
+        return Run(number, now, rules, Packer([], plans).legend, plugins.names)
     world = load_world(state, now, datasets_of(state, numbers))
-    columns = columns_of(world if alter is None else alter(world))
-    packer, remaining = Packer(columns.names, plans), each_brokered(state, load_types(state), numbers)
-    done = Run(number, now, rules, packer.legend, plugins, disagreement=disagreement(state))
-    with watch(len(numbers)) as advance:
-        # Tasks are read and released in batches, to limit the memory in use.
-        while batch := list(islice(remaining, _AT_ONCE)):
-            for brokered, outcome in zip(batch, _outcomes(batch, by_activity, columns, rules), strict=True):
-                task = brokered.task
-                done.decided.append(_decided(brokered, outcome, packer, detailed))
-                done.former.setdefault(brokered.status, ([], []))[brokered.was_assigned].append(task.task_id)
-                if task.activity not in done.stages:
-                    done.stages[task.activity] = StageTable(outcome.plan.stages)
-                done.stages[task.activity].add(outcome.lines)
-                if task.site and (unknown := unknown_sites(columns, task)):
-                    done.unknown_sites[task.task_id] = unknown
-            advance(len(batch))
+    pool = Pool(world if alter is None else alter(world), rules)
+    packer = Packer(pool.names, plans)
+    done = Run(number, now, rules, packer.legend, plugins.names, disagreement=disagreement(state))
+    for brokered, outcome in chain.from_iterable(broker_in_turn(state, numbers, pool, plans, watch)):
+        task = brokered.case.task
+        done.decided.append(_decided(brokered, outcome, packer, detailed))
+        done.former.setdefault(brokered.status, ([], []))[brokered.was_assigned].append(task.task_id)
+        if task.activity not in done.stages:
+            done.stages[task.activity] = StageTable(outcome.plan.stages)
+        done.stages[task.activity].add(outcome.lines)
+        if task.site and (unknown := unknown_sites(pool, task)):
+            done.unknown_sites[task.task_id] = unknown
     done.legend = packer.legend
     return done
 
 
-def _outcomes(
-    tasks: Sequence[Brokered], by_activity: dict[Activity, Brokerage], columns: Columns, rules: Rules
-) -> list[Outcome]:
-    """Return the outcome for each of *tasks*; those of one activity are brokered together."""
-    outcomes_by_task: dict[int, Outcome] = {}
-    for activity, flow in by_activity.items():
-        cases = [Case(brokered.task, brokered.chunk) for brokered in tasks if brokered.task.activity == activity]
-        outcomes = flow.broker_all(cases, columns, rules)
-        outcomes_by_task |= {case.task.task_id: outcome for case, outcome in zip(cases, outcomes, strict=True)}
-    return [outcomes_by_task[brokered.task.task_id] for brokered in tasks]
-
-
 def _decided(brokered: Brokered, outcome: Outcome, packer: Packer, detailed: bool) -> Decided:
-    task, pool = brokered.task, outcome.ask.pool
+    task, pool = brokered.case.task, outcome.ask.pool
     status, frozen = _status(brokered, outcome)
     retry = pool.world.now + (outcome.retry_after or 0) if status == PENDING else None
     queues = [name for name, _ in outcome.best]
@@ -269,10 +236,11 @@ def _status(brokered: Brokered, outcome: Outcome) -> tuple[str, float | None]:
     if outcome.status == "waiting":
         return WAITING, None  # throttled: does not count as a failing cycle
     now = outcome.ask.pool.world.now
-    frozen = now if brokered.task.frozen_time is None else brokered.task.frozen_time
+    task = brokered.case.task
+    frozen = now if task.frozen_time is None else task.frozen_time
     if outcome.status == "fatal":
         return FAILED, frozen
-    return EXHAUSTED if is_exhausted(brokered.task, now, outcome.ask.config) else PENDING, frozen
+    return EXHAUSTED if is_exhausted(task, now, outcome.ask.config) else PENDING, frozen
 
 
 def stored_form(done: Run) -> tuple[BrokerCycle, list[TaskVerdict]]:

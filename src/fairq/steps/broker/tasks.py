@@ -13,8 +13,8 @@ from msgspec import MsgspecError
 from msgspec.json import Decoder
 
 from fairq.columns.broker.work import INPUTS, TASKS
-from fairq.engine.brokerage.jobs.memory import matching_resource_types
-from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File, Files, Task, parse_rules
+from fairq.engine.brokerage.criteria.memory import matching_resource_types
+from fairq.engine.brokerage.jobs.tasks import Case, Chunk, Dataset, File, Files, Task, parse_rules
 from fairq.engine.brokerage.pool.world import ResourceType
 from fairq.state import broker_data, rows
 from fairq.state.connection import State
@@ -73,19 +73,11 @@ _CHUNK = ("isMerging", "scout", "chunkRamCount", "readyEvents")
 
 
 class Brokered(NamedTuple):
-    """A task and the chunk of its input; its former status, and whether it was assigned to queues."""
+    """A task with the chunk of its input; its former status, and whether it was assigned to queues."""
 
-    task: Task
-    chunk: Chunk
+    case: Case
     status: str
     was_assigned: bool
-
-
-def load_brokered(
-    state: State, types: Sequence[ResourceType], numbers: Collection[int] | None = None
-) -> list[Brokered]:
-    """Return the tasks with these *numbers* (None: all), each once, in order of number."""
-    return list(each_brokered(state, types, numbers))
 
 
 def each_brokered(
@@ -111,7 +103,7 @@ def each_brokered(
         )
         tasks = map(Task, *(fields[name] for name in Task.__struct_fields__))
         chunks = map(Chunk, map(inputs.of, columns["jediTaskID"]), *(columns[column] for column in _CHUNK))
-        yield from map(Brokered, tasks, chunks, columns["status"], map(bool, columns["assigned"]))
+        yield from map(Brokered, map(Case, tasks, chunks), columns["status"], map(bool, columns["assigned"]))
 
 
 def datasets_of(state: State, numbers: Collection[int]) -> list[str]:

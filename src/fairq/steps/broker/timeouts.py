@@ -17,8 +17,7 @@ from fairq.common.records import Actor, Change
 from fairq.engine.brokerage.pool.flags import read_flags
 from fairq.engine.brokerage.timeouts.job import JobQueue, PandaJob
 from fairq.engine.brokerage.timeouts.overdue import Timeout, timeouts
-from fairq.engine.brokerage.timeouts.policy import TimeoutPolicy
-from fairq.engine.brokerage.timeouts.table import ORDER
+from fairq.engine.brokerage.timeouts.table import ORDER, TimeoutPolicy
 from fairq.state import broker_data, history
 from fairq.state.connection import State, reading, writing
 from fairq.steps.broker.actions import actions_of_timeouts

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from itertools import islice
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,23 +13,20 @@ from numpy.typing import NDArray
 from fairq.columns.broker.work import TASKS
 from fairq.engine.brokerage.flow.course import UNDECIDED
 from fairq.engine.brokerage.flow.outcome import Outcome
+from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.plugin import Filter, Reason
-from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Case
-from fairq.engine.brokerage.pool.columns import Columns, columns_of
-from fairq.engine.brokerage.pool.world import Activity
+from fairq.engine.brokerage.pool.columns import Pool
+from fairq.engine.brokerage.pool.rules import Rules
 from fairq.engine.distinct import distinct
 from fairq.state import broker_data
 from fairq.state.connection import State, reading
-from fairq.steps.broker.flows import Brokerage, brokerages
+from fairq.steps.broker.flows import Watch, broker, broker_in_turn, plans_of, unwatched
 from fairq.steps.broker.plugins import load_plugins
-from fairq.steps.broker.run import PENDING, READY, WAITING, Watch, unwatched
-from fairq.steps.broker.tasks import Brokered, datasets_of, each_brokered
+from fairq.steps.broker.run import PENDING, READY, WAITING
+from fairq.steps.broker.tasks import datasets_of
 from fairq.steps.broker.why import Record, rows_of
-from fairq.steps.broker.world import load_types, load_world
-
-_AT_ONCE = 100
-"""Tasks brokered together, as in a run."""
+from fairq.steps.broker.world import load_world
 
 _MOST_TRIED = 2_000
 """Maximum number of tasks brokered again without each check that refused them, sampled from the entire list."""
@@ -78,18 +74,13 @@ def why_waiting(
 
     Raises UnknownQueueError, BrokerPluginError.
     """
-    plugins = load_plugins()
+    plans = plans_of(load_plugins())
     with reading(path) as state:
         numbers = waiting_tasks(state)
-        columns = columns_of(load_world(state, now, datasets_of(state, numbers)))
-        rows = None if queue is None else rows_of(columns, queue)
-        counts = _Counts(columns, rules, brokerages(plugins), rows, len(numbers))
-        remaining = each_brokered(state, load_types(state), numbers)
-        with watch(len(numbers)) as advance:
-            while batch := list(islice(remaining, _AT_ONCE)):
-                for activity in counts.flows:
-                    counts.add(activity, [brokered for brokered in batch if brokered.task.activity == activity])
-                advance(len(batch))
+        pool = Pool(load_world(state, now, datasets_of(state, numbers)), rules)
+        counts = _Counts(pool, rows_of(pool, queue), len(numbers))
+        for batch in broker_in_turn(state, numbers, pool, plans, watch):
+            counts.add([(brokered.case, outcome) for brokered, outcome in batch])
     return WhyWaiting(
         now, rules.name, queue, len(numbers), counts.placed, counts.tried, counts.reasons(),
         [] if queue else counts.queues(), counts.help(),
@@ -110,35 +101,25 @@ class _ReasonCount(Struct):
 
 
 class _Counts:
-    """Counts the reasons of tasks without a queue among *rows* (None: all), and the effect of leaving out a check."""
+    """Counts the reasons of tasks without a queue among *rows*, and the effect of leaving out a check."""
 
-    def __init__(
-        self,
-        columns: Columns,
-        rules: Rules,
-        flows: dict[Activity, Brokerage],
-        rows: Sequence[int] | None,
-        total: int,
-    ) -> None:
-        self.flows, self.placed, self.tried = flows, 0, 0
-        self._tasks_so_far, self._total = 0, total
-        self._columns, self._rules = columns, rules
-        self._rows = np.arange(len(columns)) if rows is None else np.array(rows, np.intp)
-        self._without: dict[tuple[Activity, str], Brokerage] = {}
+    def __init__(self, pool: Pool, rows: Sequence[int], total: int) -> None:
+        self.placed, self.tried, self._tasks_so_far, self._total = 0, 0, 0, total
+        self._pool, self._rows = pool, np.array(rows, np.intp)
+        self._without: dict[tuple[Plan, str], Plan] = {}
         self._reason_counts: dict[_Key, _ReasonCount] = {}
         self._helped_tasks: Counter[str] = Counter()
         self._examples_helped: dict[str, Record] = {}
 
-    def add(self, activity: Activity, tasks: Sequence[Brokered]) -> None:
-        """Broker *tasks* of one activity, and again without each check those that get no queue."""
-        flow = self.flows[activity]
-        refused: dict[Filter, list[tuple[Brokered, Outcome]]] = {}
-        for brokered, outcome in zip(tasks, self._broker(flow, tasks), strict=True):
+    def add(self, brokered: Iterable[tuple[Case, Outcome]]) -> None:
+        """Count tasks, and broker those that get no queue again without each check."""
+        refused: dict[tuple[Plan, Filter], list[tuple[Case, Outcome]]] = {}
+        for case, outcome in brokered:
             self._tasks_so_far += 1
             if self._chosen_rows(outcome).size:
                 self.placed += 1
                 continue
-            self._count_reasons(brokered, outcome)
+            self._count_reasons(case, outcome)
             if self.tried * self._total >= _MOST_TRIED * self._tasks_so_far:
                 continue  # spread the retries over the entire list
             self.tried += 1
@@ -147,27 +128,24 @@ class _Counts:
             checks = dict.fromkeys(reasons[number].filter for number in numbers if number != UNDECIDED)
             for check in checks:
                 if check is not None:
-                    refused.setdefault(check, []).append((brokered, outcome))
-        for check, blocked in refused.items():
-            without = self._without.get((activity, check.name))
+                    refused.setdefault((outcome.plan, check), []).append((case, outcome))
+        for (plan, check), blocked in refused.items():
+            without = self._without.get((plan, check.name))
             if without is None:
-                without = self._without[activity, check.name] = flow.without(check.name)
-            outcomes_without = self._broker(without, [brokered for brokered, _ in blocked])
-            for (brokered, before), after in zip(blocked, outcomes_without, strict=True):
+                without = self._without[plan, check.name] = plan.without(check.name)
+            outcomes_without = broker([case for case, _ in blocked], self._pool, without)
+            for (case, before), after in zip(blocked, outcomes_without, strict=True):
                 if (rows := self._chosen_rows(after)).size:
                     self._helped_tasks[check.stage] += 1
-                    self._examples_helped.setdefault(check.stage, _example(brokered, before, int(rows[0])))
-
-    def _broker(self, flow: Brokerage, tasks: Sequence[Brokered]) -> list[Outcome]:
-        return flow.broker_all([Case(brokered.task, brokered.chunk) for brokered in tasks], self._columns, self._rules)
+                    self._examples_helped.setdefault(check.stage, _example(case, before, int(rows[0])))
 
     def _chosen_rows(self, outcome: Outcome) -> NDArray[np.intp]:
         """Return the rows chosen for the task, among those to be explained, best first."""
         return outcome.chosen[np.isin(outcome.chosen, self._rows)]
 
-    def _count_reasons(self, brokered: Brokered, outcome: Outcome) -> None:
+    def _count_reasons(self, case: Case, outcome: Outcome) -> None:
         """Count the reasons of a task that gets no queue."""
-        decided, unit_of = outcome.decided[self._rows], self._columns.unit_of
+        decided, unit_of = outcome.decided[self._rows], self._pool.unit_of
         rows_by_reason: dict[_Key, dict[int, int]] = {}
         for number in distinct(decided[decided != UNDECIDED]).tolist():
             entry = outcome.plan.reasons[number]
@@ -180,7 +158,7 @@ class _Counts:
             reason_count.units.update(rows.keys())
             for unit, row in rows.items():
                 if unit not in reason_count.examples:
-                    reason_count.examples[unit] = _example(brokered, outcome, row)
+                    reason_count.examples[unit] = _example(case, outcome, row)
 
     def reasons(self) -> list[Record]:
         """Return the reasons, most tasks first."""
@@ -196,7 +174,7 @@ class _Counts:
 
     def queues(self) -> list[Record]:
         """Return the reasons by queue, most tasks first."""
-        names = self._columns.unit_names
+        names = self._pool.unit_names
         records = [
             {"tasks": number, **reason_count.examples[unit], "queue": names[unit]}
             for reason_count in self._reason_counts.values()
@@ -213,7 +191,7 @@ class _Counts:
         return sorted(records, key=_largest_first)
 
 
-def _example(brokered: Brokered, outcome: Outcome, row: int) -> Record:
+def _example(case: Case, outcome: Outcome, row: int) -> Record:
     verdict = outcome.verdict(row)
     reason = verdict.of or Reason("")
     return {
@@ -221,7 +199,7 @@ def _example(brokered: Brokered, outcome: Outcome, row: int) -> Record:
         "reason": reason.tag,
         "meaning": reason.meaning,
         "temporary": not verdict.permanent,
-        "example": brokered.task.task_id,
+        "example": case.task.task_id,
         "queue": verdict.queue,
         "compared": verdict.details,
         "change": reason.remedy,

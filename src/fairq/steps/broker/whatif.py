@@ -11,17 +11,17 @@ from msgspec.structs import replace
 
 from fairq.columns.broker.column import UnfitError, named_value
 from fairq.columns.broker.places import QUEUES
-from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.pool.config import Config
+from fairq.engine.brokerage.pool.rules import Rules
 from fairq.engine.brokerage.pool.world import Queue, World
 from fairq.errors.nearest import nearest
 from fairq.errors.simulation import InvalidChangeError
 from fairq.state.connection import reading
 from fairq.steps.broker.config import Value, checked
 from fairq.steps.broker.diff import Difference, difference_of
-from fairq.steps.broker.flows import brokerages, rules_in_force
+from fairq.steps.broker.flows import Watch, rules_in_force, unwatched
 from fairq.steps.broker.plugins import load_plugins
-from fairq.steps.broker.run import Watch, decide, due, stored_form, unwatched
+from fairq.steps.broker.run import decide, due, stored_form
 from fairq.steps.broker.world import unknown_queue
 from fairq.steps.config import settings_with
 from fairq.steps.quotas.source import read_settings
@@ -122,13 +122,12 @@ def what_if(
     Raises the errors of `GridChange` and of a run.
     """
     plugins = load_plugins()
-    flows = brokerages(plugins)
     rules: tuple[Rules, Rules] = (
         rules_in_force(settings, chosen_rules),
         rules_in_force(change.settings(settings, files), chosen_rules),
     )
     with reading(path) as state:
         chosen = due(state, now, numbers, every)
-        before = decide(state, rules[0], flows, plugins.names, now, chosen, watch, detailed=False)
-        after = decide(state, rules[1], flows, plugins.names, now, chosen, watch, detailed=False, alter=change.of_world)
+        before = decide(state, rules[0], plugins, now, chosen, watch, detailed=False)
+        after = decide(state, rules[1], plugins, now, chosen, watch, detailed=False, alter=change.of_world)
     return difference_of(stored_form(before), stored_form(after))

@@ -12,21 +12,22 @@ from fairq.columns.broker.work import TASKS
 from fairq.engine.brokerage.criteria.candidates import unknown_sites
 from fairq.engine.brokerage.flow.course import UNDECIDED
 from fairq.engine.brokerage.flow.outcome import Obstacle, Outcome, Verdict
-from fairq.engine.brokerage.flow.plan import TASK_STAGE
+from fairq.engine.brokerage.flow.plan import TASK_STAGE, Plan
 from fairq.engine.brokerage.flow.plugin import Reason
-from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.pool.columns import Columns, columns_of
+from fairq.engine.brokerage.jobs.tasks import Case
+from fairq.engine.brokerage.pool.columns import Pool
+from fairq.engine.brokerage.pool.rules import Rules
 from fairq.engine.distinct import distinct
 from fairq.errors.broker import NoVerdictError, UnknownTaskError
 from fairq.settings.key import PANDA
 from fairq.state import broker_cycles, broker_data
 from fairq.state.connection import State, reading
-from fairq.steps.broker.flows import Brokerage, brokerage_of, rules_in_force
+from fairq.steps.broker.flows import broker, plans_of, rules_in_force
 from fairq.steps.broker.kept_verdict import legend_of, unpack
 from fairq.steps.broker.packer import reasons_of
 from fairq.steps.broker.plugins import load_plugins
 from fairq.steps.broker.stages import described, nothing_left, stage_record
-from fairq.steps.broker.tasks import Brokered, load_brokered
+from fairq.steps.broker.tasks import each_brokered
 from fairq.steps.broker.world import Disagreement, disagreement, load_types, load_world, unknown_queue
 from fairq.steps.rule_comparison import Steps, compare_rules
 
@@ -87,39 +88,42 @@ class BrokerageInput(NamedTuple):
 
     Args:
         stored: the stored record of the task.
-        brokered: the task with its chunk.
-        columns: the queues.
-        brokerage: its brokerage.
+        case: the task with its chunk.
+        pool: the queues.
+        plan: its flow.
         disagreement: where statistics and imported jobs disagree.
     """
 
     stored: Record
-    brokered: Brokered
-    columns: Columns
-    brokerage: Brokerage
+    case: Case
+    pool: Pool
+    plan: Plan
     disagreement: Disagreement | None
 
     def broker(self, rules: Rules) -> Outcome:
-        """Broker the task; nothing is stored."""
-        return self.brokerage.broker(self.brokered.task, self.brokered.chunk, self.columns, rules)
+        """Broker the task under *rules*; nothing is stored."""
+        return _broker(self.case, self.pool.with_rules(rules), self.plan)
 
 
-def load_input(path: Path, task: int, now: int) -> BrokerageInput:
+def _broker(case: Case, pool: Pool, plan: Plan) -> Outcome:
+    (outcome,) = broker([case], pool, plan)
+    return outcome
+
+
+def load_input(path: Path, rules: Rules, task: int, now: int) -> BrokerageInput:
     """Return the current input for brokering the task.
 
     Raises UnknownTaskError, BrokerPluginError.
     """
     with reading(path) as state:
         stored = _stored(state, task)
-        (brokered,) = load_brokered(state, load_types(state), [task])
-        plugins = load_plugins(brokered.task.activity)
-        datasets = (dataset.name for dataset in brokered.chunk.datasets)
+        (brokered,) = each_brokered(state, load_types(state), [task])
+        case, plugins = brokered.case, load_plugins()
+        datasets = (dataset.name for dataset in case.chunk.datasets)
         # A plugin may read the jobs of any share.
-        world = load_world(state, now, datasets, share=None if plugins.names else brokered.task.gshare or "")
+        world = load_world(state, now, datasets, share=None if plugins.names else case.task.gshare or "")
         disagreeing = disagreement(state)
-    return BrokerageInput(
-        stored, brokered, columns_of(world), brokerage_of(plugins, brokered.task.activity), disagreeing
-    )
+    return BrokerageInput(stored, case, Pool(world, rules), plans_of(plugins)[case.task.activity], disagreeing)
 
 
 def why(path: Path, rules: Rules, task: int, now: int, queue: str | None = None) -> Why:
@@ -127,25 +131,23 @@ def why(path: Path, rules: Rules, task: int, now: int, queue: str | None = None)
 
     Raises UnknownTaskError, UnknownQueueError, BrokerPluginError.
     """
-    inputs = load_input(path, task, now)
-    stored, brokered, columns, brokerage, disagreeing = inputs
-    outcome = inputs.broker(rules)
-    rows = rows_of(columns, queue)
+    stored, case, pool, plan, disagreeing = load_input(path, rules, task, now)
+    outcome, rows = _broker(case, pool, plan), rows_of(pool, queue)
     explanation = Why(
         task=task,
         time=now,
         cycle=None,
         rules=rules.name,
-        activity=brokered.task.activity,
+        activity=plan.activity,
         status=outcome.status,
-        reason="" if outcome.status == "assigned" else nothing_left(outcome, reasons_of(outcome.plan)),
+        reason="" if outcome.status == "assigned" else nothing_left(outcome, reasons_of(plan)),
         stored=stored,
         stopped=bool(outcome.stopped_by),
         compared=outcome.stop_details,
         stages=[stage_record(count) for count in outcome.stages],
         candidates=[described(candidate) for candidate in outcome.candidates],
         queues=[_record(outcome.verdict(row)) for row in rows],
-        unknown_sites=unknown_sites(columns, brokered.task),
+        unknown_sites=unknown_sites(pool, case.task),
         disagreement=disagreeing,
     )
     explanation.reasons = _reasons(explanation.queues if queue is None else list(map(_record, outcome.verdicts())))
@@ -155,7 +157,7 @@ def why(path: Path, rules: Rules, task: int, now: int, queue: str | None = None)
                 _obstacle(outcome, row, obstacle) for row in rows for obstacle in outcome.obstacles(row)
             ]
     elif outcome.status != "assigned" and not outcome.stopped_by:
-        explanation.changes = list(_changes(brokerage, brokered, columns, rules, outcome))
+        explanation.changes = list(_changes(case, pool, outcome))
     return explanation
 
 
@@ -217,9 +219,9 @@ def _stored(state: State, task: int) -> Record:
     return dict(zip(_STORED, rows[0], strict=True))
 
 
-def rows_of(columns: Columns, queue: str | None) -> list[int]:
+def rows_of(pool: Pool, queue: str | None) -> list[int]:
     """Return the rows of a queue; for a unified queue, of all its pseudo queues; all rows if *queue* is None."""
-    return list(range(len(columns))) if queue is None else _positions_of(columns.names, queue)
+    return list(range(len(pool))) if queue is None else _positions_of(pool.names, queue)
 
 
 def _positions_of(names: Iterable[str], queue: str) -> list[int]:
@@ -269,9 +271,7 @@ def _reasons(queues: list[Record]) -> list[Record]:
     ]
 
 
-def _changes(
-    brokerage: Brokerage, brokered: Brokered, columns: Columns, rules: Rules, outcome: Outcome
-) -> Iterable[Record]:
+def _changes(case: Case, pool: Pool, outcome: Outcome) -> Iterable[Record]:
     """Broker the task without each check that refused a queue, and yield the checks that alone block it."""
     numbers = distinct(outcome.decided[outcome.decided != UNDECIDED]).tolist()
     tried: set[str] = set()
@@ -280,12 +280,11 @@ def _changes(
         if entry.filter is None or entry.filter.name in tried:
             continue
         tried.add(entry.filter.name)
-        freed = brokerage.without(entry.filter.name).broker(brokered.task, brokered.chunk, columns, rules)
+        freed = _broker(case, pool, outcome.plan.without(entry.filter.name))
         if not freed.candidates:
             continue
         best = freed.candidates[0].queue
-        row = columns.rows[best]
-        verdict = outcome.verdict(row)
+        verdict = outcome.verdict(pool.rows[best])
         reason = verdict.of or entry.reason
         yield {
             "check": entry.stage,
@@ -320,13 +319,13 @@ def compared(path: Path, settings: Settings, task: int, now: int, queue: str | N
 
     Raises UnknownTaskError, UnknownQueueError, BrokerPluginError.
     """
-    inputs = load_input(path, task, now)
-    rows = rows_of(inputs.columns, queue)
+    inputs = load_input(path, rules_in_force(settings), task, now)
+    rows = rows_of(inputs.pool, queue)
 
     def decide(changed_settings: Settings) -> Steps:
         return _steps(inputs.broker(rules_in_force(changed_settings)), rows)
 
-    comparison = compare_rules(settings, PANDA, decide, try_points=len(inputs.columns) <= MOST_QUEUES)
+    comparison = compare_rules(settings, PANDA, decide, try_points=len(inputs.pool) <= MOST_QUEUES)
     for step in comparison["steps"][:-1]:
         step["here"], step["there"] = len(step["here"]), len(step["there"])
     here = inputs.broker(rules_in_force(settings))

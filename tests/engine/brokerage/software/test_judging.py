@@ -5,7 +5,7 @@ from tests.broker_rules import DOCUMENTED, PANDA
 
 from fairq.engine.brokerage.jobs.tasks import Task
 from fairq.engine.brokerage.software.architecture import read_architecture
-from fairq.engine.brokerage.software.check import AUTO_RELEASES, SoftwareRules, Wanted, judge, production_needs
+from fairq.engine.brokerage.software.check import AUTO_RELEASES, Wanted, judge, production_needs
 
 AGLT2 = {
     "cmtconfigs": [
@@ -40,7 +40,7 @@ def accepts(entry, architecture, rules=DOCUMENTED, **task):
         Wanted.of(Task(**{"trans_home": "Athena-21.0.38", **task})), requested, without_release=False
     )
     assert needs is not None
-    return judge(needs, AUTO_RELEASES, entry, rules=SoftwareRules.of(rules)).verdict == "accepted"
+    return judge(needs, AUTO_RELEASES, entry, rules=rules).verdict == "accepted"
 
 
 def without(entry, kind):
@@ -113,4 +113,4 @@ def test_nothing_published_is_refused_to_tasks_with_hardware():
     asked = read_architecture("#x86_64", infer_cpu=False)
     needs = production_needs(Wanted.of(Task(trans_home="Athena-21.0.38")), asked, without_release=False)
     assert needs is not None
-    assert judge(needs, ("ANY",), None, rules=SoftwareRules.of(DOCUMENTED)).verdict == "refused"
+    assert judge(needs, ("ANY",), None, rules=DOCUMENTED).verdict == "refused"

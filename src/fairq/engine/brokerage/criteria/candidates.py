@@ -13,9 +13,8 @@ import numpy as np
 
 from fairq.engine.brokerage.flow.ask import Ask, Preassigned, once_per_task
 from fairq.engine.brokerage.flow.plugin import Details, Left, Reason, Refusal, Refusals, Values, refuses
-from fairq.engine.brokerage.flow.pool import Pool
 from fairq.engine.brokerage.jobs.tasks import Task
-from fairq.engine.brokerage.pool.columns import Booleans, Columns
+from fairq.engine.brokerage.pool.columns import Booleans, Pool
 from fairq.engine.brokerage.pool.flags import listed, runs, runs_all_of
 from fairq.engine.brokerage.pool.storage import USER, endpoints_of, units_reading
 from fairq.engine.brokerage.pool.world import ANALYSIS, PRODUCTION, Queue
@@ -63,7 +62,7 @@ def given_queues(ask: Ask) -> GivenRows:
         rows = set().union(*(_rows_of(pool, name) for name in task.sites))
         if not pool.rules.every_queue:
             # Pseudo queues must be for production; a queue named itself is used whatever its type.
-            usable = runs(pool, PRODUCTION, every=False)
+            usable = runs(pool, PRODUCTION)
             rows = {row for row in rows if usable[row] or pool.names[row] in task.sites}
     included = included_sites(task) if pool.rules.included_sites_always else None
     if included is not None:
@@ -102,7 +101,7 @@ def _sharing_output(pool: Pool, name: str) -> set[int]:
     if output is None:
         return set()
     readers = set(units_reading(pool).get(output.rse, np.empty(0, np.intp)).tolist())
-    alike = runs_all_of(pool, pool.unit_of.tolist().index(unit), every=pool.rules.every_queue)
+    alike = runs_all_of(pool, pool.unit_of.tolist().index(unit))
     return {
         row
         for row, queue in enumerate(pool.queues)
@@ -119,12 +118,12 @@ def stop_for_site(ask: Ask) -> tuple[str, Details] | None:
     return "unknown_site", {"site": task.site, **({"nearest": close[0]} if close else {})}
 
 
-def unknown_sites(columns: Columns, task: Task) -> list[str]:
+def unknown_sites(pool: Pool, task: Task) -> list[str]:
     """Return the names in the task's ``site`` that are neither a queue nor, in analysis, storage that queues read."""
-    unknown = columns.unknown(task.sites)
+    unknown = pool.unknown(task.sites)
     if task.activity != ANALYSIS or not unknown:
         return unknown
-    read = units_reading(columns, USER)
+    read = units_reading(pool, USER)
     return [name for name in unknown if name not in read]
 
 
@@ -150,8 +149,8 @@ class Selection(NamedTuple):
 def selection_of(ask: Ask) -> Selection:
     """Return the queues that an analysis task names."""
     task, pool, rules = ask.task, ask.pool, ask.rules
-    candidates = runs(pool, ANALYSIS, every=rules.every_queue)
-    units = pool.kept(("analysis units", rules.every_queue), lambda: _units(pool, candidates))
+    candidates = runs(pool, ANALYSIS)
+    units = pool.under("analysis units", lambda: _units(pool, candidates))
     included: tuple[str, ...] | None = None
     excluded: tuple[str, ...] = ()
     if rules.included_sites_always or task.has_rule(LIMITED_SITES):
@@ -262,7 +261,7 @@ def queue_type(pool: Pool) -> Refusals:
     queues = pool.queues
     yield Refusal(
         WRONG_TYPE,
-        ~runs(pool, PRODUCTION, every=pool.rules.every_queue),
+        ~runs(pool, PRODUCTION),
         lambda row: {"type": queues[row].type, "cloud": queues[row].cloud},
     )
     if pool.rules.exclude_test_queues:

@@ -19,8 +19,7 @@ from fairq.engine.brokerage.criteria.jobs import (
 from fairq.engine.brokerage.flow.ask import Ask
 from fairq.engine.brokerage.flow.plan import FINAL_STAGE
 from fairq.engine.brokerage.flow.plugin import Details, Reason, Refusal, Refusals, Values, refuses
-from fairq.engine.brokerage.flow.pool import Pool
-from fairq.engine.brokerage.pool.columns import Booleans, Floats
+from fairq.engine.brokerage.pool.columns import Booleans, Floats, Pool
 from fairq.engine.brokerage.pool.flags import other_than_jumbo
 
 RUNNING_FACTOR = 2

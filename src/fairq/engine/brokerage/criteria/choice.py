@@ -11,8 +11,7 @@ from fairq.engine.brokerage.criteria.sources import analysis_sources_of
 from fairq.engine.brokerage.flow.ask import Ask, once_per_task
 from fairq.engine.brokerage.flow.plan import FINAL_STAGE
 from fairq.engine.brokerage.flow.plugin import Details, Left, Reason, Refusal, Refusals, Values, refuses
-from fairq.engine.brokerage.flow.pool import Pool
-from fairq.engine.brokerage.pool.columns import Booleans, Floats
+from fairq.engine.brokerage.pool.columns import Booleans, Floats, Pool
 from fairq.engine.brokerage.pool.flags import other_than_jumbo, takes_jumbo_jobs
 
 MOST_CANDIDATES = 10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fairq.engine.brokerage.flow.ask import Ask
 from fairq.engine.brokerage.flow.plugin import Details, Reason, Refusal, Refusals, Values, refuses
-from fairq.engine.brokerage.flow.pool import Pool
+from fairq.engine.brokerage.pool.columns import Pool
 
 OTHER_CORES, TOO_MANY = Reason("cpucore"), Reason("max_cpucore")
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairq.engine.brokerage.flow.ask import Ask
 from fairq.engine.brokerage.flow.plugin import Details, Reason, Refusal, Refusals, Values, refuses
-from fairq.engine.brokerage.flow.pool import Pool
+from fairq.engine.brokerage.pool.columns import Pool
 from fairq.engine.brokerage.pool.flags import flag_numbers
 
 BUSY, BUSY_FINAL = Reason("diskIO", permanent=False), Reason("diskIO")

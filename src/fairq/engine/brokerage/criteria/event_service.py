@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from fairq.engine.brokerage.flow.ask import Ask
 from fairq.engine.brokerage.flow.plugin import Details, Reason, Refusal, Refusals, Values, refuses
-from fairq.engine.brokerage.flow.pool import Pool
-from fairq.engine.brokerage.pool.columns import Booleans
+from fairq.engine.brokerage.pool.columns import Booleans, Pool
 from fairq.engine.brokerage.pool.flags import flag_numbers, takes_jumbo_jobs
 
 JUMBO, FEW = Reason("jumbo"), Reason("fewevents")

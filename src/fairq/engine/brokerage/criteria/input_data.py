@@ -27,9 +27,8 @@ from fairq.engine.brokerage.flow.plugin import (
     refuses,
     weighs,
 )
-from fairq.engine.brokerage.flow.pool import Pool
 from fairq.engine.brokerage.jobs.tasks import MIB, Dataset
-from fairq.engine.brokerage.pool.columns import Booleans, Floats
+from fairq.engine.brokerage.pool.columns import Booleans, Floats, Pool
 from fairq.engine.brokerage.pool.flags import has_flag, other_than_jumbo
 from fairq.engine.brokerage.pool.storage import DEFAULT, endpoints_of, units_reading
 from fairq.engine.brokerage.pool.world import PRODUCTION

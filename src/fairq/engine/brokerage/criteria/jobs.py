@@ -11,8 +11,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from fairq.engine.brokerage.flow.ask import Ask, once_per_task
-from fairq.engine.brokerage.flow.pool import Pool
-from fairq.engine.brokerage.pool.columns import Booleans, Columns, Floats
+from fairq.engine.brokerage.pool.columns import Booleans, Floats, Pool
 from fairq.engine.brokerage.pool.supply import QUEUED, largest_running, with_slots, with_workers
 from fairq.engine.brokerage.pool.world import PRODUCTION, UserJobs
 
@@ -199,11 +198,11 @@ class _Table(NamedTuple):
     users: dict[str, list[tuple[int, UserJobs]]]
 
 
-def _table(columns: Columns, share: str) -> _Table:
-    rows, running = np.ones(len(columns.unit_names)), np.full(len(columns.unit_names), np.nan)
+def _table(pool: Pool, share: str) -> _Table:
+    rows, running = np.ones(len(pool.unit_names)), np.full(len(pool.unit_names), np.nan)
     users: dict[str, list[tuple[int, UserJobs]]] = {}
-    for name, shares in columns.world.user_stats.items():
-        users_jobs, unit = shares.get(share), columns.unit_numbers.get(name)
+    for name, shares in pool.world.user_stats.items():
+        users_jobs, unit = shares.get(share), pool.unit_numbers.get(name)
         if users_jobs is None or unit is None:
             continue
         # PanDA counts the row of all users as one more.
@@ -212,7 +211,7 @@ def _table(columns: Columns, share: str) -> _Table:
             running[unit] = users_jobs[TOTAL].running
         for user, jobs in users_jobs.items():
             users.setdefault(user, []).append((unit, jobs))
-    return _Table(rows[columns.unit_of], running[columns.unit_of], users)
+    return _Table(rows[pool.unit_of], running[pool.unit_of], users)
 
 
 def user_of(distinguished_name: str) -> str:

@@ -14,9 +14,8 @@ from fairq.engine.brokerage.criteria.sources import VP_SUFFIX, ReplicaState, ana
 from fairq.engine.brokerage.flow.ask import Ask, once_per_pass
 from fairq.engine.brokerage.flow.plan import FINAL_STAGE
 from fairq.engine.brokerage.flow.plugin import Details, Figures, Reason, Refusal, Refusals, Values, refuses, weighs
-from fairq.engine.brokerage.flow.pool import Pool
 from fairq.engine.brokerage.jobs.tasks import Dataset
-from fairq.engine.brokerage.pool.columns import Booleans, Floats
+from fairq.engine.brokerage.pool.columns import Booleans, Floats, Pool
 from fairq.engine.brokerage.pool.flags import has_flag
 from fairq.engine.brokerage.pool.storage import USER, endpoints_of, units_reading
 

@@ -6,17 +6,15 @@ Source: docs/panda.md, Production filters, Network weight and Connectivity.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
-from msgspec import Struct
 
 from fairq.engine.brokerage.criteria.nucleus import down_nuclei, link_numbers, nucleus_of, satellite_of, satellites
 from fairq.engine.brokerage.flow.ask import Ask
 from fairq.engine.brokerage.flow.plan import FINAL_STAGE
 from fairq.engine.brokerage.flow.plugin import Details, Figures, Reason, Refusal, Refusals, Values, refuses, weighs
-from fairq.engine.brokerage.flow.pool import Pool
-from fairq.engine.brokerage.pool.columns import Floats
+from fairq.engine.brokerage.pool.columns import Floats, Pool
 from fairq.engine.brokerage.pool.connectivity import (
     Connectivity,
     connectivity_of_rules,
@@ -55,7 +53,7 @@ NO_NETWORK = Reason("network")
 SLOW = Reason("lowNetworkWeight")
 
 
-class NetworkWeight(Struct, frozen=True):
+class NetworkWeight(NamedTuple):
     """The weight of one satellite, and its terms.
 
     Args:
@@ -189,10 +187,9 @@ def transferring(pool: Pool, name: str | None) -> Refusals:
         "transferring limit", lambda unit: unit.transferringlimit or DEFAULT_TRANSFERRING_LIMIT
     )
     if pool.rules.transfers_spare_nucleus:
-        every, by_nucleus = pool.rules.every_queue, pool.world.transferring_by_nucleus
-        down = down_nuclei(pool, every=every)
+        by_nucleus, down = pool.world.transferring_by_nucleus, down_nuclei(pool)
         moving = moving - pool.unit_numbers_of(
-            ("transfers to down nuclei", every),
+            ("transfers to down nuclei", pool.rules.every_queue),
             lambda unit: sum(count for nucleus, count in by_nucleus.get(unit.name, {}).items() if nucleus in down),
         )
     max_transferring = np.maximum(limit, 2 * running)
@@ -238,8 +235,7 @@ def _is_active(pool: Pool) -> bool:
 
 
 def _network_numbers(pool: Pool, name: str, express: bool) -> list[Floats]:
-    """Return for each row the network weight towards a nucleus, its parts by queued files and throughput, closeness,
-    queued files and MB/s (NaN: unknown)."""
+    """Return for each row the network weight towards a nucleus and its terms (see `NetworkWeight`; NaN: unknown)."""
 
     def make() -> list[Floats]:
         destination, config, output_sites = nucleus_of(pool, name), pool.config, satellites(pool)
@@ -256,12 +252,8 @@ def _network_numbers(pool: Pool, name: str, express: bool) -> list[Floats]:
             for site in output_sites.sites
         ]
         return [
-            output_sites.spread([site_weight.weight for site_weight in weights]),
-            output_sites.spread([site_weight.queued_weight for site_weight in weights]),
-            output_sites.spread([site_weight.throughput_weight for site_weight in weights]),
-            output_sites.spread([site_weight.closeness for site_weight in weights]),
-            output_sites.spread([site_weight.queued for site_weight in weights]),
-            output_sites.spread([np.nan if site_weight.mbps is None else site_weight.mbps for site_weight in weights]),
+            output_sites.spread([np.nan if number is None else number for number in column])
+            for column in zip(*weights, strict=True)
         ]
 
     return pool.under(("network weight", name, express), make)
@@ -276,7 +268,7 @@ def network(pool: Pool, name: str, express: bool) -> tuple[Floats | None, Figure
     numbers = _network_numbers(pool, name, express)
 
     def figures(row: int) -> Details:
-        weight, by_queued, by_throughput, closeness, files, mbps = (float(column[row]) for column in numbers)
+        weight, by_queued, by_throughput, files, mbps, closeness = (float(column[row]) for column in numbers)
         return {
             "weightNw": weight,
             "weightNwQueued": by_queued,

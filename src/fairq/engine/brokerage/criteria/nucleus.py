@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairq.engine.brokerage.flow.ask import Ask
 from fairq.engine.brokerage.flow.plugin import Details, Figures, Reason, Refusal, Refusals, Values, refuses, weighs
-from fairq.engine.brokerage.flow.pool import Pool
-from fairq.engine.brokerage.pool.columns import Booleans, Columns, Floats
+from fairq.engine.brokerage.pool.columns import Booleans, Floats, Pool
 from fairq.engine.brokerage.pool.flags import flags_of, runs, runs_all_of
 from fairq.engine.brokerage.pool.storage import DEFAULT, Endpoints, endpoints_of
 from fairq.engine.brokerage.pool.world import PRODUCTION, Storage, World
@@ -21,10 +19,7 @@ METRICS_VALID = 3600.0
 """Seconds after which a link metric is ignored."""
 
 WINDOWS = {"dashb_mbps_1d": 24 * 3600.0, "dashb_mbps_1w": 7 * 24 * 3600.0}
-"""The same for throughput averaged over more than an hour (rules documented): the averaging time."""
-
-Age = Literal["window", "hour"]
-"""How old metrics may be: the rule point ``network_age``."""
+"""The same for throughput averaged over more than an hour (rules documented, ``network_age``): the averaging time."""
 
 ROLE, SATELLITE = "nucleus", "satellite"
 
@@ -70,18 +65,9 @@ class Nucleus(NamedTuple):
         return self.members | self.sharing
 
 
-def nucleus(columns: Columns, name: str | None, *, every: bool) -> Nucleus:
-    """Return the nucleus called *name*; a nucleus without queues has no storage and no queues near it.
-
-    *every*: rule ``every_queue``, production runs at queues of every kind.
-    """
-    return columns.kept(("nucleus", name, every), partial(_nucleus, columns, name or "", every))
-
-
 def nucleus_of(pool: Pool, name: str | None) -> Nucleus:
-    """Return the nucleus called *name* under the rules in force."""
-    every, age = pool.rules.every_queue, pool.rules.network_age
-    return pool.kept(("nucleus", name, every, age), lambda: _nucleus(pool, name or "", every, age))
+    """Return the nucleus called *name*; a nucleus without queues has no storage and no queues near it."""
+    return pool.under(("nucleus", name), lambda: _nucleus(pool, name or ""))
 
 
 class Satellites(NamedTuple):
@@ -99,16 +85,16 @@ class Satellites(NamedTuple):
         return np.array([site == name for site in self.sites], dtype=np.bool_)[self.of_rows]
 
 
-def satellites(columns: Columns) -> Satellites:
+def satellites(pool: Pool) -> Satellites:
     """Return the site of each row's default output endpoint."""
 
     def make() -> Satellites:
-        site_by_unit = [_output_site(columns.world, name) for name in columns.unit_names]
+        site_by_unit = [_output_site(pool.world, name) for name in pool.unit_names]
         sites = tuple(sorted(set(site_by_unit)))
         numbers = {site: number for number, site in enumerate(sites)}
-        return Satellites(sites, np.array([numbers[site] for site in site_by_unit], dtype=np.intp)[columns.unit_of])
+        return Satellites(sites, np.array([numbers[site] for site in site_by_unit], dtype=np.intp)[pool.unit_of])
 
-    return columns.kept("satellites", make)
+    return pool.kept("satellites", make)
 
 
 def _output_site(world: World, name: str) -> str:
@@ -123,9 +109,9 @@ def _output_site(world: World, name: str) -> str:
     return "" if rse is None else world.storages[rse].site
 
 
-def satellite_of(columns: Columns, row: int) -> str:
+def satellite_of(pool: Pool, row: int) -> str:
     """Return the site of the default output endpoint of one row."""
-    output_sites = satellites(columns)
+    output_sites = satellites(pool)
     return output_sites.sites[int(output_sites.of_rows[row])]
 
 
@@ -136,51 +122,51 @@ def link_numbers(pool: Pool, destination: Nucleus, key: str) -> Floats:
         output_sites = satellites(pool)
         return output_sites.spread([destination.metrics.get(site, {}).get(key, np.nan) for site in output_sites.sites])
 
-    return pool.kept(("link", destination.name, pool.rules.every_queue, pool.rules.network_age, key), make)
+    return pool.under(("link", destination.name, key), make)
 
 
-def down_nuclei(columns: Columns, *, every: bool) -> frozenset[str]:
-    """Return the nuclei whose default output endpoint other sites cannot write to (*every*: see `nucleus`)."""
+def down_nuclei(pool: Pool) -> frozenset[str]:
+    """Return the nuclei whose default output endpoint other sites cannot write to."""
 
     def make() -> frozenset[str]:
-        names = {queue.site for queue in columns.queues if queue.role == ROLE}
-        outputs = {name: nucleus(columns, name, every=every).output for name in names}
+        names = {queue.site for queue in pool.queues if queue.role == ROLE}
+        outputs = {name: nucleus_of(pool, name).output for name in names}
         return frozenset(name for name, output in outputs.items() if output and not output.is_up("write_wan"))
 
-    return columns.kept(("down nuclei", every), make)
+    return pool.under("down nuclei", make)
 
 
-def _nucleus(columns: Columns, name: str, every: bool, age: Age = "hour") -> Nucleus:
-    used = runs(columns, PRODUCTION, every=every) & bool(name)
-    roles = [queue.role if queue.site == name else None for queue in columns.queues]
+def _nucleus(pool: Pool, name: str) -> Nucleus:
+    used = runs(pool, PRODUCTION) & bool(name)
+    roles = [queue.role if queue.site == name else None for queue in pool.queues]
     members = np.array([role == ROLE for role in roles], dtype=np.bool_) & used
     if not members.any():
         # A satellite can be the destination as well (PanDA SiteMapper.getNucleus).
         members = np.array([role == SATELLITE for role in roles], dtype=np.bool_) & used
-    row = _first_queue(columns, members)
-    first = Endpoints() if row is None else endpoints_of(columns)[columns.unit_of[row]]
+    row = _first_queue(pool, members)
+    first = Endpoints() if row is None else endpoints_of(pool)[pool.unit_of[row]]
     inputs = {storage.rse for storage in first.read}
-    links = _links(columns, name, age)
-    outputs = [endpoints.default_write.rse if endpoints.default_write else None for endpoints in endpoints_of(columns)]
+    links = pool.under("links", lambda: _links_by_nucleus(pool)).get(name, _Links({}, {}))
+    outputs = [endpoints.default_write.rse if endpoints.default_write else None for endpoints in endpoints_of(pool)]
     return Nucleus(
         name=name,
         members=members,
-        sharing=columns.unit_flags(("writes", name), lambda unit: outputs[columns.unit_numbers[unit.name]] in inputs)
-        & columns.flags("online", lambda queue: queue.status == "online")
-        & (False if row is None else runs_all_of(columns, row, every=every)),
-        at_nucleus=satellites(columns).are(name) & bool(name),
+        sharing=pool.unit_flags(("writes", name), lambda unit: outputs[pool.unit_numbers[unit.name]] in inputs)
+        & pool.flags("online", lambda queue: queue.status == "online")
+        & (False if row is None else runs_all_of(pool, row)),
+        at_nucleus=satellites(pool).are(name) & bool(name),
         output=first.default_write,
-        bare=None if row is None else flags_of(columns)[row].bare_nucleus,
+        bare=None if row is None else flags_of(pool)[row].bare_nucleus,
         metrics=links.metrics,
         totals=links.totals,
         is_known=bool(members.any()),
     )
 
 
-def _first_queue(columns: Columns, members: Booleans) -> int | None:
+def _first_queue(pool: Pool, members: Booleans) -> int | None:
     # The first queue in the order of the pool's list, not by name.
-    rows = {columns.queues[row].unit: int(row) for row in np.flatnonzero(members)[::-1]}
-    return next((rows[name] for name in columns.world.queues if name in rows), None)
+    rows = {pool.queues[row].unit: int(row) for row in np.flatnonzero(members)[::-1]}
+    return next((rows[name] for name in pool.world.queues if name in rows), None)
 
 
 class _Links(NamedTuple):
@@ -188,15 +174,11 @@ class _Links(NamedTuple):
     totals: dict[str, float]
 
 
-def _links(columns: Columns, name: str, age: Age) -> _Links:
-    return columns.kept(("links", age), lambda: _by_nucleus(columns.world, age)).get(name, _Links({}, {}))
-
-
-def _by_nucleus(world: World, age: Age) -> dict[str, _Links]:
+def _links_by_nucleus(pool: Pool) -> dict[str, _Links]:
     links_by_nucleus: dict[str, _Links] = {}
-    windows = WINDOWS if age == "window" else {}
-    for link in world.links:
-        if link.measured is None or world.now - link.measured <= windows.get(link.key, METRICS_VALID):
+    windows = WINDOWS if pool.rules.network_age == "window" else {}
+    for link in pool.world.links:
+        if link.measured is None or pool.world.now - link.measured <= windows.get(link.key, METRICS_VALID):
             metrics, totals = links_by_nucleus.setdefault(link.nucleus, _Links({}, {}))
             metrics.setdefault(link.source, {})[link.key] = link.value
             totals[link.key] = totals.get(link.key, 0.0) + link.value

@@ -19,8 +19,7 @@ from fairq.engine.brokerage.criteria.locality import has_second_pass, ignores_lo
 from fairq.engine.brokerage.flow.ask import Ask, once_per_task
 from fairq.engine.brokerage.flow.plan import FINAL_STAGE
 from fairq.engine.brokerage.flow.plugin import Details, Left, Reason, Refusal, Refusals, Values, refuses
-from fairq.engine.brokerage.flow.pool import Pool
-from fairq.engine.brokerage.pool.columns import Booleans, Floats
+from fairq.engine.brokerage.pool.columns import Booleans, Floats, Pool
 from fairq.engine.brokerage.pool.supply import queued_to_running
 from fairq.engine.brokerage.pool.world import Failures
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left, bisect_right
 
 import numpy as np
@@ -10,11 +9,10 @@ from msgspec import Struct
 
 from fairq.engine.brokerage.flow.ask import Ask, atom_of
 from fairq.engine.brokerage.flow.plugin import Details, Reason, Refusal, Refusals, Values, refuses
-from fairq.engine.brokerage.flow.pool import Pool
-from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.atom import Atom
 from fairq.engine.brokerage.jobs.tasks import MIB, Task, is_per_event, output_bytes, work_bytes
-from fairq.engine.brokerage.pool.columns import Floats
+from fairq.engine.brokerage.pool.columns import Floats, Pool
+from fairq.engine.brokerage.pool.rules import Rules
 from fairq.engine.brokerage.pool.world import PRODUCTION, Queue
 
 ALWAYS_DIRECT = -1
@@ -28,97 +26,38 @@ class Scratch(Struct, frozen=True, gc=False):
     direct: float
 
 
-class ScratchRules(Struct, frozen=True, gc=False):
-    """Rules for scratch; the fields are the rule points ``scratch_NAME``, sizes in MiB."""
-
-    floor: float
-    margin: float
-    must_exceed: bool
-    of_whole_job: bool
-
-    def mib(self, size: float) -> float:
-        """Return bytes as MiB: exact if a limit must be exceeded, otherwise rounded down."""
-        return size / MIB if self.must_exceed else int(size // MIB)
+def _mib(size: float, rules: Rules) -> float:
+    """Return bytes as MiB: exact if a limit must be exceeded, otherwise rounded down."""
+    return size / MIB if rules.scratch_must_exceed else int(size // MIB)
 
 
-class ProductionScratch(Struct, frozen=True, gc=False):
-    """The scratch needed by production jobs, as the task states it.
-
-    Args:
-        per_event: output grows with events and not with the size of the input.
-        output: its bytes per event or MiB; *min_output* bytes of it count at least.
-        work: bytes of working space.
-        rules: the rules.
-    """
-
-    per_event: bool
-    output: float
-    min_output: float
-    work: float
-    rules: ScratchRules
-
-    def of(self, atom: Atom) -> Scratch:
-        """Return the scratch of a job: output, working space and copied input."""
-        factor = atom.events if self.per_event else atom.effective_mib
-        uncopied = max(self.output * factor, self.min_output) + self.work
-        return Scratch(self.rules.mib(uncopied + atom.input_bytes), self.rules.mib(uncopied))
+def production_scratch(task: Task, atom: Atom, rules: Rules) -> Scratch:
+    """Return the scratch of a job *atom* of *task*: output, working space and copied input."""
+    factor = atom.events if is_per_event(task.out_disk_unit) else atom.effective_mib
+    output = output_bytes(task.out_disk_count, task.out_disk_unit) * factor
+    work = work_bytes(task.work_disk_count, task.work_disk_unit, rules.scratch_margin)
+    uncopied = max(output, rules.scratch_floor * MIB) + work
+    return Scratch(_mib(uncopied + atom.input_bytes, rules), _mib(uncopied, rules))
 
 
-def production_scratch(task: Task, rules: ScratchRules) -> ProductionScratch:
-    """Return the scratch that *task* states."""
-    return ProductionScratch(
-        is_per_event(task.out_disk_unit),
-        output_bytes(task.out_disk_count, task.out_disk_unit),
-        rules.floor * MIB,
-        work_bytes(task.work_disk_count, task.work_disk_unit, rules.margin),
-        rules,
-    )
-
-
-class AnalysisScratch(Struct, frozen=True, gc=False):
-    """The scratch needed by analysis jobs, as the task states it.
-
-    Args:
-        merging: the jobs merge; such a job stores its input twice.
-        per_mib: bytes of output per MiB of input.
-        work: bytes of working space.
-        copied, direct: MiB that a job needs at least if it copies its input, and if it reads it directly.
-        rules: the rules.
-    """
-
-    merging: bool
-    per_mib: float
-    work: float
-    copied: float
-    direct: float
-    rules: ScratchRules
-
-    def of(self, atom: Atom) -> Scratch:
-        """Return the scratch of a job: output, working space and copied input."""
-        if self.merging:
-            twice = self.rules.mib(2 * atom.input_bytes)
-            return Scratch(twice, twice)
-        uncopied = self.per_mib * atom.effective_mib + self.work
-        return Scratch(
-            max(self.rules.mib(uncopied + atom.input_bytes), self.copied),
-            max(self.rules.mib(uncopied), self.direct),
-        )
-
-
-def analysis_scratch(task: Task, rules: ScratchRules, *, merging: bool) -> AnalysisScratch:
-    """Return the scratch that *task* states.
+def analysis_scratch(task: Task, atom: Atom, rules: Rules, *, merging: bool) -> Scratch:
+    """Return the scratch of a job *atom* of *task*: output, working space and copied input; merges store input twice.
 
     Under the rules panda, with rule *NG* (GiB of a job), that size must fit if input is copied, otherwise its output.
     """
+    if merging:
+        twice = _mib(2 * atom.input_bytes, rules)
+        return Scratch(twice, twice)
     per_mib = output_bytes(task.out_disk_count, task.out_disk_unit)
-    work = work_bytes(task.work_disk_count, task.work_disk_unit, rules.margin)
-    copied = direct = -math.inf
-    gib = task.rule("NG") if rules.of_whole_job else None
+    work = work_bytes(task.work_disk_count, task.work_disk_unit, rules.scratch_margin)
+    uncopied = per_mib * atom.effective_mib + work
+    copied, direct = _mib(uncopied + atom.input_bytes, rules), _mib(uncopied, rules)
+    gib = task.rule("NG") if rules.scratch_of_whole_job else None
     if gib:
-        copied = limit = gib * 1024
+        copied = max(copied, gib * 1024)
         if not task.copies_input:
-            direct = (per_mib * limit + work) / MIB
-    return AnalysisScratch(merging, per_mib, work, copied, direct, rules)
+            direct = max(direct, (per_mib * gib * 1024 + work) / MIB)
+    return Scratch(copied, direct)
 
 
 def reads_directly(queue: Queue, merging: bool, copies: bool, may_read: bool, by_queue: bool = False) -> bool:
@@ -147,11 +86,6 @@ def available_scratch(queue: Queue, *, per_core: bool) -> float:
 COPIED_ONLY, DISK = Reason("remoteio"), Reason("disk")
 
 
-def _scratch_rules(rules: Rules) -> ScratchRules:
-    sizes = rules.scratch_floor, rules.scratch_margin
-    return ScratchRules(*sizes, rules.scratch_must_exceed, rules.scratch_of_whole_job)
-
-
 def uses_whole_scratch(ask: Ask) -> bool:
     """Return whether a job may use the scratch of its whole slot (unless the rule `scratch_per_core` divides it)."""
     return ask.asks_for_cores or (ask.activity == PRODUCTION and bool(ask.task.event_service))
@@ -170,12 +104,11 @@ def _values_of(ask: Ask, need: Scratch) -> Values:
 
 
 def _reads_scratch(ask: Ask) -> Values:
-    return _values_of(ask, production_scratch(ask.task, _scratch_rules(ask.rules)).of(atom_of(ask)))
+    return _values_of(ask, production_scratch(ask.task, atom_of(ask), ask.rules))
 
 
 def _reads_analysis_scratch(ask: Ask) -> Values:
-    stated = analysis_scratch(ask.task, _scratch_rules(ask.rules), merging=ask.chunk.is_merging)
-    return _values_of(ask, stated.of(atom_of(ask)))
+    return _values_of(ask, analysis_scratch(ask.task, atom_of(ask), ask.rules, merging=ask.chunk.is_merging))
 
 
 def _alike(pool: Pool, copied: float, direct: float, whole_slot: bool, *flags: bool) -> Values:

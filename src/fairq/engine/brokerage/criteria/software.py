@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from fairq.engine.brokerage.flow.ask import Ask
 from fairq.engine.brokerage.flow.plugin import Details, Figures, Reason, Refusal, Refusals, Values, refuses, weighs
-from fairq.engine.brokerage.flow.pool import Pool
-from fairq.engine.brokerage.pool.columns import Floats
+from fairq.engine.brokerage.pool.columns import Floats, Pool
 from fairq.engine.brokerage.pool.flags import has_flag
 from fairq.engine.brokerage.pool.world import PRODUCTION, Queue
 from fairq.engine.brokerage.software.architecture import Architecture, read_architecture
@@ -22,18 +21,16 @@ from fairq.engine.brokerage.software.check import (
     AUTO_RELEASES,
     Judgement,
     Needs,
-    SoftwareRules,
     Wanted,
     analysis_needs,
     is_pattern,
     judge,
-    lacks_hardware,
     level_factor,
     may_resolve,
     production_needs,
     resolve_platform,
 )
-from fairq.engine.brokerage.software.hardware import Gpus, Lack
+from fairq.engine.brokerage.software.hardware import Gpus, Lack, hardware_refusal
 
 HPO = "HO"
 """The two-letter rule of hyper parameter optimisation, which brings its own architecture."""
@@ -88,19 +85,18 @@ def _accepts_any(pool: Pool, unit: int) -> bool:
 def _lacks_with_any(pool: Pool, unit: int, architecture: Architecture) -> Lack | None:
     """Return what a unit with ANY release lacks: only hardware is compared, if requested and published."""
     entry, gpus = _published(pool, unit)
-    if (architecture.cpus is None and architecture.gpu is None) or not (entry or {}).get("architectures"):
+    architectures = (entry or {}).get("architectures")
+    if (architecture.cpus is None and architecture.gpu is None) or not architectures:
         return None
-    return lacks_hardware(
-        Needs(cpus=architecture.cpus, gpu=architecture.gpu), entry or {}, gpus, SoftwareRules.of(pool.rules)
-    )
+    return hardware_refusal(architecture.cpus, architecture.gpu, architectures, gpus, pool.rules)
 
 
 def _judgement(pool: Pool, unit: int, needs: Sequence[Needs]) -> Judgement:
     """Return the first judgement of *needs*, in order, that is not ``unjudged``."""
     judgement, (entry, gpus) = NOTHING, _published(pool, unit)
-    rules, tags = SoftwareRules.of(pool.rules), pool.world.software.get(ALL)
+    tags = pool.world.software.get(ALL)
     for need in needs:
-        judgement = judge(need, pool.units[unit].releases, entry, gpus, tags, rules=rules)
+        judgement = judge(need, pool.units[unit].releases, entry, gpus, tags, rules=pool.rules)
         if judgement.verdict != "unjudged":
             break
     return judgement

@@ -8,7 +8,7 @@ from fairq.engine.brokerage.criteria.candidates import preassigned_rows, rows_ca
 from fairq.engine.brokerage.criteria.nucleus import nucleus_of
 from fairq.engine.brokerage.flow.ask import Ask
 from fairq.engine.brokerage.flow.plugin import Details, Reason, Refusal, Refusals, Values, refuses
-from fairq.engine.brokerage.flow.pool import Pool
+from fairq.engine.brokerage.pool.columns import Pool
 from fairq.engine.brokerage.pool.flags import takes_jumbo_jobs
 from fairq.engine.brokerage.pool.supply import pilot_counts, slots_asked
 

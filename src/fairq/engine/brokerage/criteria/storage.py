@@ -16,9 +16,8 @@ from fairq.engine.brokerage.criteria.nucleus import nucleus_of
 from fairq.engine.brokerage.criteria.sources import analysis_sources_of, sources_of
 from fairq.engine.brokerage.flow.ask import Ask
 from fairq.engine.brokerage.flow.plugin import Details, Reason, Refusal, Refusals, Values, refuses
-from fairq.engine.brokerage.flow.pool import Pool
-from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.pool.columns import Booleans
+from fairq.engine.brokerage.pool.columns import Booleans, Pool
+from fairq.engine.brokerage.pool.rules import Rules
 from fairq.engine.brokerage.pool.storage import USER, endpoints_of
 from fairq.engine.brokerage.pool.world import Quota, Storage
 

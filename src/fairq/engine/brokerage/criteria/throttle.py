@@ -38,11 +38,11 @@ STOPS = (
 
 
 class Stop(NamedTuple):
-    """The reason that stops a task, its next status, and the numbers compared."""
+    """The reason that stops a task, the numbers compared, and its next status."""
 
     tag: str
-    status: Status
     details: Details
+    status: Status
 
 
 def stop_of(ask: Ask) -> Stop | None:
@@ -64,9 +64,9 @@ def _over_cap(ask: Ask) -> Stop | None:
         cap = config.amount(f"prio_mgr.CAP_RUNNING_{kind}_{unit.upper()}")
         details: Details = {"owner": owner, f"CAP_RUNNING_{kind}_{unit.upper()}": cap}
         if cap and running > cap:
-            return Stop(f"cap_running_{unit}", "waiting", details | {"running": running})
+            return Stop(f"cap_running_{unit}", details | {"running": running}, "waiting")
         if cap and queued > QUEUED_FACTOR * cap:
-            return Stop(f"cap_queued_{unit}", "waiting", details | {"limit": QUEUED_FACTOR * cap, "queued": queued})
+            return Stop(f"cap_queued_{unit}", details | {"limit": QUEUED_FACTOR * cap, "queued": queued}, "waiting")
     return None
 
 
@@ -84,7 +84,7 @@ def _over_share(ask: Ask) -> Stop | None:
         part = 0.5 if remaining is None or not threshold else 1 - remaining / threshold
         percent *= part
         details |= {"user": task.user, "user_slots_used": part}
-    return Stop(_CLASS_TAGS[task_class], "waiting", details) if percent > limit else None
+    return Stop(_CLASS_TAGS[task_class], details, "waiting") if percent > limit else None
 
 
 def _over_quota(ask: Ask) -> Stop | None:
@@ -94,9 +94,9 @@ def _over_quota(ask: Ask) -> Stop | None:
     if quota is None or (quota.ok and not (quota.near and near)):
         return None
     status: Status = "waiting" if rules.quota_throttles else "failed"
-    return Stop("global_quota_near" if quota.ok else "global_quota", status, {"owner": owner})
+    return Stop("global_quota_near" if quota.ok else "global_quota", {"owner": owner}, status)
 
 
 def _without_input(ask: Ask) -> Stop | None:
     missing = analysis_sources_of(ask).stop
-    return None if missing is None else Stop("incomplete_input", "failed", missing)
+    return None if missing is None else Stop("incomplete_input", missing, "failed")

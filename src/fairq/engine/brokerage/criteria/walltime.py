@@ -10,14 +10,12 @@ from bisect import bisect_left, bisect_right
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from msgspec import Struct
 
 from fairq.engine.brokerage.flow.ask import Ask, atom_of
 from fairq.engine.brokerage.flow.plugin import Details, Reason, Refusal, Refusals, Values, refuses
-from fairq.engine.brokerage.flow.pool import Pool
 from fairq.engine.brokerage.jobs.atom import Atom
 from fairq.engine.brokerage.jobs.tasks import Chunk, Task, cpu_time_per_event, is_hs06
-from fairq.engine.brokerage.pool.columns import Booleans, Floats
+from fairq.engine.brokerage.pool.columns import Booleans, Floats, Pool
 from fairq.engine.brokerage.pool.world import Queue
 
 Numbers = Any
@@ -46,31 +44,15 @@ class Pace(NamedTuple):
         return cls(task.cpu_time_unit, task.base_walltime, task.cpu_efficiency)
 
 
-class JobWork(Struct, frozen=True, gc=False):
-    """The work of a task's jobs, as the task states it.
+def job_work(task: Task, atom: Atom, consumers: float = 1) -> float | None:
+    """Return the work of a job *atom* of *task*, in HS06 seconds or seconds times cores; None is unknown.
 
-    Args:
-        per_event: work grows with events and not with the size of the input.
-        per_unit: work per event or effective MiB; None is unknown.
-        consumers: jobs that share the work in event service, times attempts.
+    *consumers*: jobs that share the work in event service, times attempts.
     """
-
-    per_event: bool
-    per_unit: float | None
-    consumers: float
-
-    def of(self, atom: Atom) -> float | None:
-        """Return the work of a job, in HS06 seconds or seconds times cores; None is unknown."""
-        if self.per_unit is None:
-            return None
-        return self.per_unit * (atom.events if self.per_event else atom.effective_mib) / self.consumers
-
-
-def job_work(task: Task, consumers: float = 1) -> JobWork:
-    """Return the work of the jobs of *task*; *consumers*: see `JobWork`."""
-    if is_hs06(task.cpu_time_unit):
-        return JobWork(True, cpu_time_per_event(task.cpu_time, task.cpu_time_unit), consumers)
-    return JobWork(False, task.walltime, consumers)
+    if not is_hs06(task.cpu_time_unit):
+        return None if task.walltime is None else task.walltime * atom.effective_mib / consumers
+    per_event = cpu_time_per_event(task.cpu_time, task.cpu_time_unit)
+    return None if per_event is None else per_event * atom.events / consumers
 
 
 def work_within(seconds: Numbers, pace: Pace, cores: Numbers, corepower: Numbers, *, exact: bool = False) -> Numbers:
@@ -180,7 +162,7 @@ def _reads_walltime(ask: Ask) -> Values:
     if task.is_event_service:
         attempts = task.rule("XJ")
         consumers = (task.rule("EC") or 1) * (DEFAULT_ATTEMPTS if attempts is None else attempts + 1)
-    job = job_work(task, max(1, consumers)).of(atom_of(ask))
+    job = job_work(task, atom_of(ask), max(1, consumers))
     least_work = most_work = None
     per_event = cpu_time_per_event(task.cpu_time, task.cpu_time_unit) if task.has_rule("DY") else None
     if per_event is not None:
@@ -321,7 +303,7 @@ def _reads_analysis_walltime(ask: Ask) -> Values | None:
     # A walltime in seconds counts as it is; one in HS06, and under the rules panda every one, counts as work.
     counts = ask.rules.stated_walltime and not is_hs06(task.cpu_time_unit)
     stated = task.walltime or None if counts else None
-    work = stated or job_work(task).of(atom_of(ask))
+    work = stated or job_work(task, atom_of(ask))
     return (work, stated is not None, Pace.of(task)) if work and not ask.chunk.is_merging else None
 
 

@@ -27,7 +27,6 @@ from fairq.engine.brokerage.criteria.jobs import (
 )
 from fairq.engine.brokerage.flow.ask import Ask
 from fairq.engine.brokerage.flow.plugin import Details, Figures, Left, Values, weighs
-from fairq.engine.brokerage.flow.pool import Pool
 from fairq.engine.brokerage.jobs.atom import (
     DEFAULT_MAX_FILES,
     EXPECTED_OUTPUT,
@@ -49,7 +48,7 @@ from fairq.engine.brokerage.jobs.tasks import (
     output_bytes,
     work_bytes,
 )
-from fairq.engine.brokerage.pool.columns import Floats
+from fairq.engine.brokerage.pool.columns import Floats, Pool
 from fairq.engine.brokerage.pool.supply import pilot_counts
 
 SCOUT_SIZE = 50_000 * MIB

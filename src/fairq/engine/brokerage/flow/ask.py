@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, Literal, TypeVar
 
-from fairq.engine.brokerage.flow.pool import Pool
-from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.atom import Atom, smallest_job
 from fairq.engine.brokerage.jobs.tasks import Chunk, Task
+from fairq.engine.brokerage.pool.columns import Pool
 from fairq.engine.brokerage.pool.config import Config
+from fairq.engine.brokerage.pool.rules import Rules
 from fairq.engine.brokerage.pool.world import Activity
 
 Preassigned = Literal["single", "list"]

@@ -24,8 +24,7 @@ from fairq.engine.brokerage.flow.course import (
 )
 from fairq.engine.brokerage.flow.plan import Plan, Step
 from fairq.engine.brokerage.flow.plugin import Figures, Filter, Left, Refusal, Values, Weight
-from fairq.engine.brokerage.flow.pool import Pool
-from fairq.engine.brokerage.pool.columns import Booleans, Floats
+from fairq.engine.brokerage.pool.columns import Booleans, Floats, Pool
 from fairq.engine.brokerage.pool.world import PRODUCTION
 
 KEPT_BYTES = 16_000_000

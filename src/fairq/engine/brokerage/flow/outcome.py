@@ -15,11 +15,10 @@ from fairq.engine.brokerage.flow.course import UNDECIDED, Course, Lines, Numbers
 from fairq.engine.brokerage.flow.flow import Flow, Weighing
 from fairq.engine.brokerage.flow.plan import Step
 from fairq.engine.brokerage.flow.plugin import Details, Figures, Left, Reason, Refusal
-from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Task
 from fairq.engine.brokerage.pool.columns import Booleans, Floats
 from fairq.engine.brokerage.pool.config import Config
-from fairq.engine.brokerage.pool.world import ANALYSIS, Activity
+from fairq.engine.brokerage.pool.world import ANALYSIS
 
 Status = Literal["assigned", "failed", "waiting", "fatal"]
 """In this order: candidates found; no queue or no input; throttled, without ageing; only given queues refused."""
@@ -254,17 +253,18 @@ class Outcome:
 MINUTE = 60.0
 
 
-def retry_after(task: Task, activity: Activity, rules: Rules) -> float:
+def retry_after(ask: Ask) -> float:
     """Return the seconds until the next try: 60 minutes; 20 minutes for analysis under the rules documented.
 
     Under the rules panda, it is 30 minutes from priority 900 and 10 from 950, if that is earlier.
     """
-    minutes = 20 if activity == ANALYSIS and rules.retry_by_activity else 60
+    rules, priority = ask.rules, ask.task.current_priority
+    minutes = 20 if ask.activity == ANALYSIS and rules.retry_by_activity else 60
     if not rules.retry_by_priority:
         return minutes * MINUTE
-    if task.current_priority >= 950:
+    if priority >= 950:
         minutes = min(minutes, 10)
-    elif task.current_priority >= 900:
+    elif priority >= 900:
         minutes = min(minutes, 30)
     return minutes * MINUTE
 

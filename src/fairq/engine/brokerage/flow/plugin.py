@@ -22,7 +22,7 @@ from fairq.engine.brokerage.pool.world import ANALYSIS, PRODUCTION, Activity, Qu
 
 if TYPE_CHECKING:
     from fairq.engine.brokerage.flow.ask import Ask
-    from fairq.engine.brokerage.flow.pool import Pool
+    from fairq.engine.brokerage.pool.columns import Pool
 
 Details = dict[str, Any]
 """The numbers compared, by PanDA's names if there are any; plain JSON values."""

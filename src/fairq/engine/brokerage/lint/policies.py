@@ -6,9 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.lint.finding import Finding, finding, nearest
-from fairq.engine.brokerage.pool.fairshare_policy import (
+from fairq.engine.brokerage.criteria.shares import (
     ANY,
     EVGENSIMUL,
     OTHERS,
@@ -17,6 +15,8 @@ from fairq.engine.brokerage.pool.fairshare_policy import (
     process_group,
     read_policy,
 )
+from fairq.engine.brokerage.lint.finding import Finding, finding, nearest
+from fairq.engine.brokerage.pool.rules import Rules
 from fairq.engine.brokerage.pool.world import Queue
 
 _GROUPS = sorted({OTHERS, *PROCESS_GROUPS.values()})

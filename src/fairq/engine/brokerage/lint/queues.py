@@ -1,4 +1,4 @@
-"""Fields of queues that no task can match or that have another effect than expected.
+"""All likely misconfigurations of a pool; fields of queues that no task can match or that have another effect.
 
 Unknown words, limits that exclude each other, flags, and storage (docs/panda.md, Queues, Connectivity, Estimates and
 Production filters).
@@ -10,12 +10,33 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.lint.finding import Finding, finding, nearest, number
+from fairq.engine.brokerage.lint.policies import policy_findings
+from fairq.engine.brokerage.lint.software import release_findings, software_findings
 from fairq.engine.brokerage.pool.columns import split_queue
 from fairq.engine.brokerage.pool.cric import SEEDS, STATES, TYPES, read_queue
 from fairq.engine.brokerage.pool.flags import NUCLEUS_MODES
+from fairq.engine.brokerage.pool.rules import Rules
 from fairq.engine.brokerage.pool.world import UCORE, Queue, ResourceType, World
+
+
+def lint(world: World, rules: Rules, further: Mapping[str, Mapping[str, Any]] | None = None) -> list[Finding]:
+    """Return the findings about the queues of *world* under *rules*, by queue.
+
+    *further*: other fields of CRIC, by queue.
+    """
+    findings: list[Finding] = []
+    for name, queue in sorted(world.queues.items()):
+        findings += word_findings(queue, rules, (further or {}).get(name, {}))
+        findings += limit_findings(queue, rules, world.resource_types)
+        findings += release_findings(queue, rules, world.software)
+        findings += policy_findings(queue, rules)
+        findings += flag_findings(queue)
+        findings += storage_findings(queue, world)
+    for name, entry in sorted(world.software.items()):
+        findings += software_findings(name, rules, entry)
+    return [*findings, *stray_findings(world)]
+
 
 NETWORKS = ("full", "http", "none")
 STACKS = ("IPv4", "IPv6")

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.lint.finding import Finding, finding, nearest
+from fairq.engine.brokerage.pool.rules import Rules
 from fairq.engine.brokerage.pool.world import Queue
 
 ALL = "ALL"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from copy import copy
 from typing import Any, TypeVar
 
 import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from fairq.engine.brokerage.pool.rules import Rules
 from fairq.engine.brokerage.pool.world import Counts, Queue, ResourceType, World
 
 
@@ -69,17 +71,18 @@ Floats = NDArray[np.float64]
 Booleans = NDArray[np.bool_]
 
 
-class Columns:
-    """The queues that can be brokered, in order of name; pseudo queues replace their unified queues.
+class Pool:
+    """The queues that can be brokered, in order of name, under one set of rules; pseudo queues replace unified queues.
 
     A *row* is one of these queues. Its *unit* is the queue that statistics, links, storage, pilots and software refer
     to: the unified queue of a pseudo queue, otherwise the queue itself. All arrays have one value per row.
 
     Args:
         world: the snapshot.
-        queues: the rows, in any order.
+        rules: the rules in force.
 
     Attributes:
+        config: PanDA's own settings.
         queues: the queue of each row.
         names: its name.
         rows: the row of each name.
@@ -88,8 +91,9 @@ class Columns:
         unit_of: for each row the number of its unit.
     """
 
-    def __init__(self, world: World, queues: Iterable[Queue]) -> None:
-        self.world = world
+    def __init__(self, world: World, rules: Rules) -> None:
+        self.world, self.rules, self.config = world, rules, world.config
+        queues = candidates_of(world.queues.values(), world.resource_types)
         self.queues: tuple[Queue, ...] = tuple(sorted(queues, key=lambda queue: (queue.unit, queue.name)))
         self.names: tuple[str, ...] = tuple(queue.name for queue in self.queues)
         self.rows: dict[str, int] = {name: row for row, name in enumerate(self.names)}
@@ -99,20 +103,32 @@ class Columns:
         self.units: tuple[Queue, ...] = tuple(world.queues.get(name, by_unit[name]) for name in self.unit_names)
         self.unit_of: NDArray[np.intp] = np.array([self.unit_numbers[q.unit] for q in self.queues], dtype=np.intp)
         self._kept: dict[Hashable, Any] = {}
+        self._under: dict[Hashable, Any] = {}
+
+    def with_rules(self, rules: Rules) -> Pool:
+        """Return the same queues under other *rules*; results that depend on no rule are shared."""
+        pool = copy(self)
+        pool.rules, pool._under = rules, {}
+        return pool
 
     def __len__(self) -> int:
         return len(self.queues)
 
     def kept(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the result of *make*, cached under *key* for the run.
+        """Return the result of *make*, computed once under *key*.
 
         The key contains the rule and all properties of the task that the result depends on.
         """
-        try:
-            value: T = self._kept[key]
-        except KeyError:
-            value = self._kept[key] = make()
-        return value
+        return _once(self._kept, key, make)
+
+    def under(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return the result of *make*, computed once under *key* for these rules."""
+        return _once(self._under, key, make)
+
+    @property
+    def starts(self) -> NDArray[np.intp]:
+        """The first row of each unit; the rows of a unit are next to each other."""
+        return self.kept("first rows", lambda: np.flatnonzero(np.diff(self.unit_of, prepend=-1)))
 
     def numbers(self, name: Hashable, get: Callable[[Queue], float]) -> Floats:
         """Return a number of each row's queue, stored under *name*."""
@@ -173,6 +189,9 @@ class Columns:
         return self.kept(("jobs", share, state), make)
 
 
-def columns_of(world: World) -> Columns:
-    """Return the queues of *world* as columns; pseudo queues replace unified queues."""
-    return Columns(world, candidates_of(world.queues.values(), world.resource_types))
+def _once(results: dict[Hashable, Any], key: Hashable, make: Callable[[], T]) -> T:
+    try:
+        value: T = results[key]
+    except KeyError:
+        value = results[key] = make()
+    return value

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from fairq.engine.brokerage.pool.columns import Booleans, Columns, Floats
+from fairq.engine.brokerage.pool.columns import Booleans, Floats, Pool
 from fairq.engine.brokerage.pool.world import ANALYSIS, PRODUCTION, Activity, Queue
 
 NUCLEUS_MODES = ("only", "allow")
@@ -134,84 +134,82 @@ def activities_of(queue: Queue, flags: Flags) -> frozenset[Activity]:
     return _ACTIVITIES["unified"] if flags.grandly_unified else _ACTIVITIES.get(queue.type, frozenset())
 
 
-def flags_of(columns: Columns) -> tuple[Flags, ...]:
+def flags_of(pool: Pool) -> tuple[Flags, ...]:
     """Return the flags of each row."""
 
     def make() -> tuple[Flags, ...]:
         # Most queues have no params, and values of catchall repeat.
-        flags_by_catchall = {text: read_flags(text) for text in {unit.catchall for unit in columns.units}}
+        flags_by_catchall = {text: read_flags(text) for text in {unit.catchall for unit in pool.units}}
         flags_by_unit = [
             read_flags(unit.catchall, unit.params) if unit.params else flags_by_catchall[unit.catchall]
-            for unit in columns.units
+            for unit in pool.units
         ]
-        return tuple(flags_by_unit[unit] for unit in columns.unit_of)
+        return tuple(flags_by_unit[unit] for unit in pool.unit_of)
 
-    return columns.kept("flags", make)
+    return pool.kept("flags", make)
 
 
-def listed(columns: Columns) -> Booleans:
+def listed(pool: Pool) -> Booleans:
     """Return for each row whether PanDA knows the queue: it drops production queues without a cloud."""
 
     def make() -> Booleans:
-        activities = [
-            activities_of(queue, flags) for queue, flags in zip(columns.queues, flags_of(columns), strict=True)
-        ]
+        activities = [activities_of(queue, flags) for queue, flags in zip(pool.queues, flags_of(pool), strict=True)]
         is_listed = [
             bool(queue.cloud) or PRODUCTION not in activities_of_queue
-            for queue, activities_of_queue in zip(columns.queues, activities, strict=True)
+            for queue, activities_of_queue in zip(pool.queues, activities, strict=True)
         ]
         return np.array(is_listed, dtype=np.bool_)
 
-    return columns.kept("listed", make)
+    return pool.kept("listed", make)
 
 
-def runs(columns: Columns, activity: Activity, *, every: bool) -> Booleans:
+def runs(pool: Pool, activity: Activity) -> Booleans:
     """Return for each row whether *activity* runs there: by the queue's type, if PanDA knows the queue.
 
-    With *every* (rule ``every_queue``) production runs everywhere, and a queue needs no cloud to be known.
+    Under the rule ``every_queue``, production runs everywhere, and a queue needs no cloud to be known.
     """
+
+    every = pool.rules.every_queue
 
     def make() -> Booleans:
         if every and activity == PRODUCTION:
-            return np.ones(len(columns), dtype=np.bool_)
-        activities = [
-            activities_of(queue, flags) for queue, flags in zip(columns.queues, flags_of(columns), strict=True)
-        ]
+            return np.ones(len(pool), dtype=np.bool_)
+        activities = [activities_of(queue, flags) for queue, flags in zip(pool.queues, flags_of(pool), strict=True)]
         matching = np.array([activity in activities_of_queue for activities_of_queue in activities], dtype=np.bool_)
-        return matching if every else matching & listed(columns)
+        return matching if every else matching & listed(pool)
 
-    return columns.kept(("runs", activity, every), make)
+    return pool.under(("runs", activity), make)
 
 
-def runs_all_of(columns: Columns, row: int, *, every: bool) -> Booleans:
-    """Return for each row whether all activities of *row* run there as well (*every*: see `runs`)."""
-    both = [runs(columns, activity, every=every) for activity in (PRODUCTION, ANALYSIS)]
+def runs_all_of(pool: Pool, row: int) -> Booleans:
+    """Return for each row whether all activities of *row* run there as well."""
+    both = [runs(pool, activity) for activity in (PRODUCTION, ANALYSIS)]
     result: Booleans = np.logical_and.reduce([rows | ~rows[row] for rows in both])
     return result
 
 
-def has_flag(columns: Columns, name: str) -> Booleans:
+def has_flag(pool: Pool, name: str) -> Booleans:
     """Return for each row whether the flag *name* of `Flags` is set."""
-    return columns.kept(
-        ("flag of queue", name), lambda: np.array([getattr(flags, name) for flags in flags_of(columns)], np.bool_)
+    return pool.kept(
+        ("flag of queue", name), lambda: np.array([getattr(flags, name) for flags in flags_of(pool)], np.bool_)
     )
 
 
-def flag_numbers(columns: Columns, name: str) -> Floats:
+def flag_numbers(pool: Pool, name: str) -> Floats:
     """Return the number *name* among the `Flags` of each row; NaN where it is not given."""
 
     def make() -> Floats:
-        numbers = [getattr(flags, name) for flags in flags_of(columns)]
+        numbers = [getattr(flags, name) for flags in flags_of(pool)]
         return np.array([np.nan if number is None else number for number in numbers], dtype=np.float64)
 
-    return columns.kept(("flag number", name), make)
+    return pool.kept(("flag number", name), make)
 
 
-def takes_jumbo_jobs(columns: Columns) -> Booleans:
+def takes_jumbo_jobs(pool: Pool) -> Booleans:
     """Return for each row whether jumbo jobs run there."""
-    return has_flag(columns, "use_jumbo_jobs")
+    return has_flag(pool, "use_jumbo_jobs")
 
 
-def other_than_jumbo(columns: Columns, rows: Booleans, jumbo: bool) -> Booleans:
+def other_than_jumbo(pool: Pool, rows: Booleans, jumbo: bool) -> Booleans:
     """Return *rows*, without queues for jumbo jobs if the task uses them (*jumbo*)."""
-    return rows & ~takes_jumbo_jobs(columns) if jumbo else rows
+    return rows & ~takes_jumbo_jobs(pool) if jumbo else rows

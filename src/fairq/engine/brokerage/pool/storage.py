@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from fairq.engine.brokerage.pool.columns import Columns
+from fairq.engine.brokerage.pool.columns import Pool
 from fairq.engine.brokerage.pool.world import Relation, Storage
 
 DEFAULT = "default"
@@ -54,27 +54,27 @@ def endpoints(relations: Iterable[Relation], storages: Mapping[str, Storage], sc
     )
 
 
-def endpoints_of(columns: Columns, scope: str = DEFAULT) -> tuple[Endpoints, ...]:
+def endpoints_of(pool: Pool, scope: str = DEFAULT) -> tuple[Endpoints, ...]:
     """Return the storage of each unit in *scope*."""
 
     def make() -> tuple[Endpoints, ...]:
-        relations, storages = columns.world.relations, columns.world.storages
-        return tuple(endpoints(relations.get(name, ()), storages, scope) for name in columns.unit_names)
+        relations, storages = pool.world.relations, pool.world.storages
+        return tuple(endpoints(relations.get(name, ()), storages, scope) for name in pool.unit_names)
 
-    return columns.kept(("endpoints", scope), make)
+    return pool.kept(("endpoints", scope), make)
 
 
-def units_reading(columns: Columns, scope: str = DEFAULT) -> dict[str, NDArray[np.intp]]:
+def units_reading(pool: Pool, scope: str = DEFAULT) -> dict[str, NDArray[np.intp]]:
     """Return for each endpoint the units that read from it in *scope*."""
 
     def make() -> dict[str, NDArray[np.intp]]:
         units_by_endpoint: dict[str, list[int]] = {}
-        for number, storage in enumerate(endpoints_of(columns, scope)):
+        for number, storage in enumerate(endpoints_of(pool, scope)):
             for endpoint in storage.read:
                 units_by_endpoint.setdefault(endpoint.rse, []).append(number)
         return {rse: np.array(numbers, dtype=np.intp) for rse, numbers in units_by_endpoint.items()}
 
-    return columns.kept(("reading", scope), make)
+    return pool.kept(("reading", scope), make)
 
 
 def _in_scope(relations: list[Relation], scope: str) -> list[Relation]:

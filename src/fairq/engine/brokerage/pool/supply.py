@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from fairq.engine.brokerage.pool.columns import Booleans, Columns, Floats
+from fairq.engine.brokerage.pool.columns import Booleans, Floats, Pool
 from fairq.engine.brokerage.pool.world import Slots
 
 QUEUED = ("defined", "assigned", "activated", "starting")
@@ -69,61 +69,59 @@ WORKING = ("submitted", "running")
 """States of batch workers that count."""
 
 
-def pilot_counts(columns: Columns) -> Floats:
+def pilot_counts(pool: Pool) -> Floats:
     """Return the pilots of each row in the last 3 hours."""
 
     def count(name: str) -> int:
-        pilots = columns.world.pilots.get(name)
+        pilots = pool.world.pilots.get(name)
         return 0 if pilots is None else pilots.get_job + pilots.update_job
 
-    return columns.unit_numbers_of("pilots", lambda unit: count(unit.name))
+    return pool.unit_numbers_of("pilots", lambda unit: count(unit.name))
 
 
-def worker_counts(columns: Columns) -> Floats:
+def worker_counts(pool: Pool) -> Floats:
     """Return the batch workers of each row in the last hour."""
-    workers = columns.world.workers
-    return columns.unit_numbers_of(
+    workers = pool.world.workers
+    return pool.unit_numbers_of(
         "workers", lambda unit: sum(workers.get(unit.name, {}).get(state, 0) for state in WORKING)
     )
 
 
-def slots_asked(columns: Columns, share: str | None, resource_type: str | None) -> Floats:
+def slots_asked(pool: Pool, share: str | None, resource_type: str | None) -> Floats:
     """Return ``numSlots`` of each row for a share and resource type; NaN where there is no such request."""
 
     def make() -> Floats:
-        tables: dict[str, SlotTable] = columns.kept(
-            "slot tables", lambda: slot_tables(columns.world.slots, columns.world.now)
-        )
+        tables: dict[str, SlotTable] = pool.kept("slot tables", lambda: slot_tables(pool.world.slots, pool.world.now))
         requested = [
-            num_slots(tables[name], share, resource_type) if name in tables else None for name in columns.unit_names
+            num_slots(tables[name], share, resource_type) if name in tables else None for name in pool.unit_names
         ]
-        return columns.spread([np.nan if number is None else number for number in requested])
+        return pool.spread([np.nan if number is None else number for number in requested])
 
-    return columns.kept(("slots", share, resource_type), make)
+    return pool.kept(("slots", share, resource_type), make)
 
 
-def largest_running(columns: Columns, running: Floats, share: str | None, resource_type: str | None) -> Floats:
+def largest_running(pool: Pool, running: Floats, share: str | None, resource_type: str | None) -> Floats:
     """Return the maximum of *running* jobs, batch workers, ``numSlots`` and starting jobs.
 
     Up to 20 batch workers count where fewer jobs run; starting jobs count where ``numSlots`` is 0.
     """
-    workers = np.where(running < MOST_WORKERS, np.minimum(worker_counts(columns), MOST_WORKERS), 0)
-    requested = slots_asked(columns, share, resource_type)
-    slots = np.where(requested == 0, columns.job_counts(share, "starting"), np.nan_to_num(requested))
+    workers = np.where(running < MOST_WORKERS, np.minimum(worker_counts(pool), MOST_WORKERS), 0)
+    requested = slots_asked(pool, share, resource_type)
+    slots = np.where(requested == 0, pool.job_counts(share, "starting"), np.nan_to_num(requested))
     return np.maximum(running, np.maximum(workers, slots))
 
 
-def with_workers(columns: Columns, running: Floats, pulling: Booleans) -> Floats:
+def with_workers(pool: Pool, running: Floats, pulling: Booleans) -> Floats:
     """Return *running* jobs, or up to 20 workers at *pulling* rows with pilots where fewer jobs run."""
-    workers = np.minimum(worker_counts(columns), MOST_WORKERS)
-    stand_in = pulling & (pilot_counts(columns) > 0) & (running < MOST_WORKERS) & (workers > running)
+    workers = np.minimum(worker_counts(pool), MOST_WORKERS)
+    stand_in = pulling & (pilot_counts(pool) > 0) & (running < MOST_WORKERS) & (workers > running)
     return np.where(stand_in, workers, running)
 
 
-def with_slots(columns: Columns, running: Floats, share: str | None, resource_type: str | None) -> Floats:
+def with_slots(pool: Pool, running: Floats, share: str | None, resource_type: str | None) -> Floats:
     """Return *running* jobs, or the jobs that fit into ``numSlots`` if more; plus starting jobs if it is 0."""
-    requested = slots_asked(columns, share, resource_type)
-    cores = np.maximum(columns.numbers("corecount", lambda queue: queue.corecount), 1)
-    starting = columns.job_counts(share, "starting")
+    requested = slots_asked(pool, share, resource_type)
+    cores = np.maximum(pool.numbers("corecount", lambda queue: queue.corecount), 1)
+    starting = pool.job_counts(share, "starting")
     filled = np.where(requested == 0, starting + running, np.maximum(np.floor(requested / cores), running))
     return np.where(np.isnan(requested), running, filled)

@@ -9,8 +9,8 @@ from typing import Any, Literal, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Task
+from fairq.engine.brokerage.pool.rules import Rules
 from fairq.engine.brokerage.software.architecture import Architecture, CpuSpec, GpuSpec
 from fairq.engine.brokerage.software.hardware import ANY, Gpus, Lack, cpu_architectures, hardware_refusal
 
@@ -111,21 +111,6 @@ class Needs(Struct, frozen=True):
     gpu: GpuSpec | None = None
 
 
-class SoftwareRules(NamedTuple):
-    """Rules of the comparison of software and hardware; the fields are rule points of the same names."""
-
-    gpu_lists: bool
-    empty_attribute: bool
-    tags_need_any: bool
-    tags_name_containers: bool
-    platform_in_container: bool
-
-    @classmethod
-    def of(cls, rules: Rules) -> SoftwareRules:
-        """Return the comparison rules from the rules in use."""
-        return cls(*(getattr(rules, name) for name in cls._fields))
-
-
 class Judgement(NamedTuple):
     """Whether a queue has the software and hardware needed, and what it lacks.
 
@@ -143,7 +128,7 @@ def judge(
     gpus: Gpus = (),
     all_tags: Entry | None = None,
     *,
-    rules: SoftwareRules,
+    rules: Rules,
 ) -> Judgement:
     """Return whether a queue has the software and hardware that a task needs.
 
@@ -153,29 +138,17 @@ def judge(
         entry: what the queue publishes; None: nothing.
         gpus: the GPUs that its worker nodes reported.
         all_tags: the tags of all queues, to look up names of containers.
-        how: the rules of the comparison.
+        rules: the rules in use.
     """
     if releases != AUTO_RELEASES or entry is None:
         if needs.container is not None or needs.cpus is not None or needs.gpu is not None:
             return Judgement("refused", Lack.NOT_PUBLISHED_FOR_HARDWARE)
         return Judgement("unjudged", Lack.NOT_PUBLISHED)
-    refusal = lacks_hardware(needs, entry, gpus, rules)
+    refusal = hardware_refusal(needs.cpus, needs.gpu, entry.get("architectures"), gpus, rules)
     return Judgement("refused", refusal) if refusal else _software(needs, entry, all_tags or {}, rules)
 
 
-def lacks_hardware(needs: Needs, entry: Entry, gpus: Gpus, rules: SoftwareRules) -> Lack | None:
-    """Return what the published hardware of a queue lacks; None if it is sufficient."""
-    return hardware_refusal(
-        needs.cpus,
-        needs.gpu,
-        entry.get("architectures"),
-        gpus,
-        use_lists=rules.gpu_lists,
-        empty_is_any=rules.empty_attribute,
-    )
-
-
-def _software(needs: Needs, entry: Entry, all_tags: Entry, rules: SoftwareRules) -> Judgement:
+def _software(needs: Needs, entry: Entry, all_tags: Entry, rules: Rules) -> Judgement:
     asks_for_software = needs.cvmfs_tag or needs.platform or needs.project or needs.version or needs.container
     if not asks_for_software and (needs.cpus or needs.gpu):
         return Judgement("accepted")
@@ -190,7 +163,7 @@ def _words(entry: Entry, name: str) -> list[str]:
     return list(entry.get(name) or ())
 
 
-def _container(needs: Needs, entry: Entry, all_tags: Entry, rules: SoftwareRules) -> Judgement:
+def _container(needs: Needs, entry: Entry, all_tags: Entry, rules: Rules) -> Judgement:
     prefixes, name, only_tags = _words(entry, "containers"), needs.container or "", needs.only_tags
     if not only_tags and (ANY in prefixes or CVMFS in prefixes):
         return Judgement("accepted")
@@ -211,7 +184,7 @@ def _container(needs: Needs, entry: Entry, all_tags: Entry, rules: SoftwareRules
     return Judgement("refused", Lack.NO_CONTAINER)
 
 
-def _release(needs: Needs, entry: Entry, rules: SoftwareRules) -> Judgement:
+def _release(needs: Needs, entry: Entry, rules: Rules) -> Judgement:
     containers, cvmfs = _words(entry, "containers"), _words(entry, "cvmfs")
     if ANY in cvmfs or needs.cvmfs_tag in cvmfs:
         if ANY in containers or CVMFS in containers:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
+from fairq.engine.brokerage.pool.rules import Rules
 from fairq.engine.brokerage.software.architecture import ANYTHING, CpuSpec, GpuSpec
 
 Version = tuple[tuple[int, ...], int, int]
@@ -103,9 +104,7 @@ def hardware_refusal(
     gpu: GpuSpec | None,
     architectures: Iterable[Mapping[str, Any]] | None,
     gpus: Gpus,
-    *,
-    use_lists: bool,
-    empty_is_any: bool,
+    rules: Rules,
 ) -> Lack | None:
     """Return what the hardware of a queue lacks; None if it is sufficient.
 
@@ -114,12 +113,12 @@ def hardware_refusal(
         gpu: the GPU; None is no requirement.
         architectures: what the queue publishes.
         gpus: the GPUs that its worker nodes reported.
-        use_lists: compare GPU vendor and model with the queue's lists if no worker node has reported its GPUs; False:
-            this queue accepts no task that requests a vendor or model.
-        empty_is_any: an empty text in a list accepts everything, as ``any`` does.
+        rules: with *gpu_lists*, GPU vendor and model are compared with the queue's lists if no worker node has reported
+            its GPUs; otherwise this queue accepts no task that requests a vendor or model. With *empty_attribute*, an
+            empty text in a list accepts everything, as ``any`` does.
     """
     by_type = {
-        entry["type"]: _with_any(entry) if empty_is_any else entry
+        entry["type"]: _with_any(entry) if rules.empty_attribute else entry
         for entry in architectures or ()
         if isinstance(entry, Mapping) and "type" in entry
     }
@@ -136,7 +135,7 @@ def hardware_refusal(
     elif gpu is not None and gpu_lists is None:
         refusal = Lack.NO_GPU
     elif gpu is not None and gpu_lists is not None:
-        refusal = _lists_refusal(gpu, gpu_lists) if use_lists and not gpus else _gpu_refusal(gpu, gpus)
+        refusal = _lists_refusal(gpu, gpu_lists) if rules.gpu_lists and not gpus else _gpu_refusal(gpu, gpus)
     return refusal
 
 

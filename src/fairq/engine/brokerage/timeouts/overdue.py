@@ -8,9 +8,18 @@ from typing import Any
 from msgspec import Struct, field
 
 from fairq.engine.brokerage.timeouts.job import QUEUED, JobQueue, PandaJob, queue_of
-from fairq.engine.brokerage.timeouts.policy import TimeoutPolicy
 from fairq.engine.brokerage.timeouts.rebrokerage import Overshoot, Waited, fast_rebrokerage, user_rebrokerage
-from fairq.engine.brokerage.timeouts.table import FAST, ORDER, SETS, TABLE, Action, Code, Situation, TimeoutRule
+from fairq.engine.brokerage.timeouts.table import (
+    FAST,
+    ORDER,
+    SETS,
+    TABLE,
+    Action,
+    Code,
+    Situation,
+    TimeoutPolicy,
+    TimeoutRule,
+)
 
 
 class Timeout(Struct, frozen=True):

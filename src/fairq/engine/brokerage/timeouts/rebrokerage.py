@@ -13,7 +13,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from fairq.engine.brokerage.timeouts.job import QUEUED, JobQueue, PandaJob, queue_of
-from fairq.engine.brokerage.timeouts.policy import HOUR, TimeoutPolicy
+from fairq.engine.brokerage.timeouts.table import HOUR, TimeoutPolicy
 
 _TOLERANCE = 1e-9
 """Tolerance as a part of the waiting jobs: in binary, 0.29 of 100 is less than 29."""

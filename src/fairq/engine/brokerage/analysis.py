@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 from msgspec.structs import replace
@@ -34,10 +34,8 @@ from fairq.engine.brokerage.flow.flow import flow_of
 from fairq.engine.brokerage.flow.outcome import Candidate, Outcome, retry_after
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.plugin import Filter, Weight
-from fairq.engine.brokerage.flow.pool import pool_of
-from fairq.engine.brokerage.flow.rules import Rules
 from fairq.engine.brokerage.jobs.tasks import Case, Chunk, Task
-from fairq.engine.brokerage.pool.columns import Columns
+from fairq.engine.brokerage.pool.columns import Pool
 from fairq.engine.brokerage.pool.world import ANALYSIS
 
 FILTERS: tuple[Filter, ...] = (
@@ -85,26 +83,24 @@ def analysis_plan(filters: Iterable[Filter] = FILTERS, weights: Iterable[Weight]
     return Plan.of(ANALYSIS, filters, weights, STOPS, (FIRST_PASS, SECOND_PASS))
 
 
-def broker_all_analysis(cases: Sequence[Case], columns: Columns, plan: Plan, rules: Rules) -> list[Outcome]:
-    """Return `broker_analysis` of each of *cases*."""
-    return [broker_analysis(task, chunk, columns, plan, rules) for task, chunk in cases]
-
-
-def broker_analysis(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rules: Rules) -> Outcome:
-    """Return the queues for the jobs of *task* and *chunk*, and why the other queues are refused.
+def broker_analysis(cases: Iterable[Case], pool: Pool, plan: Plan) -> list[Outcome]:
+    """Return for each of *cases* the queues for its jobs, and why the other queues are refused.
 
     A queue has the reason of the last pass. Datasets without files are ignored.
     """
-    pool = pool_of(columns, rules)
+    return [_broker(task, chunk, pool, plan) for task, chunk in cases]
+
+
+def _broker(task: Task, chunk: Chunk, pool: Pool, plan: Plan) -> Outcome:
     ask = Ask(task, _with_files(chunk), pool, ANALYSIS, local=True)
     ask.preassigned = preassignment(ask)
     outcome = Outcome(flow_of(plan, pool), ask)
     stop = stop_of(ask)
     if stop is not None:
-        outcome.stop(stop.tag, stop.details, stop.status)
+        outcome.stop(*stop)
     else:
         is_left, passed = _pass(outcome)
-        needs_second_pass = not passed or (rules.problems_open_second_pass and not is_left)
+        needs_second_pass = not passed or (pool.rules.problems_open_second_pass and not is_left)
         if needs_second_pass and locality.has_second_pass(ask):
             outcome.ask = ask.second_pass()
             is_left, _ = _pass(outcome)
@@ -113,7 +109,7 @@ def broker_analysis(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rule
         elif _is_fatal(outcome):
             outcome.status = "fatal"
     if outcome.status != "assigned":
-        outcome.retry_after = retry_after(task, ANALYSIS, rules)
+        outcome.retry_after = retry_after(ask)
     return outcome
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -34,10 +34,8 @@ from fairq.engine.brokerage.flow.flow import flow_of
 from fairq.engine.brokerage.flow.outcome import Candidate, Outcome, retry_after
 from fairq.engine.brokerage.flow.plan import Plan
 from fairq.engine.brokerage.flow.plugin import Filter, Reason, Weight
-from fairq.engine.brokerage.flow.pool import pool_of
-from fairq.engine.brokerage.flow.rules import Rules
-from fairq.engine.brokerage.jobs.tasks import Case, Chunk, Task
-from fairq.engine.brokerage.pool.columns import Columns
+from fairq.engine.brokerage.jobs.tasks import Case
+from fairq.engine.brokerage.pool.columns import Pool
 from fairq.engine.brokerage.pool.flags import takes_jumbo_jobs
 from fairq.engine.brokerage.pool.world import PRODUCTION
 
@@ -96,15 +94,8 @@ def production_plan(filters: Iterable[Filter] = FILTERS, weights: Iterable[Weigh
     return Plan.of(PRODUCTION, filters, weights, STOPS)
 
 
-def broker_production(task: Task, chunk: Chunk, columns: Columns, plan: Plan, rules: Rules) -> Outcome:
-    """Return the queues for the jobs of *task* and *chunk*, and why the other queues are refused."""
-    (outcome,) = broker_all_production([Case(task, chunk)], columns, plan, rules)
-    return outcome
-
-
-def broker_all_production(cases: Sequence[Case], columns: Columns, plan: Plan, rules: Rules) -> list[Outcome]:
-    """Return `broker_production` of each of *cases*."""
-    pool = pool_of(columns, rules)
+def broker_production(cases: Iterable[Case], pool: Pool, plan: Plan) -> list[Outcome]:
+    """Return for each of *cases* the queues for its jobs, and why the other queues are refused."""
     flow, outcomes, started = flow_of(plan, pool), [], []
     for task, chunk in cases:
         ask = Ask(task, chunk, pool, PRODUCTION)
@@ -126,7 +117,7 @@ def broker_all_production(cases: Sequence[Case], columns: Columns, plan: Plan, r
             _assign(outcome, np.flatnonzero(rows))
     for outcome in outcomes:
         if outcome.status != "assigned":
-            outcome.retry_after = retry_after(outcome.ask.task, PRODUCTION, rules)
+            outcome.retry_after = retry_after(outcome.ask)
     return outcomes
 
 

@@ -1,1 +1,0 @@
-"""The brokerage of analysis tasks (docs/panda.md, Analysis)."""

@@ -1,1 +1,0 @@
-"""The brokerage of production tasks (docs/panda.md, Production filters and Production weight)."""
