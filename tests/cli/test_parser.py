@@ -25,6 +25,7 @@ BY_NAME = {" ".join(command.words): command for command in COMMANDS}
         (["slots", "-qv"], ["-q", "slots", "list", "-v"]),
         (["negotiate", "--now=1795210080"], ["negotiate", "--now", "1", "--now", "1795210080"]),
         (["negotiate", "-now", "1795210080", "-dry-run"], ["negotiate", "--dry-run", "--now", "1795210080"]),
+        (["negotiate", "-dry"], ["negotiate", "--dry-run"]),
         (["negotiate", "-constraint", "Cpus == 1"], ["negotiate", "--constraint=Cpus == 1"]),
         (["negotiate", "-autoformat:j", "A", "B", "-quiet"], ["negotiate", "-q", "--af:j", "A", "B"]),
         (["negotiate", "--set", "a=b", "-set=c=d"], ["negotiate", "--set=a=b", "--set", "c=d"]),

@@ -212,7 +212,7 @@ class Reader:
                 return Spelling(name)
             if (spelling := self._dialect.find(name)) is not None:
                 return spelling
-            matching = [name for name in self._names if name.startswith(name)]
+            matching = [own for own in self._names if own.startswith(name)]
             if len(matching) == 1 and len(name) >= _LEAST_OF_OWN:
                 return Spelling(matching[0])
         spelling = self._common.by_name.get(name)
