@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec import Struct
@@ -30,6 +29,10 @@ class TaskVerdict(Struct):
     data: bytes
 
 
+_CYCLES = rows.Records(BrokerCycle, "broker_cycle", "document")
+_VERDICTS = rows.Records(TaskVerdict, "broker_verdict")
+
+
 def next_number(state: State) -> int:
     """Return the number that the next run will have; the first one is 1."""
     return int(state.connection.execute("SELECT coalesce(max(number), 0) + 1 FROM broker_cycle").fetchone()[0])
@@ -37,50 +40,32 @@ def next_number(state: State) -> int:
 
 def add(state: State, cycle: BrokerCycle) -> None:
     """Store a run."""
-    values = (cycle.number, cycle.time, cycle.rules, rows.dumps(cycle.document))
-    state.connection.execute("INSERT INTO broker_cycle VALUES (?, ?, ?, ?)", values)
+    _CYCLES.add(state, [cycle])
 
 
 def add_verdicts(state: State, verdicts: Iterable[TaskVerdict]) -> None:
     """Store verdicts of runs that are there."""
-    values = ((verdict.task, verdict.cycle, verdict.status, verdict.data) for verdict in verdicts)
-    rows.insert(state, "INSERT INTO broker_verdict (task, cycle, status, data)", values)
+    _VERDICTS.add(state, verdicts)
 
 
 def load(state: State, number: int) -> BrokerCycle | None:
     """Return one run, None if there is none of this number."""
-    row = state.connection.execute("SELECT * FROM broker_cycle WHERE number = ?", (number,)).fetchone()
-    return None if row is None else _cycle(row)
+    return _CYCLES.first(state, "WHERE number = ?", (number,))
 
 
-def load_all(state: State) -> Iterator[BrokerCycle]:
+def load_all(state: State) -> list[BrokerCycle]:
     """Return every run that is kept, oldest first."""
-    stored = state.connection.execute("SELECT * FROM broker_cycle ORDER BY number").fetchall()
-    return map(_cycle, stored)
-
-
-def _cycle(row: tuple[int, int, str, str]) -> BrokerCycle:
-    number, time, rules, decision = row
-    return BrokerCycle(number, time, rules, json.loads(decision))
+    return _CYCLES.select(state, "ORDER BY number")
 
 
 def load_verdicts(state: State, task: int | None = None) -> list[TaskVerdict]:
     """Return the verdicts that are kept, of one task or (None) of all, oldest first."""
-    cursor = state.connection.execute(
-        "SELECT task, cycle, status, data FROM broker_verdict WHERE ?1 IS NULL OR task = ?1 ORDER BY cycle, task",
-        (task,),
-    )
-    return [TaskVerdict(*row) for row in cursor]
+    return _VERDICTS.select(state, "WHERE ?1 IS NULL OR task = ?1 ORDER BY cycle, task", (task,))
 
 
 def load_verdict(state: State, task: int, cycle: int | None = None) -> TaskVerdict | None:
     """Return the verdict on a task of one run, or (None) the latest; None if there is none."""
-    row = state.connection.execute(
-        "SELECT task, cycle, status, data FROM broker_verdict WHERE task = ?1 AND (?2 IS NULL OR cycle = ?2) "
-        "ORDER BY cycle DESC LIMIT 1",
-        (task, cycle),
-    ).fetchone()
-    return None if row is None else TaskVerdict(*row)
+    return _VERDICTS.first(state, "WHERE task = ?1 AND (?2 IS NULL OR cycle = ?2) ORDER BY cycle DESC", (task, cycle))
 
 
 def prune(state: State, before: int) -> None:

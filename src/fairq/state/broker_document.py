@@ -15,7 +15,7 @@ from fairq.errors.pool import InvalidDocumentError
 from fairq.state import broker_cycles, broker_data
 from fairq.state.broker_cycles import BrokerCycle, TaskVerdict
 from fairq.state.connection import State
-from fairq.state.document_types import as_object, read_object, read_records
+from fairq.state.document_types import as_object, once, read_object, read_records, require
 
 TABLES = ("broker_verdict", "broker_cycle", *(kind.table for kind in STORED))
 """What refers to a record goes before it."""
@@ -57,13 +57,12 @@ def read(part: Any) -> dict[str, list[Any]]:
     members = read_object({**empty(), **part}, "broker", empty())
     cycles = read_records(BrokerCycle, members["cycles"], "broker.cycles")
     verdicts = read_records(_Verdict, members["verdicts"], "broker.verdicts")
-    _once("broker.cycles", [record.number for record in cycles])
-    _once("broker.verdicts", [(record.task, record.cycle) for record in verdicts])
+    once("broker.cycles", [record.number for record in cycles])
+    once("broker.verdicts", [(record.task, record.cycle) for record in verdicts])
     numbers = {record.number for record in cycles}
     for number, record in enumerate(verdicts):
-        if record.cycle not in numbers:
-            problem = f"there is no cycle {record.cycle}"
-            raise InvalidDocumentError(place=f"broker.verdicts[{number}].cycle", problem=problem)
+        place = f"broker.verdicts[{number}].cycle"
+        require(record.cycle in numbers, place, f"there is no cycle {record.cycle}")
     return {
         **{kind.name: _rows(kind, members[kind.name], f"broker.{kind.name}") for kind in STORED},
         "cycles": cycles,
@@ -86,11 +85,10 @@ def store(state: State, part: dict[str, list[Any]]) -> None:
 
 
 def _rows(kind: Kind, records: Any, place: str) -> list[broker_data.Row]:
-    if not isinstance(records, list):
-        raise InvalidDocumentError(place=place, problem="must be a list")
+    require(isinstance(records, list), place, "must be a list")
     made = [_row(kind, record, f"{place}[{number}]") for number, record in enumerate(records)]
     at = [kind.positions[column.name] for column in kind.keys]
-    _once(place, [tuple(row[one] for one in at) for row in made])
+    once(place, [tuple(row[one] for one in at) for row in made])
     return made
 
 
@@ -114,10 +112,3 @@ def _bytes(text: str, place: str) -> bytes:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
         raise InvalidDocumentError(place=place, problem="is not base64") from None
-
-
-def _once(place: str, keys: list[Any]) -> None:
-    seen: dict[Any, int] = {}
-    for number, key in enumerate(keys):
-        if seen.setdefault(key, number) != number:
-            raise InvalidDocumentError(place=f"{place}[{number}]", problem=f"the same as {place}[{seen[key]}]")

@@ -1,70 +1,149 @@
-"""The members of the state's document about DIRAC's scheme, launched runs, what is over, and what jobs wait for.
-
-See `fairq.state.document`.
-"""
+"""The members of the state's document that are lists of records, see `fairq.state.document`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from itertools import pairwise
+from math import inf
+from operator import attrgetter
+from typing import Any, NamedTuple
 
-from fairq.common.past import EndedJob, UsageEdit, UsageRow
+from msgspec import Struct
+
+from fairq.common.past import CycleRecord, EndedJob, UsageEdit, UsageRow
 from fairq.common.records import (
     AccountingRecord,
+    Ad,
+    Claim,
     DelayState,
+    DynamicSlot,
     JobEvent,
+    JobRange,
     Launch,
     PilotSlot,
     QueueNumber,
+    Run,
     ShareGroup,
+    SlotRecord,
     UsageReport,
 )
 from fairq.common.waits import JobAfter, JobCap, JobWait
-from fairq.state import ended_jobs, job_events, launches, pilot_slots, rows, share_groups, task_queues, usage, waits
+from fairq.state import (
+    claims,
+    cycles,
+    dynamic_slots,
+    ended_jobs,
+    history,
+    job_ads,
+    job_events,
+    jobs,
+    launches,
+    pilot_slots,
+    rows,
+    runs,
+    share_groups,
+    slots,
+    submitters,
+    task_queues,
+    usage,
+    waits,
+)
 from fairq.state.connection import State
+from fairq.state.document_types import once, require
 
-RECORDS: dict[str, type[Any]] = {
-    "pilot_slots": PilotSlot,
-    "task_queues": QueueNumber,
-    "share_groups": ShareGroup,
-    "usage_reports": UsageReport,
-    "matching_delays": DelayState,
-    "launches": Launch,
-    "job_events": JobEvent,
-    "ended_jobs": EndedJob,
-    "usage": UsageRow,
-    "usage_edits": UsageEdit,
-    "job_waits": JobWait,
-    "job_afters": JobAfter,
-    "job_caps": JobCap,
+
+class JobAdRecord(Struct):
+    """An ad that jobs share."""
+
+    id: int
+    ad: Ad
+
+
+class HistoryRecord(Struct):
+    """One change, as `Actor` and `Change` describe it."""
+
+    time: int
+    user: str
+    command: str
+    subject: str
+    before: Any
+    after: Any
+    reason: str | None = None
+
+
+class Member(NamedTuple):
+    """A member: the *kind* of its records, what reads all of a state, and what puts them into an empty one.
+
+    *once* are fields in whose values no two records are alike: each text has the names of fields, taken together.
+    """
+
+    kind: type[Any]
+    load: Callable[[State], Iterable[Any]]
+    store: Callable[[State, list[Any]], object]
+    once: tuple[str, ...] = ()
+
+
+def _store_slots(state: State, records: list[SlotRecord]) -> None:
+    slots.put(state, records)
+    slots.gather(state)
+
+
+def _load_ads(state: State) -> list[JobAdRecord]:
+    return [JobAdRecord(*pair) for pair in job_ads.load_all(state).items()]
+
+
+def _store_ads(state: State, records: list[JobAdRecord]) -> None:
+    job_ads.put(state, {record.id: record.ad for record in records})
+
+
+def _store_cycles(state: State, records: list[CycleRecord]) -> None:
+    for cycle in records:
+        cycles.add(state, cycle)
+
+
+def _load_history(state: State) -> list[HistoryRecord]:
+    names = HistoryRecord.__struct_fields__
+    return [HistoryRecord(*(getattr(entry, name) for name in names)) for entry in history.load(state)]
+
+
+def _store_history(state: State, records: list[HistoryRecord]) -> None:
+    rows.insert(
+        state,
+        "INSERT INTO history (time, user, command, subject, before, after, reason)",
+        (
+            (one.time, one.user, one.command, one.subject, rows.dumps(one.before), rows.dumps(one.after), one.reason)
+            for one in records
+        ),
+    )
+
+
+MEMBERS: dict[str, Member] = {
+    "submitters": Member(AccountingRecord, submitters.load_all, submitters.put, ("name",)),
+    "slots": Member(SlotRecord, slots.load_all, _store_slots, ("id", "name address")),
+    "dynamic_slots": Member(DynamicSlot, dynamic_slots.load_all, dynamic_slots.add, ("slot_id",)),
+    "claims": Member(Claim, claims.load_all, claims.store, ("slot_id",)),
+    "job_ads": Member(JobAdRecord, _load_ads, _store_ads, ("id",)),
+    "jobs": Member(JobRange, jobs.select, jobs.add),
+    "runs": Member(Run, runs.load, runs.add),
+    "cycles": Member(CycleRecord, cycles.load_all, _store_cycles, ("number",)),
+    "history": Member(HistoryRecord, _load_history, _store_history),
+    "pilot_slots": Member(PilotSlot, pilot_slots.load_all, pilot_slots.add, ("slot_id",)),
+    "task_queues": Member(QueueNumber, task_queues.load_all, task_queues.put, ("number",)),
+    "share_groups": Member(ShareGroup, share_groups.load_all, share_groups.replace_all, ("name",)),
+    "usage_reports": Member(
+        UsageReport, share_groups.load_reports, share_groups.replace_reports, ("owner_group time_span entity",)
+    ),
+    "matching_delays": Member(DelayState, pilot_slots.load_delays, pilot_slots.put_delays, ("site attribute value",)),
+    "launches": Member(Launch, launches.load_all, launches.add, ("name", "id")),
+    "job_events": Member(JobEvent, job_events.load_all, job_events.add, ("id",)),
+    "ended_jobs": Member(EndedJob, ended_jobs.load_all, ended_jobs.add),
+    "usage": Member(UsageRow, usage.load_all, usage.add),
+    "usage_edits": Member(UsageEdit, usage.load_edits, usage.add_edits),
+    "job_waits": Member(JobWait, waits.load, lambda state, new: waits.add(state, new, ()), ("cluster first_proc",)),
+    "job_afters": Member(JobAfter, waits.load_afters, lambda state, new: waits.add(state, (), new)),
+    "job_caps": Member(JobCap, waits.load_caps, lambda state, new: waits.add(state, (), (), new), ("cluster",)),
 }
-
-TABLES = (
-    "pilot_slot", "job_need", "queue_need", "need_value", "task_queue", "share_group", "usage_report", "matching_delay",
-    "launch", "job_event", "ended_job", "usage", "usage_edit", *waits.TABLES,
-)  # fmt: skip
-
-Require = Callable[[bool, str, str], None]
-Once = Callable[[str, Iterable[Any]], None]
-
-
-def export(state: State) -> dict[str, Iterable[Any]]:
-    """Return the records of every member."""
-    return {
-        "pilot_slots": pilot_slots.load_all(state),
-        "task_queues": task_queues.load_all(state),
-        "share_groups": share_groups.load_all(state),
-        "usage_reports": share_groups.load_reports(state),
-        "matching_delays": pilot_slots.load_delays(state),
-        "launches": launches.load_all(state),
-        "job_events": job_events.load_all(state),
-        "ended_jobs": ended_jobs.load_all(state),
-        "usage": usage.load_all(state),
-        "usage_edits": usage.load_edits(state),
-        "job_waits": waits.load(state),
-        "job_afters": waits.load_afters(state),
-        "job_caps": waits.load_caps(state),
-    }
+"""The members in the order of the document; none refers to a later one."""
 
 
 def earlier_usage(records: Iterable[AccountingRecord], meta: dict[str, str]) -> list[UsageEdit]:
@@ -77,31 +156,64 @@ def earlier_usage(records: Iterable[AccountingRecord], meta: dict[str, str]) -> 
     ]
 
 
-def check(members: dict[str, Any], slot_ids: set[int], ad_ids: set[int], require: Require, once: Once) -> None:
+def check(members: dict[str, list[Any]]) -> None:
     """Check that no record is there twice, and that all records that others refer to exist."""
-    _check_shares(members, slot_ids, require, once)
-    _check_launches(members, require, once)
-    _check_waits(members, require, once)
-    for number, ended in enumerate(members["ended_jobs"]):
-        place = f"ended_jobs[{number}]"
-        require(ended.ad_id in ad_ids, f"{place}.ad_id", f"there is no job ad {ended.ad_id}")
-        require(0 <= ended.first_proc <= ended.last_proc, f"{place}.last_proc", "is before first_proc")
+    for name, member in MEMBERS.items():
+        for fields in member.once:
+            once(name, map(attrgetter(*fields.split()), members[name]))
+    once("job_ads", (rows.dumps(record.ad) for record in members["job_ads"]))
+    for number, cycle in enumerate(members["cycles"]):
+        once(f"cycles[{number}].matches", (match.sequence for match in cycle.matches))
+    slot_ids = {slot.id for slot in members["slots"]}
+    for name, field in (
+        ("dynamic_slots", "slot_id"), ("dynamic_slots", "parent_id"), ("claims", "slot_id"), ("pilot_slots", "slot_id")
+    ):  # fmt: skip
+        _refer(members, name, field, slot_ids, "slot")
+    for number, dynamic in enumerate(members["dynamic_slots"]):
+        for name, amount in dynamic.carved.items():
+            is_amount = isinstance(amount, int | float) and not isinstance(amount, bool) and 0 <= amount < inf
+            require(is_amount, f"dynamic_slots[{number}].carved.{name}", "must be a number, at least 0")
+    ad_ids = {record.id for record in members["job_ads"]}
+    for name in ("ended_jobs", "jobs"):
+        _refer(members, name, "ad_id", ad_ids, "job ad")
+    for name in ("ended_jobs", "jobs", "job_waits"):
+        for number, job in enumerate(members[name]):
+            require(0 <= job.first_proc <= job.last_proc, f"{name}[{number}].last_proc", "is before first_proc")
+    _check_task_queues(members["task_queues"])
+    _check_launches(members["launches"])
+    _check_afters(members["job_afters"], {(wait.cluster, wait.first_proc) for wait in members["job_waits"]})
+    for number, claim in enumerate(members["claims"]):
+        is_whole = (claim.cluster is None) == (claim.proc is None)
+        require(is_whole, f"claims[{number}]", "cluster and proc must be null together")
+    once("claims", map(_claimed_for, members["claims"]))
+    _check_overlaps(members["jobs"])
 
 
-def _check_shares(members: dict[str, Any], slot_ids: set[int], require: Require, once: Once) -> None:
-    once("pilot_slots", (pilot.slot_id for pilot in members["pilot_slots"]))
-    for number, pilot in enumerate(members["pilot_slots"]):
-        require(pilot.slot_id in slot_ids, f"pilot_slots[{number}].slot_id", f"there is no slot {pilot.slot_id}")
-    once("task_queues", (queue.number for queue in members["task_queues"]))
-    once("task_queues", ((rows.dumps(queue.identity), queue.part) for queue in members["task_queues"]))
-    for number, queue in enumerate(members["task_queues"]):
+def _refer(members: dict[str, list[Any]], name: str, field: str, known: set[int], noun: str) -> None:
+    """Check that the *field* of each record of a member is a *known* number."""
+    for place, number in enumerate(map(attrgetter(field), members[name])):
+        require(number in known, f"{name}[{place}].{field}", f"there is no {noun} {number}")
+
+
+def _check_overlaps(queue: list[JobRange]) -> None:
+    order = sorted(range(len(queue)), key=lambda at: (queue[at].cluster, queue[at].schedd, queue[at].first_proc))
+    for number, next_number in pairwise(order):
+        before, after = queue[number], queue[next_number]
+        is_apart = (before.cluster, before.schedd) != (after.cluster, after.schedd)
+        is_apart = is_apart or before.last_proc < after.first_proc
+        require(is_apart, f"jobs[{next_number}]", f"job {after.cluster}.{after.first_proc} is also in jobs[{number}]")
+
+
+def _claimed_for(claim: Claim) -> object:
+    """Return the job of a claim, or what equals no other claim's if it has none."""
+    return claim.slot_id if claim.cluster is None else (claim.schedd or "", claim.cluster, claim.proc)
+
+
+def _check_task_queues(queues: list[QueueNumber]) -> None:
+    once("task_queues", ((rows.dumps(queue.identity), queue.part) for queue in queues))
+    for number, queue in enumerate(queues):
         problem = _identity_problem(queue.identity)
         require(problem is None, f"task_queues[{number}].identity", problem or "")
-    once("share_groups", (group.name for group in members["share_groups"]))
-    once(
-        "usage_reports", ((record.owner_group, record.time_span, record.entity) for record in members["usage_reports"])
-    )
-    once("matching_delays", ((record.site, record.attribute, record.value) for record in members["matching_delays"]))
 
 
 def _identity_problem(identity: dict[str, Any]) -> str | None:
@@ -122,41 +234,15 @@ def _identity_problem(identity: dict[str, Any]) -> str | None:
     return None
 
 
-def _check_launches(members: dict[str, Any], require: Require, once: Once) -> None:
-    once("launches", (launch.name for launch in members["launches"]))
-    once("launches", (launch.id for launch in members["launches"]))
-    once("job_events", (event.id for event in members["job_events"]))
-    for number, launch in enumerate(members["launches"]):
+def _check_launches(of_jobs: list[Launch]) -> None:
+    for number, launch in enumerate(of_jobs):
         is_plain = launch.name not in ("", ".", "..") and "/" not in launch.name and "\0" not in launch.name
         require(is_plain, f"launches[{number}].name", "must be the name of a directory")
 
 
-def _check_waits(members: dict[str, Any], require: Require, once: Once) -> None:
-    once("job_waits", ((record.cluster, record.first_proc) for record in members["job_waits"]))
-    once("job_caps", (record.cluster for record in members["job_caps"]))
-    known = {(record.cluster, record.first_proc) for record in members["job_waits"]}
-    for number, wait in enumerate(members["job_waits"]):
-        require(0 <= wait.first_proc <= wait.last_proc, f"job_waits[{number}].last_proc", "is before first_proc")
-    for number, after in enumerate(members["job_afters"]):
+def _check_afters(afters: list[JobAfter], waiting: set[tuple[int, int]]) -> None:
+    for number, after in enumerate(afters):
         place = f"job_afters[{number}]"
-        require((after.cluster, after.first_proc) in known, place, "no job waits for it")
-        require(
-            after.how in ("after", "after_ok", "after_failed"),
-            f"{place}.how",
-            "must be after, after_ok or after_failed",
-        )
-
-
-def store(state: State, members: dict[str, Any]) -> None:
-    """Store the records of every member in a state without such records."""
-    pilot_slots.add(state, members["pilot_slots"])
-    task_queues.put(state, members["task_queues"])
-    share_groups.replace_all(state, members["share_groups"])
-    share_groups.replace_reports(state, members["usage_reports"])
-    pilot_slots.put_delays(state, members["matching_delays"])
-    launches.add(state, members["launches"])
-    job_events.add(state, members["job_events"])
-    ended_jobs.add(state, members["ended_jobs"])
-    usage.add(state, members["usage"])
-    usage.add_edits(state, members["usage_edits"])
-    waits.add(state, members["job_waits"], members["job_afters"], members["job_caps"])
+        require((after.cluster, after.first_proc) in waiting, place, "no job waits for it")
+        is_known = after.how in ("after", "after_ok", "after_failed")
+        require(is_known, f"{place}.how", "must be after, after_ok or after_failed")

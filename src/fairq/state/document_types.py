@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -148,6 +148,20 @@ def _real(value: Any, place: str) -> float:
 
 
 _PLAIN: dict[Any, _Reader] = {str: _string, bool: _boolean, int: _integer, float: _real}
+
+
+def require(is_right: bool, place: str, problem: str) -> None:
+    """Raise InvalidDocumentError for *place* unless something is right."""
+    if not is_right:
+        raise InvalidDocumentError(place=place, problem=problem)
+
+
+def once(place: str, keys: Iterable[Any]) -> None:
+    """Raise InvalidDocumentError for the first of the *keys* of a list that is there twice."""
+    seen: dict[Any, int] = {}
+    for number, key in enumerate(keys):
+        first = seen.setdefault(key, number)
+        require(first == number, f"{place}[{number}]", f"the same as {place}[{first}]")
 
 
 def _shown(value: Any) -> str:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from fairq.common.records import DynamicSlot
 from fairq.state import rows
 from fairq.state.connection import State
 
-_SELECT = "SELECT slot_id, parent_id, carved FROM dynamic_slot"
+_DYNAMIC = rows.Records(DynamicSlot, "dynamic_slot", "carved")
 
 
 def load_all(state: State) -> list[DynamicSlot]:
     """Return every dynamic slot, in pool order."""
-    return _records(state.connection.execute(f"{_SELECT} ORDER BY slot_id").fetchall())
+    return _DYNAMIC.select(state, "ORDER BY slot_id")
 
 
 def ids(state: State) -> set[int]:
@@ -34,8 +34,8 @@ def families(state: State, slot_ids: Iterable[int]) -> list[DynamicSlot]:
     parents = set(slot_ids)
     for number in [*parents]:
         parents.update(parent for (parent,) in find("SELECT parent_id FROM dynamic_slot WHERE slot_id = ?", (number,)))
-    of_parents = [row for number in parents for row in find(f"{_SELECT} WHERE parent_id = ?", (number,))]
-    return _records(sorted(of_parents))
+    query = f"SELECT {_DYNAMIC.columns} FROM dynamic_slot WHERE parent_id = ?"
+    return _DYNAMIC.read(sorted(row for number in parents for row in find(query, (number,))))
 
 
 def children(state: State, parent_ids: Iterable[int]) -> list[int]:
@@ -49,10 +49,7 @@ def children(state: State, parent_ids: Iterable[int]) -> list[int]:
 
 def add(state: State, dynamic: Iterable[DynamicSlot]) -> None:
     """Mark slots of the pool as dynamic."""
-    state.connection.executemany(
-        "INSERT INTO dynamic_slot (slot_id, parent_id, carved) VALUES (?, ?, ?)",
-        ((slot.slot_id, slot.parent_id, rows.dumps(slot.carved)) for slot in dynamic),
-    )
+    _DYNAMIC.add(state, dynamic)
 
 
 def dissolve(state: State, slot_ids: Iterable[int]) -> None:
@@ -66,8 +63,3 @@ def dissolve(state: State, slot_ids: Iterable[int]) -> None:
 def forget_all(state: State) -> None:
     """Forget which slots are dynamic, before the pool is replaced."""
     state.connection.execute("DELETE FROM dynamic_slot")
-
-
-def _records(stored: Sequence[tuple[int, int, str]]) -> list[DynamicSlot]:
-    carved = rows.loads_all(text for _, _, text in stored)
-    return [DynamicSlot(slot, parent, amounts) for (slot, parent, _), amounts in zip(stored, carved, strict=True)]

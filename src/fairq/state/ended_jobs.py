@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable
 from itertools import repeat
 from typing import Any
@@ -15,9 +14,7 @@ from fairq.state import meta, rows
 from fairq.state.connection import State
 from fairq.state.job_ads import delete_unused
 
-_NAMES = EndedJob.__struct_fields__
-_COLUMNS = ", ".join(_NAMES)
-_OWN, _TEMPLATE = _NAMES.index("own"), _NAMES.index("template")
+_ENDED = rows.Records(EndedJob, "ended_job", "own", "template")
 
 
 class Wanted(Struct, frozen=True):
@@ -43,10 +40,7 @@ class Wanted(Struct, frozen=True):
 
 def add(state: State, ended: Iterable[EndedJob]) -> None:
     """Append jobs that have left the queue."""
-    state.connection.executemany(
-        f"INSERT INTO ended_job ({_COLUMNS}) VALUES ({', '.join('?' * len(_NAMES))})",
-        ([_stored(job, name) for name in _NAMES] for job in ended),
-    )
+    _ENDED.add(state, ended)
 
 
 def take_back(state: State, schedd: str, cluster: int, procs: tuple[int, int], status: int, end: int) -> None:
@@ -60,7 +54,7 @@ def take_back(state: State, schedd: str, cluster: int, procs: tuple[int, int], s
 
 def load_all(state: State) -> list[EndedJob]:
     """Return every ended job, in the order in which they left."""
-    return list(map(_record, state.connection.execute(f"SELECT {_COLUMNS} FROM ended_job ORDER BY id")))
+    return _ENDED.select(state, "ORDER BY id")
 
 
 def procs_after(state: State, schedd: str, time: int) -> list[tuple[int, int, int]]:
@@ -79,10 +73,11 @@ def page(state: State, wanted: Wanted, limit: int, before: tuple[int, int] | Non
     if before is not None:
         condition += (" AND " if condition else " WHERE ") + "end_time <= ? AND (end_time < ? OR id < ?)"
         values += [before[0], *before]
-    cursor = state.connection.execute(
-        f"SELECT id, {_COLUMNS} FROM ended_job{condition} ORDER BY end_time DESC, id DESC LIMIT ?", [*values, limit]
-    )
-    return [(row[0], _record(row[1:])) for row in cursor]
+    stored = state.connection.execute(
+        f"SELECT id, {_ENDED.columns} FROM ended_job{condition} ORDER BY end_time DESC, id DESC LIMIT ?",
+        [*values, limit],
+    ).fetchall()
+    return list(zip((row[0] for row in stored), _ENDED.read([row[1:] for row in stored]), strict=True))
 
 
 def count(state: State, wanted: Wanted) -> int:
@@ -169,20 +164,6 @@ _OF_USER = "(owner = ? OR instr('.' || submitter, '.' || ? || '@') > 0)"
 _ONE_JOB = (
     "(cluster = ? AND (? IS NULL OR first_proc <= ?) AND (? IS NULL OR last_proc >= ?) AND (? IS NULL OR schedd = ?))"
 )
-
-
-def _stored(ended: EndedJob, name: str) -> Any:
-    value = getattr(ended, name)
-    return rows.dumps(value) if name in ("own", "template") and value is not None else value
-
-
-def _record(row: tuple[Any, ...]) -> EndedJob:
-    record = EndedJob(*row)
-    if row[_OWN] is not None:
-        record.own = json.loads(row[_OWN])
-    if row[_TEMPLATE] is not None:
-        record.template = json.loads(row[_TEMPLATE])
-    return record
 
 
 _UNREPORTED = "untold"

@@ -2,39 +2,29 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
-from typing import Any
-
-from msgspec.structs import astuple, replace
+from collections.abc import Iterable
 
 from fairq.common.records import JobEvent
 from fairq.state import rows
 from fairq.state.connection import State
 
-_COLUMNS = ", ".join(JobEvent.__struct_fields__)
+_EVENTS = rows.Records(JobEvent, "job_event", "body", written=bool)
 
 
 def load_all(state: State) -> list[JobEvent]:
     """Return all events, oldest first."""
-    return _records(state.connection.execute(f"SELECT {_COLUMNS} FROM job_event ORDER BY id").fetchall())
+    return _EVENTS.select(state, "ORDER BY id")
 
 
 def of_job(state: State, cluster: int, proc: int | None = None) -> list[JobEvent]:
     """Return the events of a job, or of a whole cluster, oldest first."""
-    return _records(
-        state.connection.execute(
-            f"SELECT {_COLUMNS} FROM job_event WHERE cluster = ?1 "
-            "AND (?2 IS NULL OR ?2 BETWEEN first_proc AND last_proc) ORDER BY id",
-            (cluster, proc),
-        ).fetchall()
-    )
+    where = "WHERE cluster = ?1 AND (?2 IS NULL OR ?2 BETWEEN first_proc AND last_proc) ORDER BY id"
+    return _EVENTS.select(state, where, (cluster, proc))
 
 
 def unwritten(state: State) -> list[JobEvent]:
     """Return the events that are still to be written to their logs, oldest first."""
-    cursor = state.connection.execute(f"SELECT {_COLUMNS} FROM job_event WHERE NOT written ORDER BY id")
-    return _records(cursor.fetchall())
+    return _EVENTS.select(state, "WHERE NOT written ORDER BY id")
 
 
 def unwritten_ids(state: State) -> set[int]:
@@ -44,10 +34,7 @@ def unwritten_ids(state: State) -> set[int]:
 
 def add(state: State, events: Iterable[JobEvent]) -> None:
     """Append events; a number (id) of 0 is replaced by the next one."""
-    state.connection.executemany(
-        f"INSERT INTO job_event ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (astuple(replace(event, id=event.id or None, body=rows.dumps(event.body))) for event in events),
-    )
+    _EVENTS.add(state, events)
 
 
 def mark_written(state: State, ids: Iterable[int]) -> None:
@@ -63,7 +50,3 @@ def forget(state: State, before: int) -> None:
         "AND job.first_proc <= job_event.last_proc AND job.last_proc >= job_event.first_proc)",
         (before,),
     )
-
-
-def _records(stored: Sequence[tuple[Any, ...]]) -> list[JobEvent]:
-    return [JobEvent(*(*row[:7], json.loads(row[7]), row[8], bool(row[9]))) for row in stored]

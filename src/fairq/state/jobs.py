@@ -54,11 +54,8 @@ __all__ = [
     "widest",
 ]
 
-_SELECT = (
-    "SELECT cluster, first_proc, last_proc, ad_id, submitter, owner, status, queue_date, status_date, "
-    "priority, schedd, own, template, reason, hold_code, hold_subcode FROM job"
-)
-_OWN, _TEMPLATE = 11, 12
+_JOBS = rows.Records(JobRange, "job", "own", "template")
+_OWN, _TEMPLATE = _JOBS.names.index("own"), _JOBS.names.index("template")
 _MANY = 5000
 """From so many ranges on, it takes less time to put all of them into the indexes at the end than each by itself."""
 
@@ -77,12 +74,7 @@ def next_cluster(state: State, count: int = 1) -> int:
 
 def add(state: State, ranges: Iterable[JobRange]) -> None:
     """Queue ranges of jobs: one row each, however many jobs that is."""
-    rows.insert(
-        state,
-        "INSERT INTO job (cluster, first_proc, last_proc, ad_id, submitter, owner, status, queue_date, "
-        "status_date, priority, schedd, own, template, reason, hold_code, hold_subcode)",
-        map(_row, ranges),
-    )
+    rows.insert(state, f"INSERT INTO job ({_JOBS.columns})", map(_row, ranges))
 
 
 def replace_all(state: State, ranges: Sequence[JobRange], ads: Sequence[Ad]) -> None:
@@ -113,10 +105,8 @@ def _row(job: JobRange) -> tuple[Any, ...]:
 
 def idle(state: State) -> list[JobRange]:
     """Return the idle jobs, ordered by schedd, submitter, cluster, first proc."""
-    cursor = state.connection.execute(
-        f"{_SELECT} WHERE status = ? ORDER BY schedd, submitter, cluster, first_proc", (JobStatus.IDLE,)
-    )
-    return _ranges(cursor.fetchall())
+    where = "WHERE status = ? ORDER BY schedd, submitter, cluster, first_proc"
+    return _JOBS.select(state, where, (JobStatus.IDLE,))
 
 
 def has_idle_since(state: State, time: float) -> bool:
@@ -152,10 +142,8 @@ def select(
     if statuses is not None:
         conditions.append(f"status IN ({', '.join('?' * len(statuses))})")
         values.extend(statuses)
-    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-    ranges = _ranges(
-        state.connection.execute(f"{_SELECT}{where} ORDER BY cluster, schedd, first_proc", values).fetchall()
-    )
+    where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+    ranges = _JOBS.select(state, f"{where} ORDER BY cluster, schedd, first_proc", values)
     if proc is not None:
         for job in ranges:
             job.first_proc = job.last_proc = proc
@@ -165,10 +153,9 @@ def select(
 def at(state: State, keys: Iterable[tuple[int, str, int]], status: int | None = None) -> list[JobRange]:
     """Return the ranges with these clusters, schedds and first procs (in *status* only if given), in that order."""
     condition = "cluster = ?1 AND schedd = ?2 AND first_proc = ?3 AND (?4 IS NULL OR status = ?4)"
-    selected = (
-        state.connection.execute(f"{_SELECT} WHERE {condition}", (*key, status)).fetchone() for key in sorted(set(keys))
-    )
-    return _ranges([row for row in selected if row is not None])
+    query = f"SELECT {_JOBS.columns} FROM job WHERE {condition}"
+    selected = (state.connection.execute(query, (*key, status)).fetchone() for key in sorted(set(keys)))
+    return _JOBS.read([row for row in selected if row is not None])
 
 
 def first(
@@ -183,11 +170,8 @@ def first(
     if after is not None:
         where += f" {'AND' if where else 'WHERE'} (schedd, cluster, first_proc) > (?, ?, ?)"
         key = (after.schedd, after.cluster, after.first_proc)
-    cursor = state.connection.execute(
-        f"{_SELECT}{where} ORDER BY schedd, cluster, first_proc LIMIT ?",
-        (*values, *key, -1 if limit is None else limit),
-    )
-    return _ranges(cursor.fetchall())
+    rest = f"{where} ORDER BY schedd, cluster, first_proc LIMIT ?"
+    return _JOBS.select(state, rest, (*values, *key, -1 if limit is None else limit))
 
 
 class Widest(NamedTuple):
@@ -332,17 +316,6 @@ def _numbers_starting(prefix: str, first: int, last: int) -> Iterator[int]:
         yield from range(max(low, first), min(high, last) + 1)
 
 
-def _ranges(stored: Sequence[tuple[Any, ...]]) -> list[JobRange]:
-    if all(row[_OWN] is None and row[_TEMPLATE] is None for row in stored):
-        return [JobRange(*row) for row in stored]
-    owns = rows.loads_all(row[_OWN] or "null" for row in stored)
-    templates = rows.loads_all(row[_TEMPLATE] or "null" for row in stored)
-    return [
-        JobRange(*(*row[:_OWN], own, template, *row[_TEMPLATE + 1 :]))
-        for row, own, template in zip(stored, owns, templates, strict=True)
-    ]
-
-
 def with_policies(state: State, names: Sequence[str]) -> list[JobRange]:
     """Return the jobs of fairq's own queue whose ads have any of these attributes as an expression or true."""
     return _with_any(state, [f'"{name}":{start}' for name in names for start in (f'"{OPEN}', "true")])
@@ -356,9 +329,5 @@ def with_number(state: State, name: str, numbers: Iterable[int]) -> list[JobRang
 def _with_any(state: State, written: Sequence[str]) -> list[JobRange]:
     every = "job_ad.ad || coalesce(job.own, '') || coalesce(job.template, '')"
     condition = " OR ".join(f"instr({every}, ?)" for _ in written)
-    cursor = state.connection.execute(
-        f"{_SELECT} JOIN job_ad ON job_ad.id = ad_id WHERE schedd = '' AND ({condition}) "
-        "ORDER BY cluster, schedd, first_proc",
-        written,
-    )
-    return _ranges(cursor.fetchall())
+    where = f"JOIN job_ad ON job_ad.id = ad_id WHERE schedd = '' AND ({condition})"
+    return _JOBS.select(state, f"{where} ORDER BY cluster, schedd, first_proc", written)

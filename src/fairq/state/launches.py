@@ -2,55 +2,40 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from fairq.common.records import Launch, LaunchPhase
 from fairq.state import rows
 from fairq.state.connection import State
 
-_COLUMNS = (
-    "id, name, launcher, schedd, cluster, proc, slot, phase, intended, boot, boottime, after, pid, pid_start, "
-    "cores, ordered, ended, end_time, output, error, engine_id, reason, charged_from"
-)
-_JSON = {"after", "cores", "ordered", "ended"}
-_NAMES = _COLUMNS.split(", ")
-_LIVE = "phase <> 'ended'"
+_LAUNCHES = rows.Records(Launch, "launch", "after", "cores", "ordered", "ended", phase=LaunchPhase)
 
 
 def load_all(state: State) -> list[Launch]:
     """Return every run that there is a record of, oldest first."""
-    return _records(state.connection.execute(f"SELECT {_COLUMNS} FROM launch ORDER BY id").fetchall())
+    return _LAUNCHES.select(state, "ORDER BY id")
 
 
 def live(state: State) -> list[Launch]:
     """Return the runs that have not ended, oldest first."""
-    return _records(state.connection.execute(f"SELECT {_COLUMNS} FROM launch WHERE {_LIVE} ORDER BY id").fetchall())
+    return _LAUNCHES.select(state, "WHERE phase <> 'ended' ORDER BY id")
 
 
 def of_job(state: State, cluster: int, proc: int) -> list[Launch]:
     """Return the runs of one job, oldest first."""
-    return _records(
-        state.connection.execute(
-            f"SELECT {_COLUMNS} FROM launch WHERE cluster = ? AND proc = ? ORDER BY id", (cluster, proc)
-        ).fetchall()
-    )
+    return _LAUNCHES.select(state, "WHERE cluster = ? AND proc = ? ORDER BY id", (cluster, proc))
 
 
 def of_procs(state: State, schedd: str, cluster: int, first_proc: int, last_proc: int) -> list[Launch]:
     """Return the runs of a range of procs, oldest first."""
-    cursor = state.connection.execute(
-        f"SELECT {_COLUMNS} FROM launch WHERE cluster = ? AND proc BETWEEN ? AND ? AND schedd = ? ORDER BY id",
-        (cluster, first_proc, last_proc, schedd),
-    )
-    return _records(cursor.fetchall())
+    where = "WHERE cluster = ? AND proc BETWEEN ? AND ? AND schedd = ? ORDER BY id"
+    return _LAUNCHES.select(state, where, (cluster, first_proc, last_proc, schedd))
 
 
 def last_of_cluster(state: State, cluster: int) -> dict[int, Launch]:
     """Return the last run of every job of a cluster, by proc."""
-    cursor = state.connection.execute(f"SELECT {_COLUMNS} FROM launch WHERE cluster = ? ORDER BY id", (cluster,))
-    return {launch.proc: launch for launch in _records(cursor.fetchall())}
+    launches = _LAUNCHES.select(state, "WHERE cluster = ? ORDER BY id", (cluster,))
+    return {launch.proc: launch for launch in launches}
 
 
 def ended_before(state: State, time: int, limit: int) -> list[tuple[str, str]]:
@@ -87,42 +72,16 @@ def names(state: State) -> set[str]:
 
 def add(state: State, launches: Iterable[Launch]) -> None:
     """Append runs; a number of 0 is replaced by the next one."""
-    state.connection.executemany(
-        f"INSERT INTO launch ({_COLUMNS}) VALUES ({', '.join('?' * len(_NAMES))})",
-        ([_stored(launch, name) for name in _NAMES] for launch in launches),
-    )
+    _LAUNCHES.add(state, launches)
 
 
 def store(state: State, launches: Iterable[Launch], *columns: str) -> None:
     """Store these *columns* of runs as they are now."""
-    setting = ", ".join(f"{name} = ?" for name in columns)
-    state.connection.executemany(
-        f"UPDATE launch SET {setting} WHERE name = ?",
-        ([*(_stored(launch, name) for name in columns), launch.name] for launch in launches),
-    )
+    setting = ", ".join(f"{name} = :{name}" for name in columns)
+    stored = (dict(zip(_LAUNCHES.names, _LAUNCHES.row(launch), strict=True)) for launch in launches)
+    state.connection.executemany(f"UPDATE launch SET {setting} WHERE name = :name", stored)
 
 
 def delete(state: State, run_names: Sequence[str]) -> None:
     """Delete the records of runs."""
     state.connection.executemany("DELETE FROM launch WHERE name = ?", [(name,) for name in run_names])
-
-
-def _stored(launch: Launch, name: str) -> Any:
-    value = getattr(launch, name)
-    if name == "id":
-        return value or None
-    if name == "phase":
-        return str(value)
-    return rows.dumps(value) if name in _JSON and value is not None else value
-
-
-def _records(stored: Sequence[tuple[Any, ...]]) -> list[Launch]:
-    result = []
-    for row in stored:
-        values = dict(zip(_NAMES, row, strict=True))
-        for name in _JSON:
-            if values[name] is not None:
-                values[name] = json.loads(values[name])
-        values["phase"] = LaunchPhase(values["phase"])
-        result.append(Launch(**values))
-    return result

@@ -9,11 +9,13 @@ from fairq.common.records import DelayState, PilotSlot
 from fairq.state import rows
 from fairq.state.connection import State
 
+_PILOTS = rows.Records(PilotSlot, "pilot_slot")
+_DELAYS = rows.Records(DelayState, "matching_delay")
+
 
 def load_all(state: State) -> list[PilotSlot]:
     """Return the slots of all pilots, in pool order."""
-    cursor = state.connection.execute("SELECT slot_id, site, grid_ce, pilot FROM pilot_slot ORDER BY slot_id")
-    return [PilotSlot(*row) for row in cursor]
+    return _PILOTS.select(state, "ORDER BY slot_id")
 
 
 class PilotJob(NamedTuple):
@@ -37,10 +39,7 @@ def jobs_at(state: State, site: str) -> list[PilotJob]:
 
 def add(state: State, pilots: Iterable[PilotSlot]) -> None:
     """Mark slots of the pool as a pilot's."""
-    state.connection.executemany(
-        "INSERT INTO pilot_slot (slot_id, site, grid_ce, pilot) VALUES (?, ?, ?, ?)",
-        ((pilot.slot_id, pilot.site, pilot.grid_ce, pilot.pilot) for pilot in pilots),
-    )
+    _PILOTS.add(state, pilots)
 
 
 def dissolve(state: State, slot_ids: Iterable[int]) -> None:
@@ -55,17 +54,9 @@ def forget_all(state: State) -> None:
 
 def load_delays(state: State, site: str | None = None) -> list[DelayState]:
     """Return the delays at *site*, or all of them."""
-    cursor = state.connection.execute(
-        "SELECT site, attribute, value, tokens, time FROM matching_delay WHERE ?1 IS NULL OR site = ?1 "
-        "ORDER BY site, attribute, value",
-        (site,),
-    )
-    return [DelayState(*row) for row in cursor]
+    return _DELAYS.select(state, "WHERE ?1 IS NULL OR site = ?1 ORDER BY site, attribute, value", (site,))
 
 
 def put_delays(state: State, delays: Iterable[DelayState]) -> None:
     """Store delays, each in the place of what was known of it."""
-    state.connection.executemany(
-        "INSERT OR REPLACE INTO matching_delay (site, attribute, value, tokens, time) VALUES (?, ?, ?, ?, ?)",
-        ((delay.site, delay.attribute, delay.value, delay.tokens, delay.time) for delay in delays),
-    )
+    _DELAYS.add(state, delays, "INSERT OR REPLACE")

@@ -6,9 +6,10 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
+from msgspec.structs import astuple
 
 from fairq.state.connection import State
 
@@ -59,6 +60,62 @@ def insert(state: State, into: str, values_of_rows: Iterable[Sequence[Any]]) -> 
             some = list(zip(*(column for number, column in enumerate(columns) if number not in empty), strict=True))
         values = list(chain.from_iterable(some))
         state.connection.execute(f"{into} VALUES {places}", values)
+
+
+Kind = TypeVar("Kind", bound=msgspec.Struct)
+
+
+class Records(Generic[Kind]):
+    """The records of one kind in a *table* that has a column of the name of each field.
+
+    The columns *json* hold JSON texts. *forms* are the types of the fields whose values SQLite does not give back as
+    they were: truth values and enumerations.
+    """
+
+    def __init__(self, kind: type[Kind], table: str, *json: str, **forms: Callable[[Any], Any]) -> None:
+        self.names = kind.__struct_fields__
+        self.columns = ", ".join(self.names)
+        self._kind = kind
+        self._table = table
+        self._json = [self.names.index(name) for name in json]
+        self._forms = {self.names.index(name): form for name, form in forms.items()}
+
+    def select(self, state: State, rest: str = "", values: Sequence[Any] = ()) -> list[Kind]:
+        """Return the records of the rows that a query with this *rest* finds, in its order."""
+        return self.read(
+            state.connection.execute(f"SELECT {self.columns} FROM {self._table} {rest}", values).fetchall()
+        )
+
+    def first(self, state: State, rest: str, values: Sequence[Any] = ()) -> Kind | None:
+        """Return the first record that `select` finds; None if there is none."""
+        return next(iter(self.select(state, f"{rest} LIMIT 1", values)), None)
+
+    def read(self, stored: Sequence[Sequence[Any]]) -> list[Kind]:
+        """Return the records of rows with a value for each field."""
+        if not stored:
+            return []
+        columns: list[Iterable[Any]] = list(zip(*stored, strict=True))
+        for place in self._json:
+            if any(columns[place]):
+                columns[place] = loads_all(text or "null" for text in columns[place])
+        for place, form in self._forms.items():
+            columns[place] = map(form, columns[place])
+        return list(map(self._kind, *columns))
+
+    def row(self, record: Kind) -> list[Any]:
+        """Return the values that are stored of a record."""
+        values = list(astuple(record))
+        for place in self._json:
+            if values[place] is not None:
+                values[place] = dumps(values[place])
+        return values
+
+    def add(self, state: State, records: Iterable[Kind], act: str = "INSERT") -> None:
+        """Store *records* by INSERT or another *act*; an ``id`` of 0 is replaced by the next number."""
+        of_rows: Iterable[list[Any]] = map(self.row, records)
+        if self.names[0] == "id":
+            of_rows = ([number or None, *values] for number, *values in of_rows)
+        insert(state, f"{act} INTO {self._table} ({self.columns})", of_rows)
 
 
 @contextmanager

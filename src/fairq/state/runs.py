@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from msgspec.structs import astuple
-
 from fairq.common.records import Run
+from fairq.state import rows
 from fairq.state.connection import State
 
-_COLUMNS = ", ".join(Run.__struct_fields__)
+_RUNS = rows.Records(Run, "run")
 
 
 def preempted_since(state: State, time: int) -> int:
@@ -21,29 +20,20 @@ def preempted_since(state: State, time: int) -> int:
 
 def add(state: State, runs: Iterable[Run]) -> None:
     """Append runs."""
-    marks = ", ".join("?" * len(Run.__struct_fields__))
-    state.connection.executemany(f"INSERT INTO run ({_COLUMNS}) VALUES ({marks})", map(astuple, runs))
+    _RUNS.add(state, runs)
 
 
 def load(state: State, *, cluster: int | None = None, proc: int | None = None) -> list[Run]:
     """Return the ended runs in the order they ended: all, of one cluster, or of one job."""
     if cluster is None:
-        cursor = state.connection.execute(f"SELECT {_COLUMNS} FROM run ORDER BY id")
-    else:
-        cursor = state.connection.execute(
-            f"SELECT {_COLUMNS} FROM run WHERE cluster = ?1 AND (?2 IS NULL OR proc = ?2) ORDER BY id",
-            (cluster, proc),
-        )
-    return [Run(*row) for row in cursor]
+        return _RUNS.select(state, "ORDER BY id")
+    return _RUNS.select(state, "WHERE cluster = ?1 AND (?2 IS NULL OR proc = ?2) ORDER BY id", (cluster, proc))
 
 
 def of_procs(state: State, schedd: str, cluster: int, first_proc: int, last_proc: int) -> list[Run]:
     """Return the ended runs of a range of procs, in the order they ended."""
-    cursor = state.connection.execute(
-        f"SELECT {_COLUMNS} FROM run WHERE cluster = ? AND proc BETWEEN ? AND ? AND schedd = ? ORDER BY id",
-        (cluster, first_proc, last_proc, schedd),
-    )
-    return [Run(*row) for row in cursor]
+    where = "WHERE cluster = ? AND proc BETWEEN ? AND ? AND schedd = ? ORDER BY id"
+    return _RUNS.select(state, where, (cluster, first_proc, last_proc, schedd))
 
 
 def latest_with_ads(state: State, how: str, limit: int) -> list[tuple[Run, int | None]]:
@@ -56,7 +46,7 @@ def latest_with_ads(state: State, how: str, limit: int) -> list[tuple[Run, int |
         "AND schedd = run.schedd ORDER BY first_proc DESC LIMIT 1"
     )
     stored = state.connection.execute(
-        f"SELECT {_COLUMNS}, ({ad}) FROM run WHERE how = ? ORDER BY id DESC LIMIT ?", (how, limit)
+        f"SELECT {_RUNS.columns}, ({ad}) FROM run WHERE how = ? ORDER BY id DESC LIMIT ?", (how, limit)
     ).fetchall()
     return [(Run(*row[:-1]), row[-1]) for row in reversed(stored)]
 

@@ -8,6 +8,8 @@ from fairq.common.records import QueueNumber
 from fairq.state import rows
 from fairq.state.connection import State
 
+_QUEUES = rows.Records(QueueNumber, "task_queue", "identity")
+
 FIELDS = (
     "owner", "owner_group", "cpu_time", "grid_ces", "platforms", "job_types", "tags", "sites", "banned_sites",
     "min_ram", "max_ram",
@@ -20,13 +22,7 @@ def load_all(state: State, *, unread: bool = False) -> list[QueueNumber]:
     # Mostly none is left, which the numbers of queues tell.
     many = "(SELECT count(*) FROM task_queue) > (SELECT count(*) FROM queue_need)"
     where = f"WHERE {many} AND number NOT IN (SELECT number FROM queue_need) " if unread else ""
-    stored = state.connection.execute(
-        f"SELECT number, identity, part, priority, updated FROM task_queue {where}ORDER BY number"
-    ).fetchall()
-    identities = rows.loads_all(text for _, text, *_ in stored)
-    return [
-        QueueNumber(number, identity, *rest) for (number, _, *rest), identity in zip(stored, identities, strict=True)
-    ]
+    return _QUEUES.select(state, f"{where}ORDER BY number")
 
 
 def add(state: State, numbers: Sequence[int], parts: Sequence[int], fields: Mapping[str, Sequence[Hashable]]) -> None:
@@ -48,11 +44,7 @@ def add(state: State, numbers: Sequence[int], parts: Sequence[int], fields: Mapp
 
 def put(state: State, queues: Iterable[QueueNumber]) -> None:
     """Store queues under their numbers, replacing stored queues of these numbers."""
-    rows.insert(
-        state,
-        "INSERT OR REPLACE INTO task_queue (number, identity, part, priority, updated)",
-        ((queue.number, rows.dumps(queue.identity), queue.part, queue.priority, queue.updated) for queue in queues),
-    )
+    _QUEUES.add(state, queues, "INSERT OR REPLACE")
 
 
 def priorities(state: State) -> dict[int, tuple[float | None, int | None]]:

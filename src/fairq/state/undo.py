@@ -29,7 +29,7 @@ class Undoable(Struct, frozen=True):
     undone: int | None
 
 
-_SELECT = "SELECT first, last, time, user, kind, data, undone FROM undo"
+_CHANGES = rows.Records(Undoable, "undo", "data")
 
 
 def record(state: State, actor: Actor, entries: range, kind: str, data: Any, kept: float | None) -> None:
@@ -56,16 +56,12 @@ def record_final(state: State, actor: Actor, entries: range, reason: str, kept: 
 
 def last_of(state: State, user: str) -> Undoable | None:
     """Return the last change of *user* that is not undone, None if none is kept."""
-    row = state.connection.execute(
-        f"{_SELECT} WHERE user = ? AND undone IS NULL ORDER BY first DESC LIMIT 1", (user,)
-    ).fetchone()
-    return None if row is None else _undoable(row)
+    return _CHANGES.first(state, "WHERE user = ? AND undone IS NULL ORDER BY first DESC", (user,))
 
 
 def of_entry(state: State, number: int) -> Undoable | None:
     """Return the change that entry *number* of the history belongs to, None if none is kept."""
-    row = state.connection.execute(f"{_SELECT} WHERE ? BETWEEN first AND last", (number,)).fetchone()
-    return None if row is None else _undoable(row)
+    return _CHANGES.first(state, "WHERE ? BETWEEN first AND last", (number,))
 
 
 def numbers_starting(state: State, prefix: str, limit: int = 50) -> list[str]:
@@ -89,9 +85,3 @@ def undone_entries(state: State) -> set[int]:
         entries.update(range(first, last + 1))
         entries.add(entry)
     return entries
-
-
-def _undoable(row: tuple[Any, ...]) -> Undoable:
-    (data,) = rows.loads_all([row[5]])
-    first, last, time, user, kind, _, undone = row
-    return Undoable(first, last, time, user, kind, data, undone)

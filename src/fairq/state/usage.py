@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from math import fsum
-from operator import attrgetter
 from typing import Any
 
 from msgspec import Struct
@@ -16,12 +15,12 @@ from msgspec.structs import replace
 
 from fairq.common.past import Charge, UsageEdit, UsageRow
 from fairq.common.periods import parts
-from fairq.state import meta
+from fairq.state import meta, rows
 from fairq.state.connection import State
 
-_SUMS = UsageRow.__struct_fields__[2:]
-_VALUES = attrgetter(*UsageRow.__struct_fields__)
-_EDIT = UsageEdit.__struct_fields__
+_ROWS = rows.Records(UsageRow, "usage")
+_EDITS = rows.Records(UsageEdit, "usage_edit")
+_SUMS = _ROWS.names[2:]
 _THINNED = "usage_thinned_until"
 _ROUNDING = 1e-6
 """Seconds: what is less, or less than this share of the usage, is no edit, but the rounding of sums."""
@@ -37,32 +36,27 @@ class Booking(Struct, frozen=True):
 
 def load_all(state: State) -> list[UsageRow]:
     """Return all buckets, oldest first."""
-    cursor = state.connection.execute(f"SELECT start, name, {', '.join(_SUMS)} FROM usage ORDER BY start, name")
-    return [UsageRow(*row) for row in cursor]
+    return _ROWS.select(state, "ORDER BY start, name")
 
 
 def load_edits(state: State) -> list[UsageEdit]:
     """Return everything that changed usage and is no charge, oldest first."""
-    cursor = state.connection.execute(f"SELECT {', '.join(_EDIT)} FROM usage_edit ORDER BY id")
-    return [UsageEdit(*row) for row in cursor]
+    return _EDITS.select(state, "ORDER BY id")
 
 
-def add(state: State, rows: Iterable[UsageRow]) -> None:
+def add(state: State, sums: Iterable[UsageRow]) -> None:
     """Add these sums to those of their buckets."""
     added = ", ".join(f"{name} = {name} + excluded.{name}" for name in _SUMS)
     state.connection.executemany(
-        f"INSERT INTO usage (start, name, {', '.join(_SUMS)}) VALUES (?, ?{', ?' * len(_SUMS)}) "
+        f"INSERT INTO usage ({_ROWS.columns}) VALUES (?, ?{', ?' * len(_SUMS)}) "
         f"ON CONFLICT (start, name) DO UPDATE SET {added}",
-        map(_VALUES, rows),
+        map(_ROWS.row, sums),
     )
 
 
 def add_edits(state: State, edits: Iterable[UsageEdit]) -> None:
     """Append what changed usage and is no charge."""
-    state.connection.executemany(
-        f"INSERT INTO usage_edit ({', '.join(_EDIT)}) VALUES ({', '.join('?' * len(_EDIT))})",
-        ([getattr(edit, name) for name in _EDIT] for edit in edits),
-    )
+    _EDITS.add(state, edits)
 
 
 def book(
@@ -77,11 +71,11 @@ def book(
 
     *wanting* says of whom wanted more than it had from when to when.
     """
-    rows: dict[tuple[int, str], UsageRow] = {}
+    buckets: dict[tuple[int, str], UsageRow] = {}
     charged: defaultdict[str, list[Charge]] = defaultdict(list)
     for charge in charges:
         charged[charge.name].append(charge)
-        _put(rows, charge, wanting.get(charge.name))
+        _put(buckets, charge, wanting.get(charge.name))
     edits = []
     for name, (usage, weighted) in after.items():
         old_usage, old_weighted = before.get(name, (0.0, 0.0))
@@ -92,16 +86,16 @@ def book(
             continue
         if max(abs(rest), abs(rest_weighted)) <= _ROUNDING * max(1.0, abs(weighted), abs(old_weighted)):
             at = own[-1] if own else Charge(name, booking.time, booking.time + 1, 0.0, 0.0)
-            _put(rows, replace(at, start=at.end - 1, usage=rest, weighted=rest_weighted), None)
+            _put(buckets, replace(at, start=at.end - 1, usage=rest, weighted=rest_weighted), None)
         else:
             edits.append(UsageEdit(booking.time, name, booking.kind, booking.user, rest, rest_weighted))
-    add(state, rows.values())
+    add(state, buckets.values())
     add_edits(state, edits)
 
 
-def _put(rows: dict[tuple[int, str], UsageRow], charge: Charge, wanting: tuple[int, int] | None) -> None:
+def _put(buckets: dict[tuple[int, str], UsageRow], charge: Charge, wanting: tuple[int, int] | None) -> None:
     for start, part in parts(charge.start, charge.end):
-        row = rows.setdefault((start, charge.name), UsageRow(start, charge.name))
+        row = buckets.setdefault((start, charge.name), UsageRow(start, charge.name))
         row.usage += charge.usage * part
         row.weighted += charge.weighted * part
     if wanting is not None:
@@ -109,7 +103,7 @@ def _put(rows: dict[tuple[int, str], UsageRow], charge: Charge, wanting: tuple[i
         if since < until:
             delivered = charge.weighted * (until - since) / (charge.end - charge.start)
             for start, part in parts(since, until):
-                rows.setdefault((start, charge.name), UsageRow(start, charge.name)).delivered += delivered * part
+                buckets.setdefault((start, charge.name), UsageRow(start, charge.name)).delivered += delivered * part
 
 
 def sums(state: State, since: int, until: int) -> dict[str, UsageRow]:
@@ -123,10 +117,7 @@ def sums(state: State, since: int, until: int) -> dict[str, UsageRow]:
 
 def edits_between(state: State, since: int, until: int) -> list[UsageEdit]:
     """Return what was changed from *since* to *until* (not included) and is no charge."""
-    cursor = state.connection.execute(
-        f"SELECT {', '.join(_EDIT)} FROM usage_edit WHERE time >= ? AND time < ? ORDER BY id", (since, until)
-    )
-    return [UsageEdit(*row) for row in cursor]
+    return _EDITS.select(state, "WHERE time >= ? AND time < ? ORDER BY id", (since, until))
 
 
 def first_start_after(state: State, time: int) -> int | None:
@@ -169,8 +160,4 @@ def differences(state: State) -> list[tuple[str, float, float]]:
 
 def between(state: State, since: int, until: int) -> list[UsageRow]:
     """Return the buckets that begin from *since* to *until* (not included), oldest first."""
-    cursor = state.connection.execute(
-        f"SELECT start, name, {', '.join(_SUMS)} FROM usage WHERE start >= ? AND start < ? ORDER BY start, name",
-        (since, until),
-    )
-    return [UsageRow(*row) for row in cursor]
+    return _ROWS.select(state, "WHERE start >= ? AND start < ? ORDER BY start, name", (since, until))

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable
 
-from msgspec import convert
 from msgspec.structs import astuple
 
 from fairq.common.records import JobStatus
 from fairq.common.waits import JobAfter, JobCap, JobWait
+from fairq.state import rows
 from fairq.state.connection import State
 
-_WAIT = ", ".join(JobWait.__struct_fields__)
-_AFTER = ", ".join(JobAfter.__struct_fields__)
-_CAP = ", ".join(JobCap.__struct_fields__)
+_WAITS = rows.Records(JobWait, "job_wait", waived=bool)
+_AFTERS = rows.Records(JobAfter, "job_after")
+_CAPS = rows.Records(JobCap, "job_cap")
+_AFTER_MARKS = ", ".join("?" * len(_AFTERS.names))
 
 Numbered = tuple[int, JobAfter]
 """A condition with its number in the state."""
@@ -22,76 +22,70 @@ Numbered = tuple[int, JobAfter]
 
 def add(state: State, waits: Iterable[JobWait], afters: Iterable[JobAfter], caps: Iterable[JobCap] = ()) -> None:
     """Store what new jobs wait for."""
-    many = state.connection.executemany
-    many(f"INSERT INTO job_wait ({_WAIT}) VALUES (?, ?, ?, ?, ?, ?, ?)", map(astuple, waits))
-    many(f"INSERT INTO job_after ({_AFTER}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", map(astuple, afters))
-    many(f"INSERT INTO job_cap ({_CAP}) VALUES (?, ?, ?, ?, ?, ?)", map(astuple, caps))
+    _WAITS.add(state, waits)
+    _AFTERS.add(state, afters)
+    _CAPS.add(state, caps)
 
 
 def load(state: State) -> list[JobWait]:
     """Return all waits, ordered by cluster and proc."""
-    return _waits(state.connection.execute(f"SELECT {_WAIT} FROM job_wait ORDER BY cluster, first_proc"))
+    return _WAITS.select(state, "ORDER BY cluster, first_proc")
 
 
 def load_afters(state: State) -> list[JobAfter]:
     """Return all conditions, in the order in which they came."""
-    return [JobAfter(*row) for row in state.connection.execute(f"SELECT {_AFTER} FROM job_after ORDER BY id")]
+    return _AFTERS.select(state, "ORDER BY id")
 
 
 def load_caps(state: State) -> list[JobCap]:
     """Return the caps of all clusters."""
-    return [JobCap(*row) for row in state.connection.execute(f"SELECT {_CAP} FROM job_cap ORDER BY cluster")]
+    return _CAPS.select(state, "ORDER BY cluster")
 
 
 def of_cluster(state: State, cluster: int) -> list[JobWait]:
     """Return the waits of a *cluster*, ordered by proc."""
-    query = f"SELECT {_WAIT} FROM job_wait WHERE cluster = ? ORDER BY first_proc"
-    return _waits(state.connection.execute(query, (cluster,)))
+    return _WAITS.select(state, "WHERE cluster = ? ORDER BY first_proc", (cluster,))
 
 
 def at(state: State, cluster: int, first_proc: int) -> JobWait:
     """Return the wait that begins with this proc of *cluster*."""
-    query = f"SELECT {_WAIT} FROM job_wait WHERE cluster = ? AND first_proc = ?"
-    return _waits(state.connection.execute(query, (cluster, first_proc)))[0]
+    return _WAITS.select(state, "WHERE cluster = ? AND first_proc = ?", (cluster, first_proc))[0]
 
 
 def conditions(state: State, wait: JobWait) -> list[JobAfter]:
     """Return the conditions of a *wait*."""
-    query = f"SELECT {_AFTER} FROM job_after WHERE cluster = ? AND first_proc = ? ORDER BY id"
-    return [JobAfter(*row) for row in state.connection.execute(query, (wait.cluster, wait.first_proc))]
+    return _AFTERS.select(state, "WHERE cluster = ? AND first_proc = ? ORDER BY id", (wait.cluster, wait.first_proc))
 
 
 def open_conditions(state: State, wait: JobWait, limit: int) -> list[JobAfter]:
     """Return the first *limit* conditions of a *wait* that are open."""
-    query = (
-        f"SELECT {_AFTER} FROM job_after WHERE cluster = ? AND first_proc = ? AND left > 0 "
-        "AND NOT (how = 'after_ok' AND failed > 0) ORDER BY id LIMIT ?"
-    )
-    return [JobAfter(*row) for row in state.connection.execute(query, (wait.cluster, wait.first_proc, limit))]
+    is_open = "left > 0 AND NOT (how = 'after_ok' AND failed > 0)"
+    where = f"WHERE cluster = ? AND first_proc = ? AND {is_open} ORDER BY id LIMIT ?"
+    return _AFTERS.select(state, where, (wait.cluster, wait.first_proc, limit))
 
 
 def of_others(state: State, cluster: int, first: int, last: int) -> list[Numbered]:
     """Return the conditions about any of the procs *first* to *last* of *cluster*, with their numbers."""
-    query = f"SELECT id, {_AFTER} FROM job_after WHERE other_cluster = ? AND other_first <= ? AND other_last >= ?"
+    query = (
+        f"SELECT id, {_AFTERS.columns} FROM job_after WHERE other_cluster = ? AND other_first <= ? AND other_last >= ?"
+    )
     return [(row[0], JobAfter(*row[1:])) for row in state.connection.execute(query, (cluster, last, first))]
 
 
 def after(state: State, number: int) -> JobAfter | None:
     """Return the condition with this *number*; None if it is gone."""
-    row = state.connection.execute(f"SELECT {_AFTER} FROM job_after WHERE id = ?", (number,)).fetchone()
-    return None if row is None else JobAfter(*row)
+    return _AFTERS.first(state, "WHERE id = ?", (number,))
 
 
 def replace(state: State, number: int, after: JobAfter) -> None:
     """Put *after* in the place of the condition with this *number*."""
-    marks = ", ".join("?" * len(JobAfter.__struct_fields__))
-    state.connection.execute(f"UPDATE job_after SET ({_AFTER}) = ({marks}) WHERE id = ?", (*astuple(after), number))
+    query = f"UPDATE job_after SET ({_AFTERS.columns}) = ({_AFTER_MARKS}) WHERE id = ?"
+    state.connection.execute(query, (*astuple(after), number))
 
 
 def add_afters(state: State, afters: Iterable[JobAfter]) -> list[int]:
     """Store further conditions; return their numbers."""
-    marks = ", ".join("?" * len(JobAfter.__struct_fields__))
-    query = f"INSERT INTO job_after ({_AFTER}) VALUES ({marks}) RETURNING id"
+    query = f"INSERT INTO job_after ({_AFTERS.columns}) VALUES ({_AFTER_MARKS}) RETURNING id"
     return [state.connection.execute(query, astuple(after)).fetchone()[0] for after in afters]
 
 
@@ -135,8 +129,7 @@ def waive(state: State, waits: Iterable[JobWait]) -> None:
 
 def cap(state: State, cluster: int) -> JobCap | None:
     """Return the cap of a *cluster*; None if it has none."""
-    row = state.connection.execute(f"SELECT {_CAP} FROM job_cap WHERE cluster = ?", (cluster,)).fetchone()
-    return None if row is None else JobCap(*row)
+    return _CAPS.first(state, "WHERE cluster = ?", (cluster,))
 
 
 def begun(state: State, now: int) -> list[int]:
@@ -153,11 +146,11 @@ def forget_begun(state: State, now: int) -> None:
 def missed(state: State, now: int) -> list[JobWait]:
     """Return the waits whose deadline has passed at *now*, of jobs that are not held and have no slot."""
     here = "job.cluster = job_wait.cluster AND job.first_proc <= job_wait.last_proc"
-    query = (
-        f"SELECT {_WAIT} FROM job_wait WHERE deadline < ? AND EXISTS (SELECT 1 FROM job WHERE {here} "
+    where = (
+        f"WHERE deadline < ? AND EXISTS (SELECT 1 FROM job WHERE {here} "
         "AND job.last_proc >= job_wait.first_proc AND schedd = '' AND status IN (?, ?))"
     )
-    return _waits(state.connection.execute(query, (now, JobStatus.IDLE, JobStatus.WAITING)))
+    return _WAITS.select(state, where, (now, JobStatus.IDLE, JobStatus.WAITING))
 
 
 def set_times(state: State, wait: JobWait) -> None:
@@ -231,11 +224,11 @@ def concerned(state: State, clusters: Collection[int]) -> list[int]:
 
 def followers(state: State, cluster: int) -> list[JobAfter]:
     """Return the conditions about *cluster* of other clusters with jobs in the queue."""
-    query = (
-        f"SELECT {_AFTER} FROM job_after WHERE other_cluster = ?1 AND cluster <> ?1 AND EXISTS "
+    where = (
+        "WHERE other_cluster = ?1 AND cluster <> ?1 AND EXISTS "
         "(SELECT 1 FROM job WHERE job.cluster = job_after.cluster AND schedd = '') ORDER BY id"
     )
-    return [JobAfter(*row) for row in state.connection.execute(query, (cluster,))]
+    return _AFTERS.select(state, where, (cluster,))
 
 
 def remove(state: State, cluster: int) -> None:
@@ -276,8 +269,3 @@ def _clusters_named(state: State, owner: str, name: str, table: str) -> list[int
 _NAME = "JobBatchName"
 
 TABLES = ("job_wait", "job_after", "job_cap")
-
-
-def _waits(stored: Iterable[Sequence[Any]]) -> list[JobWait]:
-    names = JobWait.__struct_fields__
-    return [convert(dict(zip(names, row, strict=True)), JobWait, strict=False) for row in stored]
