@@ -9,8 +9,7 @@ from msgspec.structs import replace
 from fairq.engine.accounting.factors import AccountingPolicy
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.quotas.policy import QuotaPolicy
-from fairq.settings import Settings, load
-from fairq.settings.groups import GroupSettings
+from fairq.settings import GroupSettings, Settings, load
 from fairq.settings.key import DOCUMENTED, HTCONDOR
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.negotiation_policy import negotiation_policy

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fairq.settings.key import PANDA, own
+from fairq.settings.key import PANDA, Key
 from fairq.settings.rule_points.panda import POINTS
 
 BROKER = (
-    own(
+    Key(
         "broker",
         "rules",
         "choice",
@@ -14,7 +14,7 @@ BROKER = (
         "Which rules apply where page and program differ: documented, PanDA's brokerage page; panda, today's PanDA.",
         choices=PANDA.choices,
     ),
-    own(
+    Key(
         "broker",
         "verdicts_kept",
         "integer",

@@ -177,11 +177,6 @@ def _any_of(words: Sequence[str]) -> str:
 def macro(section: str, name: str, kind: Type, default: Any, text: str, **details: Any) -> Key:
     """Return the key of the HTCondor macro of the same name, or of the *macros* in *details*."""
     details.setdefault("macros", (name.upper(),))
-    return own(section, name, kind, default, text, **details)
-
-
-def own(section: str, name: str, kind: Type, default: Any, text: str, **details: Any) -> Key:
-    """Return a key without a macro."""
     return Key(section, name, kind, default, text, **details)
 
 

@@ -8,13 +8,8 @@ program differ: the scheme's rules decide its default, and a value set for the p
 from __future__ import annotations
 
 from fairq.settings.broker_keys import BROKER
-from fairq.settings.engine_keys import HTCONDOR as HTCONDOR_ENGINE
-from fairq.settings.engine_keys import SLURM
-from fairq.settings.history_keys import HISTORY
-from fairq.settings.key import HTCONDOR, Key, macro, own
-from fairq.settings.launch_keys import LAUNCH
-from fairq.settings.mail_keys import MAIL
-from fairq.settings.metrics_keys import METRICS
+from fairq.settings.key import HTCONDOR, Key, macro
+from fairq.settings.launch_keys import ENGINES, LAUNCH
 from fairq.settings.pool_keys import POOL
 from fairq.settings.rule_points.htcondor import ACCOUNTING_POINTS, NEGOTIATOR_POINTS, SCHEDD_POINTS
 from fairq.settings.share_keys import SHARES
@@ -48,13 +43,13 @@ _ACCOUNTING = (
 )  # fmt: skip
 
 _NEGOTIATOR = (
-    own("negotiator", "rules", "choice", "documented",
+    Key("negotiator", "rules", "choice", "documented",
         "Which rules apply where manual and program differ: documented, the manuals; htcondor, today's negotiator.",
         choices=HTCONDOR.choices),
     macro("negotiator", "condor_version", "string", None,
         "HTCondor version that the rules htcondor follow, unless a slot names a newer one. If neither names one: the"
         " newest."),
-    own("negotiator", "quota_model", "choice", "hierarchical",
+    Key("negotiator", "quota_model", "choice", "hierarchical",
         "Hierarchical group quotas, or the flat quotas of old versions.", choices=("hierarchical", "flat")),
     # slot weights
     macro("negotiator", "negotiator_use_slot_weights", "boolean", True,
@@ -62,9 +57,9 @@ _NEGOTIATOR = (
     macro("negotiator", "slot_weight", "expression", "Cpus",
         "Weight of a slot whose ad has no SlotWeight. dominant: a match weighs as much as its largest share of any"
         " resource of the pool, times the pool's cores."),
-    own("negotiator", "dominant_resources", "list", (),
+    Key("negotiator", "dominant_resources", "list", (),
         "Resources that dominant weights count besides cores. If unset: memory, GPUs and custom ones of the slots."),
-    own("negotiator", "resource_prices", "list", (),
+    Key("negotiator", "resource_prices", "list", (),
         "Values of resources on some slots for dominant weights, as GPUs = 8 if GPUs_DeviceName == \"A100\". The first"
         " that applies counts; otherwise 1.",
         holds="prices from 1e-9 to 1e9, as GPUs = 8 if GPUs_DeviceName == \"A100\""),
@@ -141,22 +136,22 @@ _NEGOTIATOR = (
         "Longest time for one spin.", unit="seconds", minimum=0),
     macro("negotiator", "negotiator_max_time_per_cycle", "integer", 1200,
         "Longest time for a whole cycle.", unit="seconds", minimum=0),
-    own("negotiator", "large_job_patience", "real", None,
+    Key("negotiator", "large_job_patience", "real", None,
         "How long a job waits for room on any machine until a machine is promised to it. Others then start there only"
         " if their limits end them in time. off: no machine is promised.", unit="seconds", minimum=0, unset="off"),
-    own("negotiator", "large_job_machines", "integer", 1,
+    Key("negotiator", "large_job_machines", "integer", 1,
         "Most machines that are promised to large jobs at a time.", minimum=1),
-    own("negotiator", "max_preemptions_per_cycle", "integer", None,
+    Key("negotiator", "max_preemptions_per_cycle", "integer", None,
         "Most jobs that a cycle preempts. off: no maximum.", minimum=0, unset="off"),
-    own("negotiator", "max_preemptions_per_hour", "integer", None,
+    Key("negotiator", "max_preemptions_per_hour", "integer", None,
         "Most jobs that cycles preempt in an hour. off: no maximum.", minimum=0, unset="off"),
-    own("negotiator", "max_preemptions_per_submitter", "integer", None,
+    Key("negotiator", "max_preemptions_per_submitter", "integer", None,
         "Most jobs that a cycle preempts for one submitter. off: no maximum.", minimum=0, unset="off"),
-    own("negotiator", "evaluation_budget", "real", 10.0,
+    Key("negotiator", "evaluation_budget", "real", 10.0,
         "CPU time that the expressions of one autocluster may use in a cycle. All expressions of one submitter may"
         " use twice this time, all of a cycle six times. An expression that needs more evaluates to ERROR.",
         unit="seconds", minimum=0),
-    own("negotiator", "decisions_kept", "integer", 100,
+    Key("negotiator", "decisions_kept", "integer", 100,
         "Number of cycles whose decisions are kept. Matches are always kept.", unit="cycles", minimum=1),
     # groups
     macro("negotiator", "group_accept_surplus", "boolean", False,
@@ -230,10 +225,10 @@ _GROUPS = (
     macro("groups", "autoregroup", "boolean", None,
         "Also negotiate with <none> at the end. If unset: negotiator.group_autoregroup.",
         macros=("GROUP_AUTOREGROUP_<NAME>",)),
-    own("groups", "members", "list", (),
+    Key("groups", "members", "list", (),
         "Users, and Unix groups as %GROUP, that may submit to the group and its subgroups. If empty: those of the group"
         " above; at the top, everybody."),
-    own("groups", "submit_for_others", "list", (),
+    Key("groups", "submit_for_others", "list", (),
         "Users, and Unix groups as %GROUP, that may submit to the group with accounting_group_user set to others."),
 )  # fmt: skip
 
@@ -257,12 +252,8 @@ KEYS: tuple[Key, ...] = (
     *SUBMIT,
     SUBMIT_GROUP_KEY,
     *LAUNCH,
-    *SLURM,
-    *HTCONDOR_ENGINE,
-    *HISTORY,
+    *ENGINES,
     *POOL,
-    *METRICS,
-    *MAIL,
     *_GROUPS,
     *_LIMITS,
     *SHARES,

@@ -5,17 +5,17 @@ Single options and blocks have DIRAC's own names; the rule points are in `rule_p
 
 from __future__ import annotations
 
-from fairq.settings.key import DIRAC, Key, own
+from fairq.settings.key import DIRAC, Key
 from fairq.settings.rule_points.dirac import SHARE_POINTS
 
-_RULES = own(
+_RULES = Key(
     "shares", "rules", "choice", "documented",
     "Which rules apply where text and program differ: documented, the schema of 2009; dirac, today's DIRAC.",
     choices=DIRAC.choices,
 )  # fmt: skip
 
 _OPTIONS = (
-    own(
+    Key(
         "shares",
         "max_jobs_in_task_queue",
         "integer",
@@ -24,7 +24,7 @@ _OPTIONS = (
         unit="jobs",
         minimum=1,
     ),
-    own(
+    Key(
         "shares",
         "task_queue_cpu_time_intervals",
         "string",
@@ -33,7 +33,7 @@ _OPTIONS = (
         unit="HS06 seconds",
         spaces=True,
     ),
-    own(
+    Key(
         "shares",
         "default_cpu_time",
         "integer",
@@ -42,7 +42,7 @@ _OPTIONS = (
         unit="HS06 seconds",
         minimum=1,
     ),
-    own(
+    Key(
         "shares",
         "min_cpu_time",
         "integer",
@@ -51,7 +51,7 @@ _OPTIONS = (
         unit="HS06 seconds",
         minimum=0,
     ),
-    own(
+    Key(
         "shares",
         "max_cpu_time",
         "integer",
@@ -60,8 +60,8 @@ _OPTIONS = (
         unit="HS06 seconds",
         minimum=0,
     ),
-    own("shares", "default_priority", "real", 1.0, "UserPriority of jobs that state none.", minimum=0),
-    own(
+    Key("shares", "default_priority", "real", 1.0, "UserPriority of jobs that state none.", minimum=0),
+    Key(
         "shares",
         "min_priority",
         "integer",
@@ -69,7 +69,7 @@ _OPTIONS = (
         "With bounded_defaults, minimum of default_priority (MinPriority).",
         minimum=0,
     ),
-    own(
+    Key(
         "shares",
         "max_priority",
         "integer",
@@ -77,9 +77,9 @@ _OPTIONS = (
         "With bounded_defaults, maximum of default_priority (MaxPriority).",
         minimum=0,
     ),
-    own("shares", "check_job_limits", "boolean", True, "Apply RunningLimit."),
-    own("shares", "check_matching_delay", "boolean", True, "Apply MatchingDelay."),
-    own(
+    Key("shares", "check_job_limits", "boolean", True, "Apply RunningLimit."),
+    Key("shares", "check_matching_delay", "boolean", True, "Apply MatchingDelay."),
+    Key(
         "shares",
         "usable_sites",
         "string",
@@ -94,46 +94,46 @@ GROUPS = "shares.groups"
 CORRECTIONS, LIMITS, DELAYS = "shares.ShareCorrections", "shares.RunningLimit", "shares.MatchingDelay"
 
 _GROUPS = (
-    own(GROUPS, "job_share", "real", 1000.0, "The group's weight against the other groups (JobShare).", minimum=0),
-    own(
+    Key(GROUPS, "job_share", "real", 1000.0, "The group's weight against the other groups (JobShare).", minimum=0),
+    Key(
         GROUPS,
         "job_sharing",
         "boolean",
         False,
         "Divide the share among all task queues, whoever owns them (property JobSharing or JOB_SHARING).",
     ),
-    own(
+    Key(
         GROUPS,
         "allow_background_tqs",
         "boolean",
         False,
         "Queues whose UserPriorities average 0.1 or less get the minimum priority (AllowBackgroundTQs).",
     ),
-    own(GROUPS, "vo", "string", None, "The virtual organisation that the group belongs to (VO)."),
+    Key(GROUPS, "vo", "string", None, "The virtual organisation that the group belongs to (VO)."),
 )
 
 _BLOCKS = (
-    own(CORRECTIONS, "ShareCorrectorsToStart", "option", (),
+    Key(CORRECTIONS, "ShareCorrectorsToStart", "option", (),
         "Correctors to apply, in order: WMSHistory, or those of plugins."),
-    own(CORRECTIONS, "WMSHistory.INSTANCE.Group", "option", None,
+    Key(CORRECTIONS, "WMSHistory.INSTANCE.Group", "option", None,
         "Group whose users the instance corrects. If unset: the instance corrects groups."),
-    own(CORRECTIONS, "WMSHistory.INSTANCE.MaxGlobalCorrection", "option", 5,
+    Key(CORRECTIONS, "WMSHistory.INSTANCE.MaxGlobalCorrection", "option", 5,
         "Bound of the instance's correction, which stays between 1/bound and bound. The schema calls it"
         " MaxGlobalCorrectionFactor."),
-    own(CORRECTIONS, "WMSHistory.INSTANCE.UpdateHistoryPeriod", "option", 900,
+    Key(CORRECTIONS, "WMSHistory.INSTANCE.UpdateHistoryPeriod", "option", 900,
         "Age above which imported usage reports are called old; fairq's own records are always current.",
         unit="seconds"),
-    own(CORRECTIONS, "WMSHistory.INSTANCE.SLICE.TimeSpan", "option", None,
+    Key(CORRECTIONS, "WMSHistory.INSTANCE.SLICE.TimeSpan", "option", None,
         "Time span of the slice. If unset under the rules dirac: 604800.", unit="seconds"),
-    own(CORRECTIONS, "WMSHistory.INSTANCE.SLICE.Weight", "option", 1,
+    Key(CORRECTIONS, "WMSHistory.INSTANCE.SLICE.Weight", "option", 1,
         "Weight of the slice; the weights of an instance are scaled to a sum of 1."),
-    own(CORRECTIONS, "WMSHistory.INSTANCE.SLICE.MaxCorrection", "option", 3,
+    Key(CORRECTIONS, "WMSHistory.INSTANCE.SLICE.MaxCorrection", "option", 3,
         "Bound of the slice's own correction, at least 1."),
-    own(LIMITS, "SITE.ATTRIBUTE.VALUE", "integer", None,
+    Key(LIMITS, "SITE.ATTRIBUTE.VALUE", "integer", None,
         "Maximum number of running jobs with this attribute at the site. ATTRIBUTE is JobType, Owner, OwnerGroup, "
         "or another attribute of the job; SITE.CEs.CE.ATTRIBUTE.VALUE limits one CE. Quote a name with dots.",
         unit="jobs", minimum=0),
-    own(DELAYS, "SITE.ATTRIBUTE.VALUE", "real", None,
+    Key(DELAYS, "SITE.ATTRIBUTE.VALUE", "real", None,
         "Minimum time between the starts of two of these jobs at the site. SITE.Burst.ATTRIBUTE.VALUE is the number "
         "of jobs that may start at once.", unit="seconds", minimum=0),
 )  # fmt: skip

@@ -23,8 +23,7 @@ from fairq.errors.people import NotAllowedError
 from fairq.state.history import ADMINISTRATORS
 
 if TYPE_CHECKING:
-    from fairq.settings import Settings
-    from fairq.settings.groups import GroupSettings
+    from fairq.settings import GroupSettings, Settings
 
 
 def is_administrator(settings: Settings, state: Path, person: Person) -> bool:

@@ -9,8 +9,6 @@ from typing import Any
 from msgspec import Struct
 
 from fairq.errors.base import HTCondorConfigError
-from fairq.settings.htcondor.conditions import holds
-from fairq.settings.htcondor.lines import logical_lines
 from fairq.settings.htcondor.macros import NAME, Macros
 
 DEEPEST = 63
@@ -19,6 +17,12 @@ DEEPEST = 63
 _KEYWORD = re.compile(r"@?(use|include|error|warning)\b([^=:]*):(.*)", re.IGNORECASE | re.DOTALL)
 _CONDITIONAL = re.compile(r":?(if|elif|else|endif)(?:\s+(.*))?", re.IGNORECASE | re.DOTALL)
 _ASSIGNMENT = re.compile(r"([^\s=:]+)\s*(@=|\+[,;|&*]{0,2}=|=|:)\s*(.*)", re.DOTALL)
+
+VERSION = (25, 14, 1)
+"""The version of HTCondor that fairq assumes in ``if version >= ...``."""
+
+_WORDS = {"true": True, "yes": True, "t": True, "false": False, "no": False, "f": False}
+_COMPARISONS = {"<": (-1,), "<=": (-1, 0), "=": (0,), "==": (0,), ">=": (0, 1), ">": (1,), "!=": (-1, 1)}
 
 
 class NotTaken(Struct, frozen=True):
@@ -53,7 +57,7 @@ class Reader:
 
     def read(self, text: str, file: str) -> None:
         """Read the configuration *text* of *file*. Raises HTCondorConfigError."""
-        lines = ((f"{file}:{number}", line) for number, line in logical_lines(text))
+        lines = ((f"{file}:{number}", line) for number, line in _logical_lines(text))
         for where, line in lines:
             if conditional := _CONDITIONAL.fullmatch(line):
                 self._conditional(conditional.group(1).lower(), (conditional.group(2) or "").strip(), where)
@@ -124,7 +128,7 @@ class Reader:
             block.done = value is not False
 
     def _test(self, word: str, condition: str, where: str) -> bool | None:
-        value = holds(condition, self.macros, where)
+        value = _holds(condition, self.macros, where)
         if value is None:
             why = "condition not understood; skipped up to its endif"
             self.not_taken.append(NotTaken(where, f"{word} {condition}".strip(), why))
@@ -148,3 +152,66 @@ def _appended(name: str, separator: str, value: str, macros: Macros) -> str:
         return value
     between = {0: " ", 1: separator, 2: f" {separator} "}[len(separator)]
     return f"$({name}){between}{value}"
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the trimmed lines that are neither blank nor comments, each with the number of its first physical line.
+
+    A backslash at the end continues a line, but not a comment. A comment among continued lines is dropped; it ends
+    the logical line unless it also ends with a backslash. Source: HTCondor's ``getline_implementation``.
+    """
+    first: int | None = None
+    parts: list[str] = []
+    for number, physical in enumerate(text.split("\n"), 1):
+        stripped = physical.strip()
+        if stripped.startswith("#"):
+            if first is None:
+                continue
+            stripped = "\\" if stripped.endswith("\\") else ""
+        if stripped.endswith("\\"):
+            first = first or number
+            parts.append(stripped[:-1])
+            continue
+        if line := "".join([*parts, stripped]).strip():
+            yield first or number, line
+        first, parts = None, []
+    if line := "".join(parts).strip():
+        yield first or 1, line
+
+
+def _holds(condition: str, macros: Macros, where: str) -> bool | None:
+    """Return whether *condition* is true; None if it is not one of HTCondor's simple conditions.
+
+    The simple conditions are a number, a boolean word, ``defined NAME`` and ``version OP NUMBER``, each optionally
+    after ``!``. Macros are expanded first. Source: the manual's "Conditionals in Configuration".
+    """
+    text = macros.expand(condition, where).text.strip()
+    negated = text.startswith("!")
+    text = text.removeprefix("!").strip()
+    if not text and "$" in condition:  # an undefined macro counts as false
+        return negated
+    value = _simple(text, macros, where)
+    return None if value is None else value != negated
+
+
+def _simple(text: str, macros: Macros, where: str) -> bool | None:
+    if re.fullmatch(r"-?(\d+\.?\d*|\.\d+)", text, re.ASCII):
+        return float(text) != 0
+    word, _, argument = text.partition(" ")
+    if word.lower() == "defined":
+        return _defined(argument.strip(), macros, where)
+    if version := re.fullmatch(r"version\s*([<>=!]+)\s*[vV]?(\d+)\.(\d+)(?:\.(\d+))?", text, re.I | re.ASCII):
+        operator, *numbers = version.groups()
+        required = tuple(int(number) for number in numbers if number is not None)
+        assumed = VERSION[: len(required)]
+        accepted = _COMPARISONS.get(operator)
+        return None if accepted is None else ((assumed > required) - (assumed < required)) in accepted
+    return _WORDS.get(text.lower())
+
+
+def _defined(name: str, macros: Macros, where: str) -> bool | None:
+    if re.fullmatch(r"\d+(\.\d+)?", name, re.ASCII) or name.lower() in _WORDS:
+        return True
+    if name and not re.fullmatch(r"[A-Za-z0-9_./]+", name):
+        return None
+    return bool(name) and bool(macros.expand(f"$({name})", where).text)

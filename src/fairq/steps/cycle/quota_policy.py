@@ -10,8 +10,7 @@ from fairq.engine.quotas.policy import DemandPolicy, GroupQuota, QuotaPolicy
 from fairq.errors.base import ExpressionError
 
 if TYPE_CHECKING:
-    from fairq.settings import Settings
-    from fairq.settings.groups import GroupSettings
+    from fairq.settings import GroupSettings, Settings
 
 
 SORT_EXPRESSION = "negotiator.group_sort_expr"

@@ -18,8 +18,7 @@ from fairq.steps.quotas.sentences import problem_words
 from fairq.steps.quotas.settings_tree import configured_tree
 
 if TYPE_CHECKING:
-    from fairq.settings import Settings
-    from fairq.settings.groups import GroupSettings
+    from fairq.settings import GroupSettings, Settings
 
 _SLACK = 1e-9
 """Tolerated rounding error, as a fraction of a sum."""
