@@ -156,6 +156,11 @@ class InvalidDumpError(FairqError):
     exit_code = 47
     summary = "A file to import has an error"
 
+    @classmethod
+    def at_line(cls, source: str, line: int, problem: str, cure: str) -> InvalidDumpError:
+        """Return the error of this *line* of the file *source*."""
+        return cls(source=source, where=f"line {line}", problem=problem, cure=cure)
+
 
 class InvalidAdError(FairqError):
     """{source}, ad {number}: {problem}; {cure}"""

@@ -187,7 +187,7 @@ class _Fields:
         return value
 
     def error(self, problem: str, cure: str) -> InvalidAdError:
-        return InvalidAdError(source=self._source.name, number=self._number, problem=problem, cure=cure)
+        return self._source.ad_error(self._number, problem, cure)
 
 
 def _record(fields: _Fields, dump: AccountingDump) -> AccountingRecord:

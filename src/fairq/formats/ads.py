@@ -12,7 +12,7 @@ from fairq.common.depth import DEEPEST as _DEEPEST
 from fairq.common.expression_form import CLOSE, OPEN, as_expression, unwrapped
 from fairq.common.records import Ad
 from fairq.errors.base import ExpressionDepthError, ExpressionError
-from fairq.errors.pool import InvalidAdError, InvalidDumpError
+from fairq.errors.pool import InvalidDumpError
 from fairq.formats.ad_parts import AdPart
 from fairq.formats.json_form import JsonAds
 from fairq.formats.long_form import LongAds
@@ -54,11 +54,8 @@ def read_lists(source: Source) -> Iterator[list[Ad]]:
 
 
 def _unknown_form(source: Source, start: str) -> InvalidDumpError:
-    if start.startswith("<"):
-        problem, cure = "XML, which is not read", "print the dump with -json or -long"
-    else:
-        problem, cure = "neither the -json nor the -long form", "print the dump with -json or -long"
-    return InvalidDumpError(source=source.name, where="line 1", problem=problem, cure=cure)
+    problem = "XML, which is not read" if start.startswith("<") else "neither the -json nor the -long form"
+    return InvalidDumpError.at_line(source.name, 1, problem, "print the dump with -json or -long")
 
 
 class Soundness:
@@ -66,7 +63,7 @@ class Soundness:
 
     def __init__(self, source: Source) -> None:
         """Use the name of *source* in error messages."""
-        self._name = source.name
+        self._source = source
         self._sound: dict[str, str] = {}
         self._replaced: dict[tuple[str, ...], frozenset[str]] = {}
         """For each list of names of an ad, the spellings that later ones replace."""
@@ -116,18 +113,20 @@ class Soundness:
         if isinstance(value, int):
             if abs(value) > _LARGEST:
                 problem = f"{name} is too large a number ({str(value)[:20]}...)"
-                raise self._error(number, problem, "whole numbers have 64 bits")
+                raise self._source.ad_error(number, problem, "whole numbers have 64 bits")
         elif isinstance(value, float):
             if not math.isfinite(value):
-                raise self._error(number, f"{name} is not a finite number", "give it as an /Expr(...)/")
+                raise self._source.ad_error(number, f"{name} is not a finite number", "give it as an /Expr(...)/")
         elif isinstance(value, str):
             self._check_text(name, value, number)
         elif not levels:
-            raise self._error(number, f"{name} is nested too deeply", f"{_DEEPEST} levels are the most")
+            raise self._source.ad_error(number, f"{name} is nested too deeply", f"{_DEEPEST} levels are the most")
         elif isinstance(value, Mapping):
             for inner, part in value.items():
                 if not inner or "\0" in inner:
-                    raise self._error(number, f"an attribute inside {name} has no name", "give it one, or remove it")
+                    raise self._source.ad_error(
+                        number, f"an attribute inside {name} has no name", "give it one, or remove it"
+                    )
                 self._check(f"{name}.{inner}", part, number, levels - 1)
         elif isinstance(value, list):
             for part in value:
@@ -139,7 +138,7 @@ class Soundness:
             "\ud800" <= character <= "\udfff" and not "\udc80" <= character <= "\udcff" for character in value
         ):
             problem = f"the text of {name} is damaged (half a character)"
-            raise self._error(number, problem, "write the dump again")
+            raise self._source.ad_error(number, problem, "write the dump again")
         if value.startswith(OPEN):
             self._check_expression(name, value, number)
 
@@ -153,16 +152,13 @@ class Soundness:
                 parse(text)
                 return
         except ExpressionDepthError as failure:
-            raise self._error(number, f"{name}: {failure}", "split the expression") from None
+            raise self._source.ad_error(number, f"{name}: {failure}", "split the expression") from None
         except ExpressionError as failure:
             near = failure.fields["near"]
         except ValueError:  # a number of thousands of digits
             pass
         cure = f"check quotes, brackets and operators near {shown(near)}"
-        raise self._error(number, f"{name} does not parse: {shown(text)}", cure)
-
-    def _error(self, number: int, problem: str, cure: str) -> InvalidAdError:
-        return InvalidAdError(source=self._name, number=number, problem=problem, cure=cure)
+        raise self._source.ad_error(number, f"{name} does not parse: {shown(text)}", cure)
 
 
 def _are_obviously_sound(values: Sequence[Any]) -> bool:

@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from fairq.common.inputs import LARGEST, STANDARD_INPUT, standard_input, too_large
 from fairq.errors.pool import UnreadableDumpError
-from fairq.formats.source import Held
+from fairq.formats.source import Held, unreadable
 
 try:
     from lzma import LZMAError
@@ -47,7 +47,7 @@ def files_of(name: str) -> list[Held]:
                 _file_files(name, _read_stream(standard_input()) if name == STANDARD_INPUT else _read_path(Path(name)))
             )
     except (OSError, ValueError) as failure:
-        raise _unreadable(name, failure) from None
+        raise unreadable(name, failure, "name a readable directory, archive or file") from None
     except DAMAGED as failure:
         raise UnreadableDumpError(
             source=name, reason=f"it is a damaged archive ({failure})", cure="write the archive again"
@@ -150,9 +150,3 @@ def _tar_files(archive: tarfile.TarFile) -> Iterator[Held]:
 
 def _is_hidden(parts: tuple[str, ...]) -> bool:
     return any(part.startswith(".") and part not in (".", "..") for part in parts)
-
-
-def _unreadable(name: str, failure: OSError | ValueError) -> UnreadableDumpError:
-    reason = getattr(failure, "strerror", None) or str(failure)
-    cure = "name a readable directory, archive or file"
-    return UnreadableDumpError(source=name, reason=reason[:1].lower() + reason[1:], cure=cure)

@@ -57,18 +57,19 @@ def read_dag(text: str, source: str) -> Dag:
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
         words = line.split()
         if words and not words[0].startswith("#"):
-            reader.read(words, line, f"{source}, line {number}")
+            reader.where = f"{source}, line {number}"
+            reader.read(words, line)
     return reader.dag()
 
 
 class _Reader:
     def __init__(self, source: str) -> None:
-        self._source = source
+        self.where = self._source = source
         self._nodes: dict[str, Node] = {}
         self._without_effect: list[str] = []
         self._limits: dict[str, int] = {}
 
-    def read(self, words: list[str], line: str, where: str) -> None:
+    def read(self, words: list[str], line: str) -> None:
         """Read one *line*, which begins with a command."""
         command, *arguments = words
         kind = command.upper()
@@ -80,18 +81,18 @@ class _Reader:
             "DONE": self._done, "VARS": self._vars, "CATEGORY": self._category, "MAXJOBS": self._maxjobs,
         }  # fmt: skip
         if kind in _REFUSED:
-            raise SubmitDescriptionError(where=where, problem=f"fairq does not have {kind}; remove the line")
+            raise self._wrong(f"fairq does not have {kind}; remove the line")
         if kind not in readers:
-            raise SubmitDescriptionError(where=where, problem=f"{command!r} is no command of a DAG file")
+            raise self._wrong(f"{command!r} is no command of a DAG file")
         if not arguments:
             missing = "category" if kind == "MAXJOBS" else "node"
-            raise SubmitDescriptionError(where=where, problem=f"{kind} names no {missing}")
-        readers[kind](kind, arguments, line, where)
+            raise self._wrong(f"{kind} names no {missing}")
+        readers[kind](kind, arguments, line)
 
-    def _job(self, kind: str, words: list[str], line: str, where: str) -> None:
+    def _job(self, kind: str, words: list[str], line: str) -> None:
         if len(words) < 2 or words[0] in self._nodes:
             problem = "write JOB NAME FILE" if len(words) < 2 else f"there is another node {words[0]}"
-            raise SubmitDescriptionError(where=where, problem=problem)
+            raise self._wrong(problem)
         node = Node(words[0], words[1])
         options = words[2:]
         while options:
@@ -101,70 +102,74 @@ class _Reader:
             elif word == "DONE":
                 node.done = True
             else:
-                raise SubmitDescriptionError(where=where, problem=f"fairq does not have {word} after JOB")
+                raise self._wrong(f"fairq does not have {word} after JOB")
         self._nodes[node.name] = node
 
-    def _parent(self, kind: str, words: list[str], line: str, where: str) -> None:
+    def _parent(self, kind: str, words: list[str], line: str) -> None:
         child_indices = [index for index, word in enumerate(words) if word.upper() == "CHILD"]
         if len(child_indices) != 1 or not words[: child_indices[0]] or not words[child_indices[0] + 1 :]:
-            raise SubmitDescriptionError(where=where, problem="write PARENT NAME... CHILD NAME...")
-        parents = [self._node(word, where) for word in words[: child_indices[0]]]
+            raise self._wrong("write PARENT NAME... CHILD NAME...")
+        parents = [self._node(word) for word in words[: child_indices[0]]]
         for word in words[child_indices[0] + 1 :]:
-            self._node(word, where).parents += [parent.name for parent in parents]
+            self._node(word).parents += [parent.name for parent in parents]
 
-    def _number(self, kind: str, words: list[str], line: str, where: str) -> None:
+    def _number(self, kind: str, words: list[str], line: str) -> None:
         if len(words) != 2 or not re.fullmatch(r"-?\d{1,9}", words[1], re.ASCII):
-            raise SubmitDescriptionError(where=where, problem=f"write {kind} NAME N")
-        for node in self._named(words[0], where):
+            raise self._wrong(f"write {kind} NAME N")
+        for node in self._named(words[0]):
             if kind == "RETRY":
                 node.retries = int(words[1])
             else:
                 node.priority = int(words[1])
 
-    def _done(self, kind: str, words: list[str], line: str, where: str) -> None:
-        self._node(words[0], where).done = True
+    def _done(self, kind: str, words: list[str], line: str) -> None:
+        self._node(words[0]).done = True
 
-    def _vars(self, kind: str, words: list[str], line: str, where: str) -> None:
+    def _vars(self, kind: str, words: list[str], line: str) -> None:
         text = line.split(None, 2)[2] if len(words) > 1 else ""
         variables = {}
         while text:
             match = _VARIABLE.match(text)
             if match is None:
-                raise SubmitDescriptionError(where=where, problem='write VARS NAME macro="value" ...')
+                raise self._wrong('write VARS NAME macro="value" ...')
             variables[match[1]] = match[2].replace('\\"', '"').replace("\\\\", "\\")
             text = text[match.end() :]
-        for node in self._named(words[0], where):
+        for node in self._named(words[0]):
             node.variables |= variables
 
-    def _category(self, kind: str, words: list[str], line: str, where: str) -> None:
+    def _category(self, kind: str, words: list[str], line: str) -> None:
         if len(words) != 2:
-            raise SubmitDescriptionError(where=where, problem="write CATEGORY NAME CATEGORY")
-        for node in self._named(words[0], where):
+            raise self._wrong("write CATEGORY NAME CATEGORY")
+        for node in self._named(words[0]):
             node.category = words[1]
 
-    def _maxjobs(self, kind: str, words: list[str], line: str, where: str) -> None:
+    def _maxjobs(self, kind: str, words: list[str], line: str) -> None:
         if len(words) != 2 or not re.fullmatch(r"\d{1,9}", words[1], re.ASCII):
-            raise SubmitDescriptionError(where=where, problem="write MAXJOBS CATEGORY N")
+            raise self._wrong("write MAXJOBS CATEGORY N")
         self._limits[words[0]] = int(words[1])
 
-    def _named(self, name: str, where: str) -> list[Node]:
-        return list(self._nodes.values()) if name.upper() == "ALL_NODES" else [self._node(name, where)]
+    def _wrong(self, problem: str) -> SubmitDescriptionError:
+        return SubmitDescriptionError(where=self.where, problem=problem)
 
-    def _node(self, name: str, where: str) -> Node:
+    def _named(self, name: str) -> list[Node]:
+        return list(self._nodes.values()) if name.upper() == "ALL_NODES" else [self._node(name)]
+
+    def _node(self, name: str) -> Node:
         if name not in self._nodes:
-            raise SubmitDescriptionError(where=where, problem=f"there is no node {name} above")
+            raise self._wrong(f"there is no node {name} above")
         return self._nodes[name]
 
     def dag(self) -> Dag:
         """Return the nodes in an order of submission."""
+        self.where = self._source
         graph = {node.name: set(node.parents) for node in self._nodes.values()}
         try:
             order = list(TopologicalSorter(graph).static_order())
         except CycleError as error:
-            problem = f"its nodes wait for each other: {' -> '.join(reversed(error.args[1]))}"
-            raise SubmitDescriptionError(where=self._source, problem=problem) from None
+            circle = " -> ".join(reversed(error.args[1]))
+            raise self._wrong(f"its nodes wait for each other: {circle}") from None
         if not order:
-            raise SubmitDescriptionError(where=self._source, problem="it has no node; write JOB NAME FILE")
+            raise self._wrong("it has no node; write JOB NAME FILE")
         nodes = [self._nodes[name] for name in order if not self._nodes[name].done]
         submitted = {node.name for node in nodes}
         for node in nodes:

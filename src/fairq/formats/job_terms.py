@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from fairq.common.expression_form import is_expression
 from fairq.common.records import Ad, JobStatus
 from fairq.errors.base import InvalidNameError
-from fairq.errors.pool import InvalidAdError
 from fairq.formats.ads import Spellings, is_whole, shown
 from fairq.formats.source import Source
 
@@ -79,10 +78,10 @@ class TermsReader:
     def number_of(self, name: str, value: Any, lowest: int, number: int) -> int:
         """Return the *value* of the attribute *name*, a cluster's or a proc's number."""
         if value is None:
-            raise self._error(number, f"it has no {name}", "every job ad needs ClusterId and ProcId")
+            raise self._source.ad_error(number, f"it has no {name}", "every job ad needs ClusterId and ProcId")
         if not is_whole(value, lowest, LARGEST_ID):
             expected = f"give a whole number from {lowest} to {LARGEST_ID}"
-            raise self._error(number, f"{name} is {shown(value)}", expected)
+            raise self._source.ad_error(number, f"{name} is {shown(value)}", expected)
         return int(value)
 
     def why_left_out(self, values: Mapping[str, Any], number: int) -> str | None:
@@ -93,7 +92,7 @@ class TermsReader:
         status = values.get("jobstatus", 1)
         if type(status) is not int or not (status in _STATUS or status in _ENDED):
             expected = "give a status of HTCondor, 1 (idle) to 7 (suspended)"
-            raise self._error(number, f"JobStatus is {shown(status)}", expected)
+            raise self._source.ad_error(number, f"JobStatus is {shown(status)}", expected)
         if status in _ENDED:
             return "already ended"
         universe, scheduler = values.get("jobuniverse"), values.get("scheduler")
@@ -127,7 +126,7 @@ class TermsReader:
             value = values.get(lower, default)
             if not is_whole(value, lowest):
                 expected = f"give a whole number, {lowest} or more"
-                raise self._error(number, f"{names[lower]} is {shown(value)}", expected)
+                raise self._source.ad_error(number, f"{names[lower]} is {shown(value)}", expected)
             return int(value)
 
         status = _STATUS[values.get("jobstatus", 1)]
@@ -158,18 +157,15 @@ class TermsReader:
             name = self._submitters.get(identity)
         except TypeError:
             cure = "give AccountingGroup, Owner and User as texts"
-            raise self._error(number, "its owner is not a text", cure) from None
+            raise self._source.ad_error(number, "its owner is not a text", cure) from None
         if name is None:
             try:
                 name = self._submitter_of({names[lower]: value for lower, value in values.items()})
             except InvalidNameError as failure:
                 problem, _, cure = str(failure).rpartition("; ")
-                raise self._error(number, problem, cure) from None
+                raise self._source.ad_error(number, problem, cure) from None
             self._submitters[identity] = name
         return name
-
-    def _error(self, number: int, problem: str, cure: str) -> InvalidAdError:
-        return InvalidAdError(source=self._source.name, number=number, problem=problem, cure=cure)
 
 
 def schedd_of(job_id: Any) -> str | None:

@@ -156,15 +156,10 @@ class JsonAds:
 
     def _line_error(self, problem: str, position: int) -> InvalidDumpError:
         line = self._line + self._text.count("\n", 0, position)
-        return InvalidDumpError(
-            source=self._source.name,
-            where=f"line {line}, ad {self._number}",
-            problem=problem,
-            cure="give the whole array that -json prints",
-        )
+        return self._source.line_error(line, self._number, problem, "give the whole array that -json prints")
 
     def _ad_error(self, problem: str, cure: str) -> InvalidAdError:
-        return InvalidAdError(source=self._source.name, number=self._number, problem=problem, cure=cure)
+        return self._source.ad_error(self._number, problem, cure)
 
     def _refuse_constant(self, constant: str) -> Any:
         cure = "leave the attribute out, or write it as an /Expr(...)/"

@@ -7,7 +7,7 @@ from collections import Counter
 from fairq.common.records import Ad
 from fairq.errors.pool import WrongDumpError
 from fairq.formats.ad_parts import AdPart, MixedPartError
-from fairq.formats.ads import Spellings
+from fairq.formats.ads import Spellings, read_ads
 from fairq.formats.source import Source
 
 SLOT = "Machine"
@@ -126,3 +126,16 @@ class Sorter:
             found=f"{count} of type {kind}" + (" and others" if len(self._others) > 1 else ""),
             cure=_CURES[self._kind_wanted],
         )
+
+
+def read_schedds(source: Source) -> dict[str, int]:
+    """Return MaxJobsRunning of each schedd of *source* by name, from Scheduler or Submitter ads.
+
+    Raises UnreadableDumpError, InvalidDumpError or WrongDumpError.
+    """
+    sorter = Sorter(source, SCHEDD)
+    for ad in read_ads(source):
+        sorter.wants(ad)
+    if not sorter.schedds:
+        sorter.check()
+    return sorter.schedds

@@ -84,20 +84,12 @@ class LongAds:
     def _bad_value(self, line: str, failure: Exception) -> InvalidAdError:
         name, _, text = (part.strip() for part in line.partition("="))
         problem = "is nested too deeply" if isinstance(failure, ExpressionDepthError) else "is not an expression"
-        return InvalidAdError(
-            source=self._source.name,
-            number=self._number,
-            problem=f"line {self._line}: the value of {name[:60]} {problem}: {text[:60]}",
-            cure="write it as -long prints it",
-        )
+        problem = f"line {self._line}: the value of {name[:60]} {problem}: {text[:60]}"
+        return self._source.ad_error(self._number, problem, "write it as -long prints it")
 
     def _bad_line(self, problem: str) -> InvalidDumpError:
-        return InvalidDumpError(
-            source=self._source.name,
-            where=f"line {self._line}, ad {self._number}",
-            problem=problem,
-            cure="give the output of -long, or that of -json, as it was printed",
-        )
+        cure = "give the output of -long, or that of -json, as it was printed"
+        return self._source.line_error(self._line, self._number, problem, cure)
 
 
 def _attribute(line: str) -> tuple[str, Any] | None:

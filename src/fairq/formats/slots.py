@@ -13,7 +13,7 @@ from fairq.columns.slots import AlikeSlots, SlotCollector, SlotTable
 from fairq.common.expression_form import is_expression
 from fairq.common.records import Ad
 from fairq.common.versions import Version, newest
-from fairq.errors.pool import DuplicateAdError, InvalidAdError
+from fairq.errors.pool import DuplicateAdError
 from fairq.formats.ad_parts import AdPart, MixedPartError, read_batches
 from fairq.formats.ads import Soundness, Spellings, read_lists, shown
 from fairq.formats.kinds import SLOT, Sorter
@@ -114,15 +114,12 @@ class _SlotReader:
     def _names(self, part: AdPart, names: dict[str, str]) -> Sequence[str]:
         """Return the name of each slot; raises InvalidAdError if one is missing."""
         if "name" not in names:
-            raise self._error(part.numbers[0], "it has no Name", "add a Name to every slot ad")
+            raise self._source.ad_error(part.numbers[0], "it has no Name", "add a Name to every slot ad")
         column = part.column(names["name"])
         for number, name in zip(part.numbers, column, strict=True):
             if not isinstance(name, str) or not name.strip() or not name.isprintable() or is_expression(name):
-                raise self._error(number, f"Name is {shown(name)}", "give the name of a slot")
+                raise self._source.ad_error(number, f"Name is {shown(name)}", "give the name of a slot")
         return column
-
-    def _error(self, number: int, problem: str, cure: str) -> InvalidAdError:
-        return InvalidAdError(source=self._source.name, number=number, problem=problem, cure=cure)
 
 
 def _texts(part: AdPart, names: dict[str, str], lower: str) -> list[str]:

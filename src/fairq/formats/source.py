@@ -14,7 +14,7 @@ from typing import BinaryIO, cast
 from msgspec import Struct
 
 from fairq.common.inputs import LARGEST, STANDARD_INPUT, says_nothing, standard_input, too_large
-from fairq.errors.pool import EmptyInputError, InvalidDumpError, UnreadableDumpError
+from fairq.errors.pool import EmptyInputError, InvalidAdError, InvalidDumpError, UnreadableDumpError
 
 CHUNK = 1 << 20
 """Bytes to read at a time: the dump of a large pool is never completely in memory."""
@@ -85,7 +85,7 @@ class Source:
                 source=self.name, reason=f"its compression is damaged ({failure})", cure="write the dump again"
             ) from None
         except OSError as failure:
-            raise _unreadable(self.name, failure) from None
+            raise unreadable(self.name, failure) from None
         if "\0" in chunk:
             raise self.not_text()
         if self._is_new and len(chunk) < CHUNK and NO_ADS not in chunk and says_nothing(chunk):
@@ -109,8 +109,16 @@ class Source:
             chunks.append(chunk)
             size += len(chunk)
             if size > limit:
-                raise _unreadable(self.name, too_large(limit))
+                raise unreadable(self.name, too_large(limit))
         return "".join(chunks)
+
+    def ad_error(self, number: int, problem: str, cure: str) -> InvalidAdError:
+        """Return the error of the *number*-th ad."""
+        return InvalidAdError(source=self.name, number=number, problem=problem, cure=cure)
+
+    def line_error(self, line: int, number: int, problem: str, cure: str) -> InvalidDumpError:
+        """Return the error of a *line* in the *number*-th ad."""
+        return InvalidDumpError(source=self.name, where=f"line {line}, ad {number}", problem=problem, cure=cure)
 
     def not_text(self) -> InvalidDumpError:
         """Return the error of a dump that holds something other than text."""
@@ -148,13 +156,13 @@ def opened(
         try:
             stream = standard_input()
         except OSError as failure:
-            raise _unreadable("standard input", failure) from None
+            raise unreadable("standard input", failure) from None
         yield _started("standard input", stream, lenient=lenient, must_hold=must_hold)
         return
     try:
         file = Path(name).open("rb", buffering=0)  # noqa: SIM115 - closed below
     except (OSError, ValueError) as failure:
-        raise _unreadable(name, failure) from None
+        raise unreadable(name, failure) from None
     with file:
         yield _started(name, cast(BinaryIO, file), advance, lenient=lenient, must_hold=must_hold)
 
@@ -163,13 +171,13 @@ def _started(name: str, stream: BinaryIO, advance: Advance | None = None, *, len
     try:
         return Source(name, stream, advance, lenient=lenient, must_hold=must_hold)
     except OSError as failure:
-        raise _unreadable(name, failure) from None
+        raise unreadable(name, failure) from None
 
 
-def _unreadable(name: str, failure: OSError | ValueError) -> UnreadableDumpError:
+def unreadable(
+    name: str, failure: OSError | ValueError, cure: str = "name a readable file, or - for the standard input"
+) -> UnreadableDumpError:
+    """Return the error of a file that the system does not let read."""
     reason = getattr(failure, "strerror", None) or str(failure)
-    return UnreadableDumpError(
-        source=repr(name) if not name.isprintable() or not name else name,
-        reason=reason[0].lower() + reason[1:],
-        cure="name a readable file, or - for the standard input",
-    )
+    source = name if name and name.isprintable() else repr(name)
+    return UnreadableDumpError(source=source, reason=reason[:1].lower() + reason[1:], cure=cure)

@@ -59,19 +59,13 @@ def _read_header(trace: Trace, line: str) -> None:
 
 def _job(trace: Trace, fields: list[str], name: str, line: int) -> TraceJob | None:
     if len(fields) < FIELDS:
-        raise InvalidDumpError(
-            source=name,
-            where=f"line {line}",
-            problem=f"{len(fields)} fields",
-            cure=f"a job of a log in the Standard Workload Format has {FIELDS} numbers",
-        )
+        cure = f"a job of a log in the Standard Workload Format has {FIELDS} numbers"
+        raise InvalidDumpError.at_line(name, line, f"{len(fields)} fields", cure)
     try:
         values = [float(field) for field in fields[:FIELDS]]
     except ValueError:
         bad = next(field for field in fields if not re.fullmatch(r"-?\d+(\.\d*)?([eE][+-]?\d+)?", field))
-        raise InvalidDumpError(
-            source=name, where=f"line {line}", problem=f"{bad!r} is not a number", cure="correct or remove the line"
-        ) from None
+        raise InvalidDumpError.at_line(name, line, f"{bad!r} is not a number", "correct or remove the line") from None
     for field, value in zip(fields, values, strict=False):
         if not -_LARGEST <= value <= _LARGEST:
             raise _out_of_range(name, line, field)
@@ -96,12 +90,7 @@ def _job(trace: Trace, fields: list[str], name: str, line: int) -> TraceJob | No
 
 
 def _out_of_range(name: str, line: int, field: str, rule: str = "") -> InvalidDumpError:
-    return InvalidDumpError(
-        source=name,
-        where=f"line {line}",
-        problem=f"{field!r} is out of range",
-        cure=f"{rule}correct or remove the line",
-    )
+    return InvalidDumpError.at_line(name, line, f"{field!r} is out of range", f"{rule}correct or remove the line")
 
 
 def _reason_to_skip(status: float, submit: float, run: float, cpus: int) -> str | None:

@@ -10,10 +10,10 @@ from datetime import datetime
 from fairq.common.quantities import size
 from fairq.errors.nearest import nearest
 from fairq.errors.pool import InvalidDumpError
-from fairq.formats.separator_rows import SeparatedRows
 from fairq.formats.slurm.sacct import looks_like_sacct, read_sacct
 from fairq.formats.source import opened
 from fairq.formats.swf import looks_like_swf, read_swf
+from fairq.formats.table import SeparatedRows
 from fairq.formats.trace import LONGEST, Trace, TraceJob
 
 COLUMNS = ("submit", "run", "user", "group", "cpus", "memory", "limit", "priority", "status", "gpus")
@@ -57,7 +57,7 @@ def read_csv(name: str, text: str) -> Trace:
         if len(cells) > len(heading) and any(cells[len(heading) :]):
             problem = f"{len(cells)} values under {len(heading)} headings"
             cure = "put values that hold a comma in double quotes"
-            raise InvalidDumpError(source=name, where=f"line {number}", problem=problem, cure=cure)
+            raise InvalidDumpError.at_line(name, number, problem, cure)
         job = _job(trace, clock, name, number, dict(zip(heading, cells, strict=False)))
         if job is not None:
             trace.jobs.append(job)
@@ -96,14 +96,14 @@ def _not_csv(name: str, number: int, text: str, failure: csv.Error | None = None
         problem, cure = f"a value has more than {limit} characters", "shorten it"
     else:
         problem, cure = f"not CSV: {failure}", "put the whole value in double quotes; write a quote inside as two"
-    return InvalidDumpError(source=name, where=f"line {number}", problem=problem, cure=cure)
+    return InvalidDumpError.at_line(name, number, problem, cure)
 
 
 def _heading(name: str, number: int, cells: list[str]) -> list[str]:
     """Return the column of each value; raises InvalidDumpError."""
 
     def wrong(problem: str, cure: str) -> InvalidDumpError:
-        return InvalidDumpError(source=name, where=f"line {number}", problem=problem, cure=cure)
+        return InvalidDumpError.at_line(name, number, problem, cure)
 
     heading = [cell.lower() for cell in cells]
     columns = f"the columns are {', '.join(COLUMNS)}"
@@ -147,14 +147,12 @@ class _Clock:
         return seconds
 
     def _wrong(self, text: str, line: int, addition: str, cure: str) -> InvalidDumpError:
-        problem = f"submit is {text!r}{addition}"
-        return InvalidDumpError(source=self._name, where=f"line {line}", problem=problem, cure=cure)
+        return InvalidDumpError.at_line(self._name, line, f"submit is {text!r}{addition}", cure)
 
 
 def _job(trace: Trace, clock: _Clock, name: str, line: int, cells: dict[str, str]) -> TraceJob | None:
     def wrong(column: str, cure: str) -> InvalidDumpError:
-        problem = f"{column} is {cells.get(column, '')!r}"
-        return InvalidDumpError(source=name, where=f"line {line}", problem=problem, cure=cure)
+        return InvalidDumpError.at_line(name, line, f"{column} is {cells.get(column, '')!r}", cure)
 
     def number(column: str, default: int | None, minimum: int = 0, maximum: int = 10**15) -> int | None:
         text = cells.get(column, "")

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from fairq.columns.broker.column import Kind
-from fairq.formats.table import NAME, Repeated
+from fairq.formats.table import Numbered, is_plain, named, numbered
 
 
 class LeftOut(Struct, frozen=True):
@@ -17,7 +17,7 @@ class LeftOut(Struct, frozen=True):
     reason: str
 
 
-Entries = Iterator[tuple[str, Any]]
+Entries = Numbered
 """Pairs of an entry's position in the file and its record, as an object, or `LeftOut`."""
 
 
@@ -41,26 +41,22 @@ class Form(Struct, frozen=True):
     absent: Mapping[str, Any] = field(default_factory=dict)
 
 
-def is_plain(entry: Any) -> bool:
-    """Return whether an entry is an object without repeated names; callers pass other entries on, to be refused."""
-    return isinstance(entry, dict) and not isinstance(entry, Repeated)
-
-
-def named(document: Any) -> Entries:
-    """Yield position and value of each member of an object of objects, also of members with a repeated name."""
-    repeated = document.repeated if isinstance(document, Repeated) else []
-    return ((f"record {name!r}", {NAME: name, **entry} if is_plain(entry) else entry)
-            for name, entry in (*document.items(), *repeated))  # fmt: skip
-
-
-def numbered(document: list[Any]) -> Entries:
-    """Yield position and value of each entry of a list."""
-    return ((f"record {number}", entry) for number, entry in enumerate(document, 1))
-
-
 def entries_of(document: Any) -> Entries:
     """Yield position and value of each entry of a list or of an object of objects."""
     return numbered(document) if isinstance(document, list) else named(document)
+
+
+def reader(
+    entries: Callable[[Any], Entries], records: Callable[[Mapping[str, Any]], Iterator[Any]]
+) -> Callable[[Any], Entries]:
+    """Return a reader that yields, for each of the *entries* of a document, its *records*, or what is no object."""
+
+    def read(document: Any) -> Entries:
+        for where, entry in entries(document):
+            for record in records(entry) if is_plain(entry) else [entry]:
+                yield where, record
+
+    return read
 
 
 def first_of(document: Any) -> Mapping[str, Any]:

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fairq.columns.broker.places import LINKS
-from fairq.formats.grid.form import Entries, Form, LeftOut, first_of, is_named, is_plain, named, numbered
-from fairq.formats.table import NAME
+from fairq.formats.grid.form import Form, LeftOut, first_of, is_named, reader
+from fairq.formats.table import NAME, named, numbered
 
 _CLOSENESS = "AGIS_closeness"
 _ACTIVITIES = ("Production Output", "Express")
@@ -25,14 +25,11 @@ def _is_matrix(document: Any) -> bool:
     return isinstance(document, list) and {"src", "dst", "closeness"} <= first_of(document).keys()
 
 
-def _matrix(document: Any) -> Entries:
-    for where, entry in numbered(document):
-        if not is_plain(entry):
-            yield where, entry
-        elif not entry.get("src") or not entry.get("dst") or entry.get("closeness") is None:
-            yield where, LeftOut("the link has no source, no destination or no closeness")
-        else:
-            yield where, {"src": entry["src"], "dst": entry["dst"], "key": _CLOSENESS, "value": entry["closeness"]}
+def _closeness(entry: Mapping[str, Any]) -> Iterator[Any]:
+    if not entry.get("src") or not entry.get("dst") or entry.get("closeness") is None:
+        yield LeftOut("the link has no source, no destination or no closeness")
+    else:
+        yield {"src": entry["src"], "dst": entry["dst"], "key": _CLOSENESS, "value": entry["closeness"]}
 
 
 def _is_first_generation(document: Any) -> bool:
@@ -40,18 +37,14 @@ def _is_first_generation(document: Any) -> bool:
     return isinstance(document, list) and {"src", "dst"} <= first.keys() and bool(_ALL_ACTIVITIES & first.keys())
 
 
-def _first_generation(document: Any) -> Entries:
-    for where, entry in numbered(document):
-        if not is_plain(entry):
-            yield where, entry
-            continue
-        for activity in _ACTIVITIES:
-            metrics = entry.get(activity)
-            if isinstance(metrics, Mapping) and metrics.get("queued_for_dst") is not None:
-                yield where, {
-                    "src": entry.get("src"), "dst": entry.get("dst"), "key": f"{activity}_queued",
-                    "value": metrics["queued_for_dst"], "time": metrics.get("updated_at"),
-                }  # fmt: skip
+def _first_generation(entry: Mapping[str, Any]) -> Iterator[Any]:
+    for activity in _ACTIVITIES:
+        metrics = _member(entry, activity)
+        if metrics.get("queued_for_dst") is not None:
+            yield {
+                "src": entry.get("src"), "dst": entry.get("dst"), "key": f"{activity}_queued",
+                "value": metrics["queued_for_dst"], "time": metrics.get("updated_at"),
+            }  # fmt: skip
 
 
 def _is_second_generation(document: Any) -> bool:
@@ -62,17 +55,13 @@ def _is_second_generation(document: Any) -> bool:
     )
 
 
-def _second_generation(document: Any) -> Entries:
-    for where, entry in named(document):
-        if not is_plain(entry):
-            yield where, entry
-            continue
-        source, _, destination = entry[NAME].partition(":")
-        if not source or not destination or ":" in destination:
-            yield where, LeftOut("the link is not called SOURCE:DESTINATION")
-            continue
-        for key, value, time in (*_queued(_member(entry, "files")), *_throughput(_member(entry, "mbps"))):
-            yield where, {"src": source, "dst": destination, "key": key, "value": value, "time": time}
+def _second_generation(entry: Mapping[str, Any]) -> Iterator[Any]:
+    source, _, destination = entry[NAME].partition(":")
+    if not source or not destination or ":" in destination:
+        yield LeftOut("the link is not called SOURCE:DESTINATION")
+        return
+    for key, value, time in (*_queued(_member(entry, "files")), *_throughput(_member(entry, "mbps"))):
+        yield {"src": source, "dst": destination, "key": key, "value": value, "time": time}
 
 
 def _queued(files: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
@@ -97,6 +86,8 @@ def _member(parent: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return member if isinstance(member, Mapping) else {}
 
 
-CRIC_MATRIX = Form("site matrix of CRIC", LINKS, _is_matrix, _matrix)
-METRICS_1 = Form("network metrics, a list of links", LINKS, _is_first_generation, _first_generation)
-METRICS_2 = Form("network metrics by SOURCE:DESTINATION", LINKS, _is_second_generation, _second_generation)
+CRIC_MATRIX = Form("site matrix of CRIC", LINKS, _is_matrix, reader(numbered, _closeness))
+METRICS_1 = Form("network metrics, a list of links", LINKS, _is_first_generation, reader(numbered, _first_generation))
+METRICS_2 = Form(
+    "network metrics by SOURCE:DESTINATION", LINKS, _is_second_generation, reader(named, _second_generation)
+)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fairq.columns.broker.places import QUEUES, SITES, STORAGES
-from fairq.formats.grid.form import Entries, Form, LeftOut, entries_of, first_of, is_named, is_plain, named
-from fairq.formats.table import NAME
+from fairq.formats.grid.form import Entries, Form, LeftOut, entries_of, first_of, is_named, reader
+from fairq.formats.table import NAME, named
 
 _QUEUE = frozenset({"nickname", "panda_resource", "atlas_site", "astorages"})
 """Fields that only queues have in CRIC; two of them identify a queue."""
@@ -33,20 +33,17 @@ def _are_sites(document: Any) -> bool:
     return is_named(document) and {"datapolicies", "state"} <= first_of(document).keys()
 
 
-def _sites(document: Any) -> Entries:
-    for where, entry in entries_of(document):
-        if not is_plain(entry):
-            yield where, entry
-        elif entry.get("state", "ACTIVE") != "ACTIVE":
-            yield where, LeftOut(f"the site is {entry['state']}")
-        else:
-            policies = entry.get("datapolicies")
-            is_nucleus = isinstance(policies, (list, str)) and _NUCLEUS in policies
-            yield where, {"name": entry.get(NAME), "role": "nucleus" if is_nucleus else "satellite"}
+def _site(entry: Mapping[str, Any]) -> Iterator[Any]:
+    if entry.get("state", "ACTIVE") != "ACTIVE":
+        yield LeftOut(f"the site is {entry['state']}")
+    else:
+        policies = entry.get("datapolicies")
+        is_nucleus = isinstance(policies, (list, str)) and _NUCLEUS in policies
+        yield {"name": entry.get(NAME), "role": "nucleus" if is_nucleus else "satellite"}
 
 
 CRIC_QUEUES = Form("queues of CRIC", QUEUES, _are_queues, _queues)
-CRIC_SITES = Form("sites of CRIC", SITES, _are_sites, _sites)
+CRIC_SITES = Form("sites of CRIC", SITES, _are_sites, reader(entries_of, _site))
 
 
 _GB = 2**30
@@ -65,20 +62,12 @@ def _are_endpoints(document: Any) -> bool:
     return {"site", "type", "state", "is_tape"} <= first_of(document).keys()
 
 
-def _endpoints(document: Any) -> Entries:
-    for where, entry in entries_of(document):
-        if not is_plain(entry):
-            yield where, entry
-        elif entry.get("state", "ACTIVE") != "ACTIVE":
-            yield where, LeftOut(f"the endpoint is {entry['state']}")
-        else:
-            yield (
-                where,
-                {
-                    "rse": entry.get(NAME, entry.get("name")),
-                    **{name: entry.get(name) for name in ("site", "type", "is_tape")},
-                },
-            )
+def _endpoint(entry: Mapping[str, Any]) -> Iterator[Any]:
+    if entry.get("state", "ACTIVE") != "ACTIVE":
+        yield LeftOut(f"the endpoint is {entry['state']}")
+    else:
+        figures = {name: entry.get(name) for name in ("site", "type", "is_tape")}
+        yield {"rse": entry.get(NAME, entry.get("name")), **figures}
 
 
 def _are_states(document: Any) -> bool:
@@ -87,14 +76,10 @@ def _are_states(document: Any) -> bool:
     )
 
 
-def _states(document: Any) -> Entries:
-    for where, entry in named(document):
-        if not is_plain(entry):
-            yield where, entry
-            continue
-        states = {activity: _state(state) for activity, state in entry.items() if activity != NAME}
-        blacklisted = states.get("read_wan") == "OFF"
-        yield where, {"rse": entry[NAME], "detailed_status": states, "blacklisted_read": blacklisted}
+def _states(entry: Mapping[str, Any]) -> Iterator[Any]:
+    states = {activity: _state(state) for activity, state in entry.items() if activity != NAME}
+    blacklisted = states.get("read_wan") == "OFF"
+    yield {"rse": entry[NAME], "detailed_status": states, "blacklisted_read": blacklisted}
 
 
 def _state(state: Any) -> Any:
@@ -110,18 +95,8 @@ def _are_usages(document: Any) -> bool:
     return is_named(document) and isinstance(storage, dict) and bool({"used", "free"} & storage.keys())
 
 
-def _usages(document: Any) -> Entries:
-    for where, entry in named(document):
-        if not is_plain(entry):
-            yield where, entry
-            continue
-        yield (
-            where,
-            {
-                "rse": entry[NAME],
-                **{column: _figure(entry, *entry_and_field) for column, entry_and_field in _SPACE.items()},
-            },
-        )
+def _usage(entry: Mapping[str, Any]) -> Iterator[Any]:
+    yield {"rse": entry[NAME], **{column: _figure(entry, *of_report) for column, of_report in _SPACE.items()}}
 
 
 def _figure(entry: Mapping[str, Any], source: str, name: str) -> Any:
@@ -130,11 +105,12 @@ def _figure(entry: Mapping[str, Any], source: str, name: str) -> Any:
     return value / _GB if isinstance(value, (int, float)) and not isinstance(value, bool) else value
 
 
-CRIC_ENDPOINTS = Form("storage endpoints of CRIC", STORAGES, _are_endpoints, _endpoints)
+CRIC_ENDPOINTS = Form("storage endpoints of CRIC", STORAGES, _are_endpoints, reader(entries_of, _endpoint))
 CRIC_STATES = Form(
-    "states of CRIC's storage endpoints", STORAGES, _are_states, _states, completes=True,
+    "states of CRIC's storage endpoints", STORAGES, _are_states, reader(named, _states), completes=True,
     absent={"detailed_status": {}, "blacklisted_read": False},
 )  # fmt: skip
 RUCIO_USAGE = Form(
-    "space of Rucio's storage", STORAGES, _are_usages, _usages, completes=True, absent=dict.fromkeys(_SPACE, 0.0)
-)
+    "space of Rucio's storage", STORAGES, _are_usages, reader(named, _usage), completes=True,
+    absent=dict.fromkeys(_SPACE, 0.0),
+)  # fmt: skip

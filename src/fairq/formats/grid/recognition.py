@@ -13,8 +13,7 @@ from fairq.columns.broker.places import QUEUES, SOFTWARE
 from fairq.formats.grid.form import Form, entries_of, first_of, is_named
 from fairq.formats.grid.network import CRIC_MATRIX, METRICS_1, METRICS_2
 from fairq.formats.grid.places import CRIC_ENDPOINTS, CRIC_QUEUES, CRIC_SITES, CRIC_STATES, RUCIO_USAGE
-from fairq.formats.separator_rows import SeparatedRows
-from fairq.formats.table import NAME, Table
+from fairq.formats.table import NAME, SeparatedRows, Table
 
 _BY_NAME = {kind.name: kind for kind in STORED}
 _STATES = "ddmendpointstatus"

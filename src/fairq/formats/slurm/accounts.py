@@ -1,6 +1,6 @@
-"""The tree of accounts and users, from ``sacctmgr dump CLUSTER file=FILE``.
+"""The tree of accounts and users, from ``sacctmgr dump CLUSTER file=FILE``, and their usage, from ``sshare -a -l -P``.
 
-Source: sacctmgr(1), "FLAT FILE DUMP AND LOAD".
+Sources: sacctmgr(1), "FLAT FILE DUMP AND LOAD"; sshare(1).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from msgspec import Struct, field
 
 from fairq.errors.pool import InvalidDumpError
-from fairq.formats.slurm.text import lines
+from fairq.formats.slurm.text import lines, table
 from fairq.formats.source import Held
 
 PARENT = 2**31 - 1
@@ -60,7 +60,7 @@ def read_accounts(held: Held) -> Accounts:
     """Return the accounts in *held*; raises InvalidDumpError."""
 
     def wrong(number: int, problem: str, cure: str = "write it again with sacctmgr dump") -> InvalidDumpError:
-        return InvalidDumpError(source=held.name, where=f"line {number}", problem=problem, cure=cure)
+        return InvalidDumpError.at_line(held.name, number, problem, cure)
 
     accounts = Accounts("", {ROOT: Account(Member(ROOT), None)})
     parent = accounts.by_name[ROOT]
@@ -95,3 +95,29 @@ def _member(name: str, options: str) -> Member:
     shares = next((value for key, value in values.items() if key.lower() == "fairshare"), "1")
     number = int(shares) if re.fullmatch(r"\d{1,10}", shares, re.ASCII) else PARENT
     return Member(name, min(number, PARENT), {key: value for key, value in values.items() if _LIMIT.fullmatch(key)})
+
+
+_OF_USAGE = (("Account", "the account"), ("User", "the user"), ("RawUsage", "the priority"))
+
+
+class Usage(Struct, frozen=True):
+    """The decayed usage of a *user* of an *account*, or of the whole account (no user), in seconds of its TRES."""
+
+    account: str
+    user: str
+    raw: float
+
+
+def read_usage(held: Held) -> list[Usage]:
+    """Return the usage in *held*; raises InvalidDumpError."""
+    usages = []
+    for number, row in table(held, _OF_USAGE):
+        try:
+            raw = float(row["RawUsage"] or 0)
+        except ValueError:
+            raw = -1.0
+        if not 0 <= raw < 1e18:
+            problem = f"RawUsage is {row['RawUsage'][:40]!r}"
+            raise InvalidDumpError.at_line(held.name, number, problem, "give a number, 0 or more")
+        usages.append(Usage(row["Account"].strip().lower(), row["User"].strip(), raw))
+    return usages

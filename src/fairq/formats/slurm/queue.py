@@ -18,8 +18,17 @@ from msgspec import Struct
 from fairq.common.quantities import LATEST
 from fairq.common.scontrol import fields
 from fairq.errors.pool import InvalidDumpError
-from fairq.formats.slurm.text import lines, missing_field
-from fairq.formats.slurm.values import MOST_HOSTS, Resources, duration, gpus, hosts, moment, resources
+from fairq.formats.slurm.text import (
+    MOST_HOSTS,
+    Resources,
+    duration,
+    gpus,
+    hosts,
+    lines,
+    missing_field,
+    moment,
+    resources,
+)
 from fairq.formats.source import Held
 
 LARGEST_NUMBER = 2**31 - 1
@@ -158,9 +167,7 @@ def _job(source: str, where: str, record: Mapping[str, Any]) -> SlurmJob:
         return InvalidDumpError(source=source, where=where, problem=f"{name} is {shown}", cure=cure)
 
     def number(name: str, default: int = 0, most: int = 2**53) -> int:
-        value = record.get(name)
-        if isinstance(value, dict):
-            value = value.get("number") if value.get("set") and not value.get("infinite") else None
+        value = _plain(record.get(name))
         if value is None:
             return default
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= most:
@@ -218,7 +225,7 @@ def _job(source: str, where: str, record: Mapping[str, Any]) -> SlurmJob:
         given=_resources(text("tres_alloc_str") or text("tres_req_str"), cpus, nodes, text),
         nodes=nodes,
         hosts=job_hosts,
-        limit=None if record.get("time_limit") is None else _limit(record["time_limit"]),
+        limit=_limit(record.get("time_limit")),
         features=text("features"),
         required=host_list("required_nodes"),
         excluded=host_list("excluded_nodes"),
@@ -227,10 +234,16 @@ def _job(source: str, where: str, record: Mapping[str, Any]) -> SlurmJob:
     )
 
 
+def _plain(value: Any) -> Any:
+    """Return a number of JSON, which newer versions write as an object; None if it is not set, or infinite."""
+    if isinstance(value, dict):
+        return value.get("number") if value.get("set") and not value.get("infinite") else None
+    return value
+
+
 def _limit(value: Any) -> int | None:
     """Return a time limit, which is in minutes, in seconds; None if it is unlimited."""
-    if isinstance(value, dict):
-        value = value.get("number") if value.get("set") and not value.get("infinite") else None
+    value = _plain(value)
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return int(value * 60) if is_number and 0 < value < LARGEST_NUMBER else None
 

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from fairq.errors.pool import InvalidDumpError
-from fairq.formats.slurm.text import table
-from fairq.formats.slurm.values import moment, resources
+from fairq.formats.slurm.text import moment, resources, table
 from fairq.formats.source import Held
 from fairq.formats.trace import LONGEST, Trace, TraceJob
 
@@ -71,9 +70,7 @@ def read_records(held: Held) -> Iterator[Record]:
             return None
         if not (text.isascii() and text.isdecimal() and len(text) < 13 and int(text) <= LONGEST):
             cure = f"give a whole number up to {LONGEST}"
-            raise InvalidDumpError(
-                source=held.name, where=f"line {number}", problem=f"{name} is {text[:40]!r}", cure=cure
-            )
+            raise InvalidDumpError.at_line(held.name, number, f"{name} is {text[:40]!r}", cure)
         return int(text)
 
     for number, row in table(held, FIELDS):
@@ -81,7 +78,7 @@ def read_records(held: Held) -> Iterator[Record]:
         if submit is None:
             problem = f"Submit is {row['Submit'][:40]!r}"
             cure = "give a time such as 2026-11-28T09:32:45"
-            raise InvalidDumpError(source=held.name, where=f"line {number}", problem=problem, cure=cure)
+            raise InvalidDumpError.at_line(held.name, number, problem, cure)
         used = resources(row["AllocTRES"] or row["ReqTRES"])
         limit = integer(number, row, "TimelimitRaw")
         yield Record(
@@ -110,12 +107,8 @@ def read_sacct(name: str, text: str) -> Trace:
         elif record.start is None:
             trace.skipped["never started"] += 1
         else:
-            memory = record.memory or None
-            trace.jobs.append(
-                TraceJob(
-                    record.submit, record.run, record.user, record.account, record.cpus, memory, record.limit or None
-                )
-            )
+            limits = record.memory or None, record.limit or None
+            trace.jobs.append(TraceJob(record.submit, record.run, record.user, record.account, record.cpus, *limits))
     trace.jobs.sort(key=lambda job: job.submit)
     trace.start = trace.jobs[0].submit if trace.jobs else 0
     return trace

@@ -15,11 +15,10 @@ from fairq.errors.pool import SubmitDescriptionError
 from fairq.formats.submitfile.commands import equivalent_names
 from fairq.formats.submitfile.external import External
 from fairq.formats.submitfile.includes import Includes, refuse_trouble
-from fairq.formats.submitfile.items import Item, read_items, read_outside
 from fairq.formats.submitfile.library import LibraryError, new_submit
 from fairq.formats.submitfile.lines import Line, QueueLine, logical_lines
 from fairq.formats.submitfile.macros import CLUSTER_NAMES, PROC_NAMES, MacroGraph, references
-from fairq.formats.submitfile.queue_statement import QueueStatement, parse_queue
+from fairq.formats.submitfile.queue import Item, QueueStatement, parse_queue, read_items, read_outside
 
 _LIVE = PROC_NAMES | CLUSTER_NAMES | {"row", "itemindex"}
 _ARGUMENTS = "fairq_queue_arguments"

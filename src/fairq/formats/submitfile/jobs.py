@@ -9,7 +9,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from fairq.common.records import Ad, JobStatus
+from fairq.common.expression_form import is_expression, unwrapped
+from fairq.common.records import PROC_PLACEHOLDER, Ad, JobStatus
 from fairq.errors.pool import InvalidSubmitValueError, SubmitDescriptionError
 from fairq.formats.submitfile import policy_rules, program_rules, request_rules
 from fairq.formats.submitfile.description import Description, Statement
@@ -17,7 +18,6 @@ from fairq.formats.submitfile.macros import CLUSTER_NAMES, Variation
 from fairq.formats.submitfile.program import Program
 from fairq.formats.submitfile.rules import SENTINEL, Commands, Context, Rule
 from fairq.formats.submitfile.standings import refusals, standing_of, without_effect
-from fairq.formats.submitfile.template import filled, has_mark, same
 
 _BASE: Ad = {
     "MyType": "Job",
@@ -60,7 +60,7 @@ class JobGroup(Struct):
 
     def ad(self, proc: int) -> Ad:
         """Return the ad of one job, without the attributes that are columns of the queue."""
-        return {**self.shared, **(self.own or {}), **filled(self.template or {}, proc)}
+        return {**self.shared, **(self.own or {}), **_filled(self.template or {}, proc)}
 
 
 class Submission(Struct):
@@ -223,9 +223,9 @@ class _Builder:
             return None
         for proc in {first, min(first + 1, last), last}:
             self._set_proc(proc, proc - first)
-            if not same(filled(built, proc), self._build(self._by_proc)):
+            if not _same(_filled(built, proc), self._build(self._by_proc)):
                 return None
-        template = {name: value for name, value in built.items() if has_mark(value)}
+        template = {name: value for name, value in built.items() if _has_mark(value)}
         return {name: value for name, value in built.items() if name not in template}, template
 
     def _set_proc(self, proc: int | str, step: int | str) -> None:
@@ -249,3 +249,27 @@ def _columns(ad: Ad) -> dict[str, Any]:
     if "status" in columns:
         columns["reason"] = ad.get("HoldReason")
     return columns
+
+
+def _has_mark(value: Any) -> bool:
+    """Return whether *value* contains the job's number."""
+    return isinstance(value, str) and PROC_PLACEHOLDER in value
+
+
+def _filled(template: Ad, proc: int) -> Ad:
+    """Return *template*, which stands for all jobs of a range, with the job number *proc* filled in."""
+    number = str(proc)
+    return {
+        name: value.replace(PROC_PLACEHOLDER, number) if _has_mark(value) else value for name, value in template.items()
+    }
+
+
+def _same(left: Ad, right: Ad) -> bool:
+    """Return whether two ads are equal; a number may be an expression in one of them."""
+    return left.keys() == right.keys() and all(_plain(left[name]) == _plain(right[name]) for name in left)
+
+
+def _plain(value: Any) -> Any:
+    if is_expression(value) and unwrapped(value).isdigit():
+        return int(unwrapped(value))
+    return value

@@ -9,10 +9,9 @@ from typing import Any
 from fairq.common.arguments import quoted
 from fairq.errors.pool import InvalidSubmitValueError
 from fairq.formats.submitfile.description import Statement
-from fairq.formats.submitfile.items import Item
 from fairq.formats.submitfile.library import new_submit
 from fairq.formats.submitfile.lines import QueueLine
-from fairq.formats.submitfile.queue_statement import QueueStatement
+from fairq.formats.submitfile.queue import Item, QueueStatement
 
 _ITEM = "Item"
 _REPLACED_MACROS = (_ITEM, "Process", "Cluster")

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
+from fairq.common.expression_form import as_expression
 from fairq.common.records import PROC_PLACEHOLDER, Ad
 from fairq.errors.base import ExpressionDepthError, ExpressionError
 from fairq.errors.pool import InvalidSubmitValueError
 from fairq.formats.submitfile.commands import spellings
 from fairq.formats.submitfile.description import Statement
-from fairq.formats.submitfile.values import value_of
 
 SENTINEL = "\x02"
 """Stands for the job's number during the expansion of macros, which would also expand the placeholder itself."""
 
 _TRUE = frozenset({"true", "t", "yes", "y", "1"})
 _FALSE = frozenset({"false", "f", "no", "n", "0"})
+_INTEGER = re.compile(r"[-+]?\d{1,30}")
+_REAL = re.compile(r"[-+]?(?:\d+\.\d*|\.?\d+[eE][-+]?\d+|\d+\.\d*[eE][-+]?\d+|\.\d+)")
+_STRING = re.compile(r'"((?:[^"\\]|\\(?!$).)*)"', re.DOTALL)
+_LONE_BACKSLASH = re.compile(r'\\(?!")')
+_KEYWORDS = {"true": True, "false": False}
 
 
 class Context(Struct, frozen=True):
@@ -35,6 +42,28 @@ class Context(Struct, frozen=True):
     system: str
     environment: Mapping[str, str] = field(default_factory=dict)
     now: int = 0
+
+
+def value_of(text: str) -> Any:
+    """Return the value of *text*, the right-hand side of ``Name = value`` in HTCondor's files.
+
+    That is the literal, or ``/Expr(...)/`` for any other expression. Text follows the old ClassAd rule of these files:
+    a backslash stands for itself, unless a double quote follows. Raises ExpressionError if *text* is not an expression.
+    """
+    text = text.strip()
+    if _INTEGER.fullmatch(text) and -(2**63) <= int(text) < 2**63:
+        return int(text)
+    if _REAL.fullmatch(text) and math.isfinite(number := float(text)):
+        return number
+    if (keyword := _KEYWORDS.get(text.lower())) is not None:
+        return keyword
+    if (string := _STRING.fullmatch(text)) and '"' not in string[1].replace('\\"', ""):
+        return string[1].replace('\\"', '"')
+    from fairq.engine.classad import parse
+
+    escaped = _LONE_BACKSLASH.sub(r"\\\\", text)
+    parse(escaped.replace(PROC_PLACEHOLDER, "0"))
+    return as_expression(escaped)
 
 
 class Commands:

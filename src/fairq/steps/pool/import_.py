@@ -16,7 +16,7 @@ from fairq.common.records import SLOT_ELSEWHERE, Actor, Ad, Change, Claim, JobSt
 from fairq.common.versions import words
 from fairq.formats.accounting import AccountingDump, read_accounting
 from fairq.formats.jobs import JobDump, read_jobs
-from fairq.formats.schedds import read_schedds
+from fairq.formats.kinds import read_schedds
 from fairq.formats.slots import SlotDump, read_slots
 from fairq.formats.source import Advance, Held, opened
 from fairq.state import (

@@ -42,7 +42,7 @@ LARGEST_DOCUMENT = 1 << 31
 def _object(source: Source) -> dict[str, Any]:
     def problem(what: str, line: int = 1) -> InvalidDumpError:
         cure = "give the document that fairq export writes; dumps go with --slots, --jobs or --accounting"
-        return InvalidDumpError(source=source.name, where=f"line {line}", problem=what, cure=cure)
+        return InvalidDumpError.at_line(source.name, line, what, cure)
 
     text = source.read_all(LARGEST_DOCUMENT)
     if not text.strip():

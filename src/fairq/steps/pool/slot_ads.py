@@ -14,7 +14,7 @@ from fairq.common.quantities import counted
 from fairq.common.records import Ad
 from fairq.errors.base import ExpressionError
 from fairq.errors.pool import InvalidSlotError
-from fairq.formats.submitfile.values import value_of
+from fairq.formats.submitfile.rules import value_of
 
 __all__ = ["Platform", "Shape", "machine_slots", "over", "parse_attribute", "slot_ad"]
 

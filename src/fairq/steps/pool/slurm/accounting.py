@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from fairq.common.records import Ad
+from fairq.formats.slurm.accounts import Usage
 from fairq.formats.slurm.sacct import Record
-from fairq.formats.slurm.usage import Usage
 from fairq.steps.pool.slurm.groups import Groups
 
 _LOWEST = 0.5

@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from fairq.formats.slurm.accounts import PARENT, ROOT, Account, Accounts, Member
-from fairq.formats.slurm.values import resources
+from fairq.formats.slurm.text import resources
 
 FACTOR = 1000.0
 """The factor of the user of an account who has most shares: HTCondor's default."""

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from fairq.common.expression_form import as_expression
 from fairq.common.records import Ad, JobStatus
 from fairq.formats.slurm.queue import SlurmJob
-from fairq.formats.slurm.values import Resources
+from fairq.formats.slurm.text import Resources
 from fairq.steps.pool.slurm.groups import Groups
 from fairq.steps.pool.slurm.machines import Part, Partition
 

@@ -11,8 +11,7 @@ from fairq.common.expression_form import as_expression
 from fairq.common.records import Ad
 from fairq.common.scontrol import fields
 from fairq.errors.pool import InvalidDumpError
-from fairq.formats.slurm.text import lines, missing_field
-from fairq.formats.slurm.values import Resources, duration, resources
+from fairq.formats.slurm.text import Resources, duration, lines, missing_field, resources
 from fairq.formats.source import Held
 from fairq.launch.interface import Node
 from fairq.launch.slurm.nodes import parsed

@@ -8,13 +8,11 @@ import msgspec
 
 from fairq.common.records import Ad
 from fairq.formats.slurm import site as files
-from fairq.formats.slurm.accounts import Accounts, read_accounts
+from fairq.formats.slurm.accounts import Accounts, read_accounts, read_usage
 from fairq.formats.slurm.queue import read_queue
 from fairq.formats.slurm.sacct import read_records
 from fairq.formats.slurm.site import SiteFiles, read_files
-from fairq.formats.slurm.text import lines
-from fairq.formats.slurm.usage import read_usage
-from fairq.formats.slurm.values import duration, moment
+from fairq.formats.slurm.text import duration, lines, moment
 from fairq.formats.source import Held
 from fairq.steps.pool.bundle import Bundle, SiteSettings
 from fairq.steps.pool.slurm.accounting import accounting_ads

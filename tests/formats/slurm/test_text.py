@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairq.formats.slurm.values import MOST_HOSTS, Resources, duration, hosts, moment, resources
+from fairq.formats.slurm.text import MOST_HOSTS, Resources, duration, hosts, moment, resources
 
 
 @pytest.mark.parametrize(
