@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fairq.cli.manual import schedule
+from fairq.cli.manual import overview as schedule
 
 PAGE = (Path(__file__).parents[1] / "docs" / "operations.md").read_text()
 PROGRAM = "/opt/fairq/bin/fairq"

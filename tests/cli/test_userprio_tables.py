@@ -12,8 +12,7 @@ from functools import cache
 import pytest
 from tests.golden.archive import ARCHIVE
 
-from fairq.cli.userprio_classic import lay_out_classic
-from fairq.cli.userprio_layout import lay_out
+from fairq.cli.userprio_layout import lay_out, lay_out_classic
 from fairq.cli.userprio_views import options_of, resources_view
 from fairq.steps.userprio.rows import listing
 

@@ -1,9 +1,11 @@
-"""Pictures from block characters, for terminals and pipes: spark lines and bars without colour."""
+"""Pictures from block characters, or from ASCII: spark lines, and bars without colour."""
 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
+from typing import TextIO
 
 from fairq.cli.output.text import cut, filled
 
@@ -43,3 +45,38 @@ def bar(share: float, cells: int, *, plain: bool) -> str:
 def label(text: str, cells: int = _LABEL, *, plain: bool = False) -> str:
     """Return *text* in a given number of cells, cut in the middle if too long."""
     return filled(cut(text, cells, ".." if plain else "…"), cells)
+
+
+WIDTH = 8
+"""Width of a bar with a percentage in cells, without the number."""
+
+
+def draws_blocks(stream: TextIO) -> bool:
+    """Return whether *stream* is a terminal that shows block characters; the Linux console shows only some."""
+    try:
+        _EIGHTHS.encode(stream.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return stream.isatty() and os.environ.get("TERM") not in ("dumb", "linux")
+
+
+def bar_with_percentage(amount: float, total: float, *, blocks: bool) -> str:
+    """Return a bar of *amount* of *total* followed by its percentage; a ``+`` if the amount is larger than the total.
+
+    If *total* is 0, there is no percentage: the bar is empty, or ``+`` if something is used anyway.
+    """
+    ratio = amount / total if total > 0 else math.inf if amount > 0 else 0.0
+    mark = "+" if ratio > 1 + 1e-9 else " "
+    drawn = (_in_eighths if blocks else _ascii)(min(ratio, 1.0))
+    number = f"{min(ratio, 99.99):.0%}" if total > 0 else "-"
+    return f"{drawn}{mark}{number:>4}"
+
+
+def _in_eighths(ratio: float) -> str:
+    eighth = 1 / (8 * WIDTH)  # a small part is shown as one eighth
+    return bar(max(ratio, eighth) if ratio > 0 else 0.0, WIDTH, plain=False).ljust(WIDTH)
+
+
+def _ascii(ratio: float) -> str:
+    full = round(ratio * WIDTH)
+    return ("#" * (max(1, full) if ratio > 0 else full)).ljust(WIDTH, ".")

@@ -12,11 +12,10 @@ from fairq.cli.command import App, Context
 from fairq.cli.confirm import Yes
 from fairq.cli.figures import counted
 from fairq.cli.invocation import operating_system_user
+from fairq.cli.job_options import SELECTION, Reason, confirm_many, job_editor, report, selected
 from fairq.cli.options import DryRun, Now, parse_duration
 from fairq.cli.output import emit
-from fairq.cli.queue_options import Reason, confirm_many, job_editor, report
-from fairq.cli.selection_options import SELECTION, selected
-from fairq.cli.submit_program import attribute_of, mail_commands
+from fairq.cli.submission import attribute_of, mail_commands
 from fairq.errors.base import UsageError
 
 if TYPE_CHECKING:

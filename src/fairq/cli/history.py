@@ -11,11 +11,10 @@ from typer import Option
 from fairq.cli.command import App, Context
 from fairq.cli.figures import counted, duration, moment
 from fairq.cli.invocation import Invocation, operating_system_user
+from fairq.cli.job_options import ALL, PEOPLE, Jobs, selection_given
 from fairq.cli.options import Now, parse_time
 from fairq.cli.output import Column, Output, Table, View, emit
 from fairq.cli.output.long import long_texts
-from fairq.cli.queue_options import Jobs
-from fairq.cli.selection_options import ALL, PEOPLE, selection_given
 from fairq.cli.tools import HISTORY
 from fairq.errors.base import InvalidNumberError, UsageError
 

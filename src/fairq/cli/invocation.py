@@ -49,7 +49,7 @@ class Invocation(Struct, dict=True):
     verbose: int = 0
     output: Output = Output()
     selecting: Mapping[str, Any] = field(default_factory=dict)
-    """The values of the options that select jobs, by name (``fairq.cli.selection_options``)."""
+    """The values of the options that select jobs, by name (``fairq.cli.job_options``)."""
     watching: bool = False
     """Whether ``--watch`` repeats the command."""
 
@@ -282,6 +282,14 @@ class Invocation(Struct, dict=True):
 
             for process in end_stuck(host.program, path, holders):
                 self.note(f"killed process {process}, which held the lock for too long")
+
+    def note_pause(self, now: int) -> None:
+        """Print a note if the pool is paused at *now*."""
+        from fairq.steps.pool.pause import pause_in_effect, pause_sentence
+
+        pause = pause_in_effect(self.state_path, now)
+        if pause is not None:
+            self.note(f"{pause_sentence(pause)}; no job starts meanwhile")
 
     def detail(self, text: str) -> None:
         """Print a detail on stderr, only with ``--verbose``."""

@@ -8,10 +8,9 @@ from typer import Option
 
 from fairq.cli.command import App, Context
 from fairq.cli.confirm import Yes
+from fairq.cli.job_options import SELECTION, Jobs, Reason, confirm_many, job_editor, note_ending, report, selected
 from fairq.cli.options import DryRun, Now, parse_time
 from fairq.cli.output import emit
-from fairq.cli.queue_options import Jobs, Reason, confirm_many, job_editor, note_ending, report
-from fairq.cli.selection_options import SELECTION, selected
 from fairq.cli.tools import JOBS
 
 if TYPE_CHECKING:

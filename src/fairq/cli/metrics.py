@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from math import fsum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from msgspec import Struct
 from typer import Option
 
 from fairq.cli.command import App, Context
-from fairq.cli.metric import Metric
-from fairq.cli.metrics_grid import metrics_of_grid, metrics_of_sites
 from fairq.cli.options import Now
 from fairq.cli.output.renderer import write_text
 from fairq.common import files
 from fairq.errors.report import ReportFileError
 
 if TYPE_CHECKING:
-    from fairq.steps.reports.status import Standing, SubmitterStanding
+    from fairq.steps.broker.status import GridStatus
+    from fairq.steps.reports.status import Standing
     from fairq.steps.reports.totals import Histogram, Totals
 
 app = App()
@@ -31,6 +31,21 @@ _MODE = 0o644
 _BUCKET = "_bucket"
 _OTHERS = "other"
 _LIMIT = "concurrency limit reached"
+_STATES = ("idle", "running", "held")
+
+
+class Metric(Struct, frozen=True):
+    """One metric: name, type, help, label names, and for each sample its label values and its value.
+
+    The name of a histogram's sample ends in *suffixes* of the same place, and its buckets have one more label, ``le``.
+    """
+
+    name: str
+    kind: str
+    help: str
+    labels: Sequence[str]
+    samples: Sequence[tuple[Sequence[str], float]]
+    suffixes: Sequence[str] = ()
 
 
 @app.command(
@@ -127,129 +142,102 @@ def _histogram(
         total = 0
         for limit, count in zip([*map(_number, limits), "+Inf"], histogram.counts, strict=True):
             total += count
-            samples.append(((*values, limit), float(total)))
+            samples.append(((*values, limit), total))
             suffixes.append(_BUCKET)
-        samples += [(values, histogram.sum), (values, float(total))]
+        samples += [(values, histogram.sum), (values, total)]
         suffixes += ["_sum", "_count"]
     return Metric(name, "histogram", text, labels, samples, suffixes)
 
 
+def _one(name: str, text: str, value: float | None, kind: str = "gauge") -> Iterator[Metric]:
+    """Yield the metric of one value, if there is one."""
+    if value is not None:
+        yield Metric(f"fairq_{name}", kind, text, (), [((), value)])
+
+
+def _by(label: str, name: str, text: str, values: Iterable[tuple[str, float]], kind: str = "gauge") -> Metric:
+    """Return the metric of a value for each of some names, which stand behind a *label*."""
+    return Metric(f"fairq_{name}", kind, text, (label,), [((key,), value) for key, value in values])
+
+
 def _metrics(pool: Standing, counters: Totals, named_count: int, rules: str) -> Iterator[Metric]:
     from fairq import __version__
+    from fairq.steps.reports.totals import WAIT_LIMITS
 
-    def gauge(name: str, text: str, value: float | None) -> Iterator[Metric]:
-        if value is not None:
-            yield Metric(f"fairq_{name}", "gauge", text, (), [((), value)])
-
-    build = [((__version__, rules), 1.0)]
+    build = [((__version__, rules), 1)]
     yield Metric("fairq_info", "gauge", "Version of fairq and rules in force.", ("version", "rules"), build)
-    yield from gauge("slots", "Slots, without those carved out of partitionable slots.", float(pool.slots))
-    yield from gauge("slots_draining", "Slots that are draining.", float(pool.drained))
-    yield from gauge(
-        "slots_claimed", "Slots in use, those that were carved out of others among them.", float(pool.claims)
-    )
-    yield from gauge("pool_slot_weight", "Weight of all slots in the last cycle.", pool.weight)
-    yield from gauge("in_use_slot_weight", "Weight of the slots in use.", pool.weight_in_use)
-    states = [((name,), float(pool.count(name))) for name in ("idle", "running", "held")]
-    yield Metric("fairq_jobs", "gauge", "Jobs in the queue.", ("state",), states)
-    runs = [((name,), float(number)) for name, number in sorted(counters.runs.items())]
-    yield Metric(
-        "fairq_runs_ended_total", "counter", "Runs that ended; finished ones had the exit code 0.", ("outcome",), runs
-    )
+    yield from _one("slots", "Slots, without those carved out of partitionable slots.", pool.slots)
+    yield from _one("slots_draining", "Slots that are draining.", pool.drained)
+    yield from _one("slots_claimed", "Slots in use, those that were carved out of others among them.", pool.claims)
+    yield from _one("pool_slot_weight", "Weight of all slots in the last cycle.", pool.weight)
+    yield from _one("in_use_slot_weight", "Weight of the slots in use.", pool.weight_in_use)
+    yield _by("state", "jobs", "Jobs in the queue.", ((name, pool.count(name)) for name in _STATES))
+    text = "Runs that ended; finished ones had the exit code 0."
+    yield _by("outcome", "runs_ended_total", text, sorted(counters.runs.items()), "counter")
     if counters.waits:
-        from fairq.steps.reports.totals import WAIT_LIMITS
-
         text = "Time from submission to the first start of ended jobs."
-        waits: dict[tuple[str, ...], Histogram] = {
-            (group,): histogram for group, histogram in sorted(counters.waits.items())
-        }
-        yield _histogram("fairq_job_wait_seconds", text, ("group",), WAIT_LIMITS, waits)
+        waits = sorted(counters.waits.items())
+        yield _histogram("fairq_job_wait_seconds", text, ("group",), WAIT_LIMITS, {(group,): of for group, of in waits})
     yield from _of_submitters(pool, named_count)
     yield from _of_groups(pool)
-    yield from _of_cycles(pool, counters, gauge)
+    yield from _of_cycles(pool, counters)
     size = Path(pool.state).stat().st_size if Path(pool.state).exists() else 0
-    yield from gauge("state_size_bytes", "Size of the state file.", float(size))
-    yield from gauge("metrics_timestamp_seconds", "Time at which these metrics were written.", float(pool.now))
+    yield from _one("state_size_bytes", "Size of the state file.", size)
+    yield from _one("metrics_timestamp_seconds", "Time at which these metrics were written.", pool.now)
 
 
 def _of_submitters(pool: Standing, named_count: int) -> Iterator[Metric]:
     ranked = sorted(pool.submitters, key=lambda submitter: (-submitter.in_use, -submitter.idle, submitter.submitter))
     named, others = ranked[:named_count], ranked[named_count:]
 
-    def samples(value: Callable[[SubmitterStanding], float | None]) -> list[tuple[Sequence[str], float]]:
-        of_named = [((submitter.submitter,), number) for submitter in named if (number := value(submitter)) is not None]
-        others_sum = fsum(number for submitter in others if (number := value(submitter)) is not None)
-        return [*of_named, *([((_OTHERS,), others_sum)] if others else [])]
+    def values(member: str) -> list[tuple[str, float]]:
+        """Return a figure of each submitter shown by name, and the sum of the others."""
+        each = [(submitter.submitter, getattr(submitter, member)) for submitter in named]
+        rest = fsum(number for submitter in others if (number := getattr(submitter, member)) is not None)
+        return [pair for pair in [*each, *([(_OTHERS, rest)] if others else [])] if pair[1] is not None]
 
-    jobs: list[tuple[Sequence[str], float]] = []
-    for name in ("idle", "running", "held"):
-        counts = samples(lambda submitter, status=name: getattr(submitter, status))  # type: ignore[misc]
-        jobs += [((*labels, name), number) for labels, number in counts]
+    jobs = [((name, state), number) for state in _STATES for name, number in values(state)]
     yield Metric("fairq_submitter_jobs", "gauge", "Jobs of a submitter.", ("submitter", "state"), jobs)
-    summed: tuple[tuple[str, str, str, Callable[[Any], float | None]], ...] = (
-        (
-            "in_use_slot_weight",
-            "gauge",
-            "Weight of the slots in use by a submitter.",
-            lambda submitter: submitter.in_use,
-        ),
-        (
-            "entitled_slot_weight",
-            "gauge",
-            "Weight that the last cycle allowed to a submitter.",
-            lambda submitter: submitter.entitled,
-        ),
-        (
-            "usage_slot_seconds_total",
-            "counter",
-            "Accumulated weighted usage of a submitter.",
-            lambda submitter: submitter.usage,
-        ),
-    )
-    for name, kind, text, value in summed:
-        yield Metric(f"fairq_submitter_{name}", kind, text, ("submitter",), samples(value))
-    single: tuple[tuple[str, str, Callable[[Any], float]], ...] = (
-        ("priority", "Effective priority of a submitter; lower is better.", lambda submitter: submitter.priority),
-        ("real_priority", "Real priority of a submitter; lower is better.", lambda submitter: submitter.real_priority),
-        ("priority_factor", "Priority factor of a submitter.", lambda submitter: submitter.factor),
-    )
-    for name, text, value in single:
-        values = [((submitter.submitter,), float(value(submitter))) for submitter in named]
-        yield Metric(f"fairq_submitter_{name}", "gauge", text, ("submitter",), values)
+    for name, kind, text, member in (
+        ("in_use_slot_weight", "gauge", "Weight of the slots in use by a submitter.", "in_use"),
+        ("entitled_slot_weight", "gauge", "Weight that the last cycle allowed to a submitter.", "entitled"),
+        ("usage_slot_seconds_total", "counter", "Accumulated weighted usage of a submitter.", "usage"),
+    ):
+        yield _by("submitter", f"submitter_{name}", text, values(member), kind)
+    for name, text, member in (
+        ("priority", "Effective priority of a submitter; lower is better.", "priority"),
+        ("real_priority", "Real priority of a submitter; lower is better.", "real_priority"),
+        ("priority_factor", "Priority factor of a submitter.", "factor"),
+    ):
+        single = ((submitter.submitter, getattr(submitter, member)) for submitter in named)
+        yield _by("submitter", f"submitter_{name}", text, single)
 
 
 def _of_groups(pool: Standing) -> Iterator[Metric]:
-    figures = (
+    for name, text, member in (
         ("configured_quota_slot_weight", "Quota of a group as configured.", "config_quota"),
         ("quota_slot_weight", "Quota of a group with all its subgroups in the last cycle.", "subtree_quota"),
         ("requested_slot_weight", "Weight that a group requested in the last cycle.", "requested"),
         ("allocated_slot_weight", "Weight allocated to a group in the last cycle.", "allocated"),
-    )
-    for name, text, member in figures:
-        values = [
-            ((str(group["group"]),), float(group[member])) for group in pool.groups if group.get(member) is not None
-        ]
+    ):
+        values = [(str(group["group"]), group[member]) for group in pool.groups if group.get(member) is not None]
         if values:
-            yield Metric(f"fairq_group_{name}", "gauge", text, ("group",), values)
-    used = [((name,), use.weight) for name, use in pool.used_by_groups.items()]
-    yield Metric(
-        "fairq_group_in_use_slot_weight", "gauge", "Weight in use of a group and its subgroups.", ("group",), used
-    )
-    priorities = [((name,), use.priority) for name, use in pool.used_by_groups.items()]
-    yield Metric("fairq_group_priority", "gauge", "Effective priority of a group.", ("group",), priorities)
+            yield _by("group", f"group_{name}", text, values)
+    used = pool.used_by_groups
+    text = "Weight in use of a group and its subgroups."
+    yield _by("group", "group_in_use_slot_weight", text, ((name, use.weight) for name, use in used.items()))
+    text = "Effective priority of a group."
+    yield _by("group", "group_priority", text, ((name, use.priority) for name, use in used.items()))
 
 
-def _of_cycles(
-    pool: Standing, counters: Totals, gauge: Callable[[str, str, float | None], Iterator[Metric]]
-) -> Iterator[Metric]:
+def _of_cycles(pool: Standing, counters: Totals) -> Iterator[Metric]:
     from fairq.steps.reports.totals import CYCLE_LIMITS
 
-    yield Metric("fairq_cycles_total", "counter", "Negotiation cycles held.", (), [((), float(counters.cycles))])
-    failed = [((kind,), float(number)) for kind, number in sorted(counters.errors.items())]
-    text = "Cycles that failed, by kind of error."
-    yield Metric("fairq_cycle_errors_total", "counter", text, ("kind",), failed or [(("none",), 0.0)])
+    yield from _one("cycles_total", "Negotiation cycles held.", counters.cycles, "counter")
+    failed = sorted(counters.errors.items()) or [("none", 0)]
+    yield _by("kind", "cycle_errors_total", "Cycles that failed, by kind of error.", failed, "counter")
     text = "Jobs held because of an error that nobody foresaw in their part of a cycle."
-    yield Metric("fairq_job_errors_total", "counter", text, (), [((), float(counters.job_errors))])
+    yield from _one("job_errors_total", text, counters.job_errors, "counter")
     text = "How long cycles took."
     yield _histogram("fairq_cycle_duration_seconds", text, (), CYCLE_LIMITS, {(): counters.durations})
     if pool.cycle is None:
@@ -258,11 +246,52 @@ def _of_cycles(
     for reason, number in pool.rejected.items():
         # The number of limit names is unbounded.
         rejected[_LIMIT if reason.startswith("concurrency limit") else reason] += number
-    reasons = [((reason,), float(number)) for reason, number in sorted(rejected.items())]
-    if reasons:
+    if rejected:
         text = "Requests that the last cycle rejected."
-        yield Metric("fairq_rejected_requests", "gauge", text, ("reason",), reasons)
-    yield from gauge("cycle_last_timestamp_seconds", "Time of the last cycle.", float(pool.cycle.time))
-    yield from gauge("cycle_last_duration_seconds", "How long the last cycle took.", counters.cycle_seconds)
-    yield from gauge("cycle_last_matches", "Matches of the last cycle.", float(pool.cycle.matches))
-    yield from gauge("cycle_last_spins", "Spins of the last cycle.", float(pool.cycle.spins))
+        yield _by("reason", "rejected_requests", text, sorted(rejected.items()))
+    yield from _one("cycle_last_timestamp_seconds", "Time of the last cycle.", pool.cycle.time)
+    yield from _one("cycle_last_duration_seconds", "How long the last cycle took.", counters.cycle_seconds)
+    yield from _one("cycle_last_matches", "Matches of the last cycle.", pool.cycle.matches)
+    yield from _one("cycle_last_spins", "Spins of the last cycle.", pool.cycle.spins)
+
+
+_OF_SITES = (
+    ("running_jobs", "Jobs of pilots that run at a site, by what is limited or delayed.", "running"),
+    ("running_limit", "Most jobs of pilots that may run at a site.", "limit"),
+    ("delay_left_seconds", "Time until the next start that a matching delay allows at a site.", "delay_left"),
+)
+
+
+def metrics_of_sites(limits: Sequence[Mapping[str, Any]]) -> Iterator[Metric]:
+    """Yield the metrics of running *limits* and matching delays, as ``taskqueues limits`` shows them."""
+    labels = ("site", "ce", "attribute", "value")
+    for name, text, member in _OF_SITES:
+        samples = [
+            (tuple(str(limit[label] or "") for label in labels), limit[member])
+            for limit in limits
+            if limit[member] is not None
+        ]
+        if samples:
+            yield Metric(f"fairq_taskqueues_{name}", "gauge", text, labels, samples)
+
+
+def metrics_of_grid(status: GridStatus) -> Iterator[Metric]:
+    """Yield the metrics of PanDA's grid, as ``broker status`` shows it; none without queues and tasks."""
+    if not (status.queues or status.tasks):
+        return
+    reasons = {pending.reason: pending.tasks for pending in status.reasons}
+    last_run = status.run.counts if status.run else {}
+    groups = (
+        ("queues", "Queues of the grid, by their status in CRIC.", "status", status.queues),
+        ("tasks", "Tasks of the grid.", "state", status.tasks),
+        ("jobs", "Imported jobs of the grid.", "state", status.jobs),
+        ("pending_tasks", "Tasks that are pending, by the reason of their last run.", "reason", reasons),
+        ("last_run_tasks", "Tasks of the last run, by their new state.", "state", last_run),
+    )
+    for name, text, label, counts in groups:
+        if counts:
+            yield _by(label, f"broker_{name}", text, counts.items())
+    yield from _one("broker_due_tasks", "Tasks that a run would broker now.", status.due)
+    yield from _one("broker_used_queues", "Queues that have an assigned task.", status.used_queues)
+    if status.run:
+        yield from _one("broker_run_last_timestamp_seconds", "Time of the last run.", status.run.time)

@@ -12,8 +12,7 @@ from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now
 from fairq.cli.output import Output
 from fairq.cli.output.activity import doing
-from fairq.cli.pool_pause import note_pause
-from fairq.cli.whatif_options import Ceiling, Factor, Floor, Limit, Set, With, Without, alteration_of
+from fairq.cli.whatif import Ceiling, Factor, Floor, Limit, Set, With, Without, alteration_of
 from fairq.errors.base import UsageError
 
 if TYPE_CHECKING:
@@ -121,7 +120,7 @@ def negotiate(
     settings = invocation.settings if dry_run else invocation.settings_of_cycle(time)
     actor = invocation.actor(time)
     if dry_run:
-        note_pause(invocation, invocation.state_path, time)
+        invocation.note_pause(time)
         dry = decide(invocation.state_path, settings, actor, dry_run=True, explain=explain, doing=doing)
         result = Turn(dry)
     else:
@@ -141,17 +140,16 @@ def negotiate(
     if cycle is None:
         if result.pause is not None and not result.ended and output.format == "table":
             return
+        from fairq.cli.cycle_view import runs_view
         from fairq.cli.output import emit
-        from fairq.cli.runs_view import runs_view
 
         emit(runs_view(result), output)
         return
     _print_notes(invocation, cycle)
     if not dry_run and output.quiet and output.format == "table":
         return  # `emit` would show nothing; a hundred thousand matches take a tenth of the cycle to put into words
-    from fairq.cli.cycle_view import cycle_view
+    from fairq.cli.cycle_view import cycle_view, with_runs
     from fairq.cli.output import emit
-    from fairq.cli.runs_view import with_runs
     from fairq.steps.cycle.document import match_documents
 
     view = cycle_view(cycle.document, match_documents(cycle), dry_run=dry_run)

@@ -8,10 +8,9 @@ from typing import Annotated
 from typer import Option
 
 from fairq.cli.command import App, Context
+from fairq.cli.job_options import SELECTION, Jobs, Reason, job_editor, report, selected
 from fairq.cli.options import DryRun, Now
 from fairq.cli.output import emit
-from fairq.cli.queue_options import Jobs, Reason, job_editor, report
-from fairq.cli.selection_options import SELECTION, selected
 from fairq.cli.tools import PRIO
 from fairq.errors.base import InvalidNumberError, UsageError
 

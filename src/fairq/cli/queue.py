@@ -11,12 +11,10 @@ from typer import Option
 from fairq.cli.command import App, Context
 from fairq.cli.figures import counted, duration, moment
 from fairq.cli.invocation import operating_system_user
+from fairq.cli.job_options import ALL, PEOPLE, STATUSES, SUBMITTED, Jobs, selection_given
 from fairq.cli.options import Now
 from fairq.cli.output import Column, Form, Output, Record, Table, View, emit, terminal
 from fairq.cli.output.long import long_texts
-from fairq.cli.pool_pause import note_pause
-from fairq.cli.queue_options import Jobs
-from fairq.cli.selection_options import ALL, PEOPLE, STATUSES, SUBMITTED, selection_given
 from fairq.cli.tools import QUEUE
 from fairq.common.expression_form import is_expression, unwrapped
 from fairq.errors.base import UsageError
@@ -107,7 +105,7 @@ def queue(
     reasons = list(selection.statuses) == ["held"]
     is_whole = selection.is_by_status and not (start or batch or order) and sort is None
     if output.format == "table":
-        note_pause(invocation, state, time)
+        invocation.note_pause(time)
     if is_whole and limit is None and output.format == "table" and not (long or totals):
         from fairq.steps.jobs.pages import queue_pages
 
@@ -131,14 +129,14 @@ def queue(
         emit(_batches_view(batches(state, jobs_found), limit), output)
         return
     if order:
-        from fairq.cli.queue_order import order_view
+        from fairq.cli.queue_views import order_view
 
         if start or procs or long or totals or statuses not in (None, {_IDLE}):
             raise UsageError(message="--order shows idle jobs in a table; leave out the other options of the view")
         emit(order_view(invocation, jobs_found, limit), output)
         return
     if start:
-        from fairq.cli.queue_starts import starts_view
+        from fairq.cli.queue_views import starts_view
 
         if statuses not in (None, {_IDLE, _WAITING}) or long or totals:
             raise UsageError(message="--start shows idle jobs in a table; leave out the other options of the view")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from fairq.cli.blocks import bar_with_percentage
 from fairq.cli.figures import share_colour
 from fairq.cli.output import Column, Record, Table, View
-from fairq.cli.quotas_bars import bar
 from fairq.cli.userprio_views import options_of, selected, table_view
 
 if TYPE_CHECKING:
@@ -55,10 +55,10 @@ def tree_view(report: QuotaReport, constraint: str | None, title: str, *, blocks
     shown_names = {group["group"].lower() for group in groups}
 
     def share(group: Any) -> str:
-        return bar(group["quota"], report.total, blocks=blocks)
+        return bar_with_percentage(group["quota"], report.total, blocks=blocks)
 
     def use(group: Any) -> str:
-        return bar(group["in_use"], group["quota"], blocks=blocks)
+        return bar_with_percentage(group["in_use"], group["quota"], blocks=blocks)
 
     def column(
         heading: str,

@@ -9,10 +9,9 @@ from typer import Option
 from fairq.cli.command import App, Context
 from fairq.cli.confirm import Yes
 from fairq.cli.figures import counted
+from fairq.cli.job_options import ALL, CONSTRAINT, PEOPLE, SUBMITTED, Jobs, Reason, confirm_many, selection_given
 from fairq.cli.options import DryRun, Now
 from fairq.cli.output import View, emit
-from fairq.cli.queue_options import Jobs, Reason, confirm_many
-from fairq.cli.selection_options import ALL, CONSTRAINT, PEOPLE, SUBMITTED, selection_given
 from fairq.errors.base import UsageError
 
 if TYPE_CHECKING:

@@ -22,11 +22,10 @@ from typer import Argument, Option
 from fairq.cli.command import App, Context
 from fairq.cli.figures import moment
 from fairq.cli.invocation import Invocation
+from fairq.cli.job_options import job_editor
 from fairq.cli.options import parse_duration
 from fairq.cli.output import activity
-from fairq.cli.queue_options import job_editor
-from fairq.cli.submission import queued, submitter_here
-from fairq.cli.submit_program import program_of
+from fairq.cli.submission import program_of, queued, submitter_here
 from fairq.cli.terminal_guard import guarded_terminal
 from fairq.common.interactive import INTERACTIVE, TERMINAL
 from fairq.common.records import JobRange, JobStatus

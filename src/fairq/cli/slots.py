@@ -2,34 +2,85 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
+from msgspec.structs import asdict
 from typer import Argument, Option
 
 from fairq.cli.command import App, Context
 from fairq.cli.figures import counted, moment
 from fairq.cli.options import DryRun, Now, Reason, parse_end
-from fairq.cli.output import Column, Output, Record, Table, View, emit
+from fairq.cli.output import Column, Output, Table, View, emit
 from fairq.cli.output.long import long_texts
 from fairq.cli.slots_drain import add_drain, add_removal, slots_report
-from fairq.cli.slots_machines import compact_view, wanted_view
 from fairq.cli.slots_reserve import add_reservations, add_reserve
-from fairq.cli.slots_sync import EXAMPLES, sync
+from fairq.cli.slots_views import compact_view, counts_table, slots_view, view_of_all, wanted_view
 from fairq.cli.tools import SLOTS
 from fairq.errors.base import InvalidNameError, InvalidNumberError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from fairq.common.records import Ad, SlotRecord
 
 app = App(help="Manage the slots of the pool: add, detect, list, remove, drain and reserve them.", default="list")
-app.report("sync", examples=EXAMPLES)(sync)
 
 _MEMORY_PER_CORE = 1024
 _DISK = 10 * 1024 * 1024
 _LARGEST_COUNT = 1_000_000
+
+_SAID = {
+    "added": "added",
+    "changed": "updated",
+    "drained": "drained, because the engine gives it no jobs",
+    "released": "takes jobs again",
+    "removed": "removed",
+    "leaving": "gone from the engine; drained until its jobs end",
+}
+
+
+@app.report(
+    "sync",
+    examples="""
+        fairq slots sync slurm                      # every node of the cluster
+        fairq slots sync slurm --partition batch    # the nodes of one partition; jobs go to it
+        fairq slots sync slurm --dry-run            # show what would change
+        fairq slots sync htcondor                   # the slots of the collector
+    """,
+)
+def sync(
+    context: Context,
+    engine: Annotated[str, Argument(metavar="ENGINE", help="The engine: slurm or htcondor.")],
+    partition: Annotated[
+        str | None, Option("--partition", metavar="NAME", help="Only the nodes of this partition of Slurm.")
+    ] = None,
+    reason: Reason = None,
+    now: Now = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Make the nodes of Slurm or HTCondor slots of the pool, and keep them current.
+
+    Each node becomes a partitionable slot with its cores, memory, GPUs and features; ENGINE starts the jobs of these
+    slots. A node that is down or drained there is drained here, and takes jobs again when it is back. The slot of a
+    node that is gone is removed, or drained until its jobs end. Other slots of the pool stay as they are. Run the
+    command again whenever the engine has changed, for example from cron.
+    """
+    from fairq.steps.pool.sync import synchronise
+
+    invocation, output = context.obj, context.obj.output
+    actor = invocation.actor(invocation.now(now), reason)
+    result = synchronise(
+        invocation.state_path, invocation.settings, engine, actor, partition=partition, dry_run=dry_run
+    )
+    changes = asdict(result)
+    lines = [f"slot {name}: {_SAID[kind]}" for kind, names in changes.items() for name in names]
+    document = {"action": "synchronised", "engine": engine, **changes, "stored": not dry_run}
+    emit(View(document=document, text="\n".join(lines)), output)
+    if not lines:
+        invocation.note(f"no changes: the slots are the nodes of {engine}")
+    elif dry_run:
+        invocation.note(f"{counted(len(lines), 'slot')} would change; nothing was stored")
 
 
 @app.report(
@@ -243,6 +294,8 @@ def list_(
     JSON, CSV, TSV, --af and --long have the advertised ads, with the attributes of the claim that fairq made: State,
     Activity, RemoteUser, AccountingGroup and JobId. With --compact and --wanted, they have the records of the table.
     """
+    from fairq.steps.pool.current_ads import totals
+
     invocation, output = context.obj, context.obj.output
     state, time = invocation.existing_state, invocation.now(now)
     if available or compact or total or long or wanted:
@@ -256,26 +309,26 @@ def list_(
         elif long:
             emit(View(text=long_texts(ads[:limit])), output)
         elif total:
-            emit(View(tables=[_counts(totals_of_ads(ads))]), output)
+            emit(View(tables=[counts_table(totals(ads))]), output)
         else:
-            emit(_view_of(ads, totals_of_ads(ads), output, limit), output)
+            emit(slots_view(ads, totals(ads), output, limit), output)
         return
     if limit is not None and not names and output.constraint is None:
         from fairq.steps.pool.first_slots import look_first
 
         ads, counts = look_first(state, limit, time)
-        emit(_view_of(ads, counts, output), output)
+        emit(slots_view(ads, counts, output), output)
         return
     if not names and output.constraint is None and output.format == "table":
         from fairq.steps.pool.slot_pages import slot_pages
 
         with slot_pages(state, time) as pages:
-            view = _view(pages.ads(), pages.totals(), output, drained=pages.has_drained, gpus=pages.has_gpus)
+            view = view_of_all(pages.ads(), pages.totals(), output, drained=pages.has_drained, gpus=pages.has_gpus)
             view.tables[0].widest, view.tables[0].release = pages.widest(), pages.release
             emit(view, output)
         return
     ads = _selected(state, names or [], output, time)
-    emit(_view_of(ads, totals_of_ads(ads), output, limit), output)
+    emit(slots_view(ads, totals(ads), output, limit), output)
 
 
 def _selected(state: Path, names: list[str], output: Output, time: int, *, available: bool = False) -> list[Ad]:
@@ -288,77 +341,6 @@ def _selected(state: Path, names: list[str], output: Output, time: int, *, avail
     if output.constraint is not None:
         ads = [dict(ad) for ad in matching(ads, output.constraint)]
     return [ad for ad in ads if is_available(ad)] if available else ads
-
-
-def totals_of_ads(ads: list[Ad]) -> Iterable[Ad]:
-    """Return the numbers of slots in *ads*."""
-    from fairq.steps.pool.current_ads import totals
-
-    return totals(ads)
-
-
-def _view_of(ads: list[Ad], counts: Iterable[Ad], output: Output, limit: int | None = None) -> View:
-    """Return the table of the first slots, at most *limit*, and the numbers of all."""
-    from fairq.steps.pool.slot_pages import has_gpus
-
-    shown = ads[:limit]
-    drained = any("LastDrainStartTime" in ad for ad in shown)
-    return _view(shown, counts, output, drained=drained, gpus=has_gpus(shown))
-
-
-def _view(ads: Iterable[Ad], counts: Iterable[Ad], output: Output, *, drained: bool, gpus: bool) -> View:
-    """Return the table of slots, with the reasons of drains and with GPUs if there are some, and their numbers."""
-    empty = "no slots; add some with fairq slots add" if output.constraint is None else "no slot matches the constraint"
-    columns = slot_columns(drained=drained, gpus=gpus)
-    return View(tables=[Table(columns=columns, records=ads, constrained=True, empty=empty), _counts(counts)])
-
-
-def slot_columns(*, drained: bool, gpus: bool) -> list[Column]:
-    """Return the columns of the table of slots, with the reasons of drains and with GPUs if there are some."""
-    columns = [
-        Column("Name", "Name"),
-        Column("OpSys", "OpSys", level=5),
-        Column("Arch", "Arch", level=4),
-        Column("State", "State", colour=_colour),
-        Column("Activity", "Activity", level=3),
-        Column(
-            "LoadAv", "LoadAvg", lambda load: f"{load:.3f}" if isinstance(load, float) else str(load), "right", level=6
-        ),
-        Column("Cpus", "Cpus", level=1),
-        Column("Mem", "Memory", level=2),
-        *([Column("GPUs", "GPUs", align="right", level=2)] if gpus else []),
-        Column("User", "RemoteUser"),
-        Column("Job", "JobId", level=1),
-    ]
-    if drained:
-        columns += [
-            Column("Drained since", "LastDrainStartTime", _moment, "right", level=3),
-            Column("By", "DrainedBy", level=2),
-            Column("Reason", "DrainReason", narrow="cut"),
-        ]
-    return columns
-
-
-def _counts(counts: Iterable[Ad]) -> Table:
-    """Return the table of the numbers of slots."""
-    counted = [
-        Column("", "Platform", align="right"),
-        *(Column(name, name, str) for name in ("Total", "Owner", "Claimed", "Unclaimed", "Matched", "Drained")),
-    ]
-    names = [column.attribute for column in counted[1:]]
-    rows = ({**dict.fromkeys(names, 0), **row} for row in counts)
-    return Table(columns=counted, records=rows, constrained=True)
-
-
-def _moment(time: Any) -> str:
-    return moment.brief(time) if isinstance(time, int) else ""
-
-
-_COLOURS = {"Claimed": "green", "Drained": "yellow", "Owner": "yellow", "Preempting": "magenta", "Matched": "cyan"}
-
-
-def _colour(slot: Record) -> str:
-    return _COLOURS.get(str(slot.get("State")), "")
 
 
 def _checked(name: str) -> str:

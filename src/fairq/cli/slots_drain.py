@@ -11,9 +11,9 @@ from fairq.cli.command import App, Context
 from fairq.cli.confirm import MOST_UNASKED, Yes, asks, confirm
 from fairq.cli.figures import counted
 from fairq.cli.invocation import Invocation
+from fairq.cli.job_options import note_ending
 from fairq.cli.options import Constraint, DryRun, Now, Reason, joined
 from fairq.cli.output import Output, View, emit
-from fairq.cli.queue_options import note_ending
 from fairq.errors.base import UsageError
 
 if TYPE_CHECKING:

@@ -12,17 +12,24 @@ from fairq.cli.command import App, Context
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Now, parse_duration, parse_end
 from fairq.cli.output import Column, Output, Table, View, emit
-from fairq.cli.pool_pause import note_pause
 from fairq.cli.single_dash import SEPARATOR
-from fairq.cli.submission import queued, submitter_here
+from fairq.cli.submission import (
+    attribute_of,
+    file_and_macros,
+    items_of,
+    mail_commands,
+    program_of,
+    queued,
+    shown_name,
+    submit_defaults,
+    submitter_here,
+    tasks_of,
+    text_of,
+)
 from fairq.cli.submit_dag import SUFFIX, submit_dag
-from fairq.cli.submit_defaults import submit_defaults
-from fairq.cli.submit_program import attribute_of, file_and_macros, items_of, mail_commands, program_of, tasks_of
 from fairq.cli.submit_script import script_as_options
 from fairq.cli.tools import SUBMIT
-from fairq.common.inputs import STANDARD_INPUT, read_bytes
 from fairq.errors.base import UsageError
-from fairq.errors.pool import UnreadableDescriptionError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -310,7 +317,7 @@ def submit(
     if noted:
         invocation.note(f"without effect here: {', '.join(noted)}")
     _note(invocation, submitted)
-    note_pause(invocation, invocation.state_path, actor.time)
+    invocation.note_pause(actor.time)
     emit(_view(submitted, output, dry_run, terse), output)
 
 
@@ -358,14 +365,7 @@ def _description(
     for line in lines:
         if not _LINE.fullmatch(line):
             raise UsageError(message=f"--append: {line!r} is no line NAME = VALUE; give one, as 'priority = 5'")
-    name = "standard input" if file == STANDARD_INPUT else file
-    try:
-        text = read_bytes(file).decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise UnreadableDescriptionError(source=name, reason="it is not UTF-8 text") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise UnreadableDescriptionError(source=name, reason=reason) from None
+    text, name = text_of(file), shown_name(file)
     arguments = None if queue is None else " ".join(queue.split(SEPARATOR)).strip()
     text = text.replace("\r\n", "\n")
     return Description(text, name, External(timeout), macros, appended=lines, queue=arguments, defaults=defaults)

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from fairq.cli.figures import counted
 from fairq.cli.output import View
-from fairq.common.inputs import read_bytes
+from fairq.cli.submission import text_of
 from fairq.errors.base import UsageError
-from fairq.errors.pool import UnreadableDescriptionError
 
 if TYPE_CHECKING:
     from fairq.cli.invocation import Invocation
@@ -41,12 +40,7 @@ def submit_dag(
     from fairq.steps.jobs.dag import SubmittedDag, check_nodes, made_nodes, next_cluster, queue_dag
     from fairq.steps.jobs.submit import time_macros
 
-    try:
-        dag = read_dag(read_bytes(file).decode("utf-8-sig"), file)
-    except UnicodeDecodeError:
-        raise UnreadableDescriptionError(source=file, reason="it is not UTF-8 text") from None
-    except (OSError, ValueError) as error:
-        raise UnreadableDescriptionError(source=file, reason=getattr(error, "strerror", None) or error) from None
+    dag = read_dag(text_of(file), file)
     path, settings = invocation.state_path, invocation.settings
     first = next_cluster(path)
     timeout = settings["submit.command_timeout"]

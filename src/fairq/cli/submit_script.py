@@ -7,9 +7,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from fairq.common.inputs import STANDARD_INPUT, read_bytes
+from fairq.cli.submission import content_of, shown_name
+from fairq.common.inputs import STANDARD_INPUT
 from fairq.errors.base import UsageError
-from fairq.errors.pool import UnreadableDescriptionError
 
 _FLAGS = frozenset(
     {
@@ -31,12 +31,7 @@ def script_as_options(words: list[str], separator: str) -> list[str]:
     from fairq.formats.batch_script import interpreter, is_script, read_script
 
     name = words[index]
-    try:
-        content = read_bytes(name)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise UnreadableDescriptionError(source=name, reason=reason) from None
-    shown = "standard input" if name == STANDARD_INPUT else name
+    content, shown = content_of(name), shown_name(name)
     if not is_script(content):
         raise UsageError(message=f"{shown} is no script; its first line must name an interpreter, as #!/bin/sh")
     script = read_script(content, shown, _array(words[:index]))

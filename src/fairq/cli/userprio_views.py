@@ -139,7 +139,7 @@ def table_view(ads: Sequence[Ad], options: ViewOptions, *, header: bool, plain: 
     if not table.records:
         return View()
     if classic:
-        from fairq.cli.userprio_classic import as_listing, lay_out_classic
+        from fairq.cli.userprio_layout import as_listing, lay_out_classic
 
         view = _classic_view(options.columns)
         lines = list(lay_out_classic(table, view))

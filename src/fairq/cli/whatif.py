@@ -1,15 +1,18 @@
-"""The display of the effect of a change."""
+"""The options that try a change, and the display of its effect."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Option
 
 from fairq.cli.figures import short, two_places
 from fairq.cli.output import Column, Table
 from fairq.common.quantities import rounded
 
 if TYPE_CHECKING:
+    from fairq.steps.simulate.alteration import Alteration
     from fairq.steps.simulate.whatif import WhatIf
 
 
@@ -68,3 +71,36 @@ def _reason_for_none(comparison: WhatIf, member: str) -> str:
     if decision is not None and not decision.matches:
         return ": it makes no matches"
     return ""
+
+
+With = Annotated[str | None, Option("--with", metavar="FILE", help="Try FILE [settings or HTCondor configuration].")]
+Set = Annotated[list[str] | None, Option("--set", metavar="KEY=VALUE", help="Try a setting; repeatable.")]
+Factor = Annotated[
+    list[str] | None, Option("--factor", metavar="NAME=VALUE", help="Try a priority factor; repeatable.")
+]
+Ceiling = Annotated[
+    list[str] | None, Option("--ceiling", metavar="NAME=N", help="Try a ceiling in slot weight [-1: none]; repeatable.")
+]
+Floor = Annotated[
+    list[str] | None, Option("--floor", metavar="NAME=N", help="Try a floor in slot weight [0: none]; repeatable.")
+]
+Limit = Annotated[list[str] | None, Option("--limit", metavar="NAME=N", help="Try a concurrency limit; repeatable.")]
+Without = Annotated[
+    list[str] | None, Option("--without", metavar="SLOT", help="Leave out a slot or machine; repeatable.")
+]
+
+
+def alteration_of(
+    other: str | None,
+    sets: list[str] | None,
+    factor: list[str] | None,
+    slots: str | None,
+    without: list[str] | None,
+    ceiling: list[str] | None,
+    floor: list[str] | None,
+    limit: list[str] | None,
+) -> Alteration:
+    """Return the change that these options describe."""
+    from fairq.steps.simulate.alteration import Alteration
+
+    return Alteration(other, sets or (), factor or (), slots, without or (), ceiling or (), floor or (), limit or ())

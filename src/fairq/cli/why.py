@@ -8,10 +8,10 @@ from typer import Argument, Option
 
 from fairq.cli.command import App, Context
 from fairq.cli.comparison import Compare, comparison_sentence, comparison_table
+from fairq.cli.cycle_view import overrun_sentence
 from fairq.cli.figures import counted, percent, stopped_by, two_places
 from fairq.cli.options import Now
 from fairq.cli.output import Column, Table, View, emit
-from fairq.cli.overruns import overrun_sentence
 from fairq.cli.tools import WHY
 from fairq.errors.base import UsageError
 from fairq.steps.pool.pause import pause_document, pause_in_effect, pause_sentence

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from fairq.cli.manual.bash import bash_script
-from fairq.cli.manual.differences import differences_page
+from fairq.cli.manual.doc_pages import differences_page, submit_page
 from fairq.cli.manual.fish import fish_script
 from fairq.cli.manual.overview import overview_page
 from fairq.cli.manual.pages import command_page
 from fairq.cli.manual.settings_page import settings_page
-from fairq.cli.manual.submit_page import submit_page
 from fairq.cli.manual.walk import walk
 from fairq.cli.manual.zsh import zsh_script
 from fairq.common.files import write as write_whole

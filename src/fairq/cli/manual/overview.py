@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from fairq.cli.app import CLOSED_PIPE
 from fairq.cli.manual.roff import bold, examples, header, italic, listed, options, page, paragraphs, section, text
-from fairq.cli.manual.schedule import TEXTS
 from fairq.cli.manual.walk import Documented, global_options
 from fairq.common.interrupts import INTERRUPTED
 from fairq.errors.codes import error_classes
@@ -179,3 +178,62 @@ def exit_codes() -> Iterator[tuple[int, str]]:
         yield code, f"{classes[code].summary} ({classes[code].__name__})."
     yield INTERRUPTED, "Interrupted from the keyboard."
     yield CLOSED_PIPE, "The reader of the output has gone, as in fairq queue | head -1."
+
+
+CRON = (
+    "FAIRQ_STATE=/var/lib/fairq/pool.db",
+    "PATH=/opt/fairq/bin:/usr/bin:/bin",
+    "* * * * *    fairq -q negotiate",
+    "*/5 * * * *  fairq -q pool check --mail",
+    "* * * * * fairq metrics --out /var/lib/prometheus/node-exporter/fairq.prom",
+)
+
+SERVICE = """\
+[Unit]
+Description=One cycle of the fairq pool
+Documentation=man:fairq(1)
+
+[Service]
+Type=oneshot
+User=fairq
+StateDirectory=fairq
+Environment=FAIRQ_STATE=/var/lib/fairq/pool.db
+ExecStart=/opt/fairq/bin/fairq -q negotiate
+SuccessExitStatus=75
+# Jobs and their supervisors outlive the cycle that started them.
+KillMode=process
+Delegate=yes
+"""
+
+TIMER = """\
+[Unit]
+Description=A cycle of the fairq pool every minute
+
+[Timer]
+OnCalendar=*:0/1
+AccuracySec=5s
+
+[Install]
+WantedBy=timers.target
+"""
+
+LOGROTATE = """\
+/var/log/fairq/*.log {
+    monthly
+    rotate 12
+    compress
+    missingok
+    notifempty
+    copytruncate
+}
+"""
+
+TEXTS = (
+    ("Lines for crontab(5). They print nothing on success. 'pool check' mails each fault once, by mail.command:",
+     CRON),
+    ("/etc/systemd/system/fairq.service, which runs a cycle:", SERVICE.splitlines()),
+    ("/etc/systemd/system/fairq.timer, to enable with 'systemctl enable --now fairq.timer':",
+     TIMER.splitlines()),
+    ("/etc/logrotate.d/fairq, for event logs of jobs in one directory:", LOGROTATE.splitlines()),
+)  # fmt: skip
+"""The description of each text, and its lines."""

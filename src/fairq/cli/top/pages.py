@@ -37,7 +37,7 @@ def _queue(invocation: Invocation, take: Take) -> str:
 
 
 def _slots(invocation: Invocation, take: Take) -> str:
-    from fairq.cli.slots import slot_columns
+    from fairq.cli.slots_views import slot_columns
     from fairq.steps.pool.current_ads import look
     from fairq.steps.pool.slot_pages import has_gpus
 

@@ -20,9 +20,9 @@ from textual.widgets import Input, Static
 
 from fairq.cli.figures import counted
 from fairq.cli.invocation import Invocation
+from fairq.cli.job_options import job_editor
 from fairq.cli.output import Column
 from fairq.cli.output.terminal import is_plain
-from fairq.cli.queue_options import job_editor
 from fairq.cli.top.dialogs import Page as TextPage
 from fairq.cli.top.dialogs import Printed, Question
 from fairq.cli.top.pages import PAGES, Page, Rows
