@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from tests.engine.negotiation.pools import NOW
+from tests.frozen.families import random_pool
+from tests.golden.command_line import scratch
 from tests.properties.test_why import apply, fill, pools, rules
 
 from fairq.common.records import Actor
 from fairq.engine.simulation.queues import JobKey
+from fairq.settings import load
 from fairq.state import jobs
 from fairq.state.connection import reading
 from fairq.steps.cycle.negotiate import negotiate
@@ -43,12 +48,12 @@ class Starts:
     def moment(self, simulation, now): ...
 
 
-def simulated(path, configured):
+def simulated(path, configured, now):
     """When each job starts in an hour without new jobs, by the run times that the likely forecast has."""
     seen = Starts()
     with reading(path) as state:
-        forecaster = Forecaster.of_state(state, configured, SOON)
-    forecaster.simulation(PASSES[1], seen).advance(SOON + HOUR)
+        forecaster = Forecaster.of_state(state, configured, now)
+    forecaster.simulation(PASSES[1], seen).advance(now + HOUR)
     return seen.times
 
 
@@ -74,8 +79,8 @@ def test_two_answers_never_contradict_each_other(pool):
             groups = {name: {"quota": quota, **surplus} for name, quota in zip(NAMES, pool["quotas"], strict=True)}
         configured = rules(path, pool, quoted(groups))
         negotiate(path, configured, Actor("root", "fairq negotiate", NOW))
-        matched = next_cycle(path, configured)
-        starts = simulated(path, configured)
+        matched = next_cycle(path, configured, SOON)
+        starts = simulated(path, configured, SOON)
         assert {(job.cluster, job.proc) for job, time in starts.items() if time == SOON} == matched
         with reading(path) as state:
             idle = [JobKey(of.schedd, of.cluster, of.last_proc) for of in jobs.idle(state)][-ASKED:]
@@ -104,7 +109,7 @@ def test_two_answers_never_contradict_each_other(pool):
                 for change in one["changes"]:
                     apply(changed, configured, change, made)
                 after = rules(changed, {**pool, **made}, quoted(made["groups"]))
-                assert (cluster, proc) in next_cycle(changed, after), (found["summary"], one)
+                assert (cluster, proc) in next_cycle(changed, after, SOON), (found["summary"], one)
 
 
 NAMES = ("physics", "physics.hep")
@@ -114,7 +119,20 @@ def quoted(groups):
     return {f'"{name}"': members for name, members in groups.items()}
 
 
-def next_cycle(path, configured):
+def next_cycle(path, configured, now):
     """The jobs that the next cycle matches."""
-    decision = negotiate(path, configured, Actor("root", "fairq negotiate", SOON), dry_run=True).decision
+    decision = negotiate(path, configured, Actor("root", "fairq negotiate", now), dry_run=True).decision
     return {(match.cluster, match.proc) for match in decision.matches}
+
+
+@pytest.mark.parametrize(("seed", "rules"), [(56, "htcondor"), (54, "htcondor"), (12, "documented")])
+def test_a_simulation_begins_with_the_next_cycle(seed, rules):
+    """In mixed pools: dynamic slots of imported machines, whose places decide ties, and whole machines with a job."""
+    with scratch() as fairq, tempfile.TemporaryDirectory() as folder:
+        now = random_pool(seed, fairq, Path(folder))
+        fairq.run("config", "set", "negotiator.rules", rules)
+        fairq.run("negotiate", "--now", now)
+        configured = load(None, fairq.state, os.environ)
+        starts = simulated(fairq.state, configured, now + 60)
+        matched = next_cycle(fairq.state, configured, now + 60)
+    assert {(job.cluster, job.proc) for job, time in starts.items() if time == now + 60} == matched

@@ -206,6 +206,15 @@ class TestBusySlots:
         assert names(decision, pool) == ["slot1@m2", "slot1@m3", "slot1@m4"]
         assert decision.pie == 4
 
+    def test_without_preemption_a_whole_machine_with_a_job_gets_no_other(self):
+        """A partitionable slot that jobs share is not busy itself, and takes more."""
+        pool = slots(2)
+        pool[0] = claimed(pool[0], "b@x", PartitionableSlot=True)
+        pool[1] = claimed(pool[1], "b@x", PartitionableSlot=True, Activity="Idle")
+        decision = cycle(pool, {"a@x": [jobs(2)]}, consider_preemption=False, **HTCONDOR)
+
+        assert names(decision, pool) == ["slot1@m2"]
+
 
 @pytest.mark.parametrize("caching", [True, False])
 def test_without_a_kept_list_the_best_slots_are_taken_all_the_same(caching):

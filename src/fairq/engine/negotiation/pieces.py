@@ -32,6 +32,20 @@ class Carved(Struct, frozen=True):
     taken: Mapping[str, float]
 
 
+def left_of(value: Any, taken: float) -> Any:
+    """Return what remains of the resource of a partitionable slot, a number or an expression; None if it has none."""
+    if value is None:
+        return None
+    if isinstance(value, int | float):
+        return max(0, plain(value - taken))
+    return as_expression(f"({unwrapped(str(value))}) - {plain(taken)}") if taken else value
+
+
+def plain(amount: float) -> float:
+    """Return a whole number as an integer."""
+    return int(amount) if float(amount).is_integer() else amount
+
+
 _NAME = r"[^\s,{}\"]+"
 
 _DESCRIBED = "GPUs_"

@@ -125,6 +125,9 @@ def slots_shutting_down(slots: AdColumns, policy: NegotiationPolicy) -> NDArray[
 
 _IN_USE = parse('State == "Claimed" || State == "Preempting"')
 
+_DIVIDED = parse('PartitionableSlot && Activity =!= "Busy"')
+"""Whether jobs run on the dynamic slots of a partitionable slot; it is busy itself if one job has all of it."""
+
 _RETIRING = parse("RetirementTimeRemaining > 0")
 
 _SUSPENDED = parse('Activity == "Suspended"')
@@ -311,15 +314,16 @@ def _names(slots: AdColumns, rows: NDArray[np.bool_], attributes: Sequence[str])
 def candidate_slots(pool: PoolSlots, policy: NegotiationPolicy) -> NDArray[np.bool_]:
     """Return which slots may be matched in this cycle (matchmaker.cpp, trimStartdAds).
 
-    Without preemption, busy slots are excluded except partitionable ones. With preemption, slots whose job has
+    Without preemption, slots in use are excluded except divided ones. With preemption, slots whose job has
     retirement time left are excluded unless early preemption is considered. Slots that are unusable, about to shut down
     or excluded by the constraint, and claimed partitionable slots of other owners, are excluded as well.
     """
     slots = pool.ads
     candidates = slots_taking_part(slots, policy) & slots_usable(slots, policy) & ~slots_shutting_down(slots, policy)
     if not policy.consider_preemption:
-        in_use = evaluate_in_columns(_IN_USE, slots, {}).is_true()
-        candidates &= ~in_use | evaluate_in_columns("PartitionableSlot", slots, {}).is_true()
+        candidates &= (
+            ~evaluate_in_columns(_IN_USE, slots, {}).is_true() | evaluate_in_columns(_DIVIDED, slots, {}).is_true()
+        )
     elif not policy.consider_early_preemption and "retirementtimeremaining" in slots.names():
         candidates &= ~evaluate_in_columns(_RETIRING, slots, {}).is_true()
     if {"wantmatching", "workingcm"} & slots.names():

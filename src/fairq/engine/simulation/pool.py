@@ -1,32 +1,40 @@
 """The slots of a simulation: their claims, and their ads as a cycle reads them.
 
 A claim adds the same attributes to a slot's ad as in fairq's own pool (`fairq.steps.pool.claimed_ads`), as far as the
-matching rules read them. A match on a partitionable slot takes a piece of it, which becomes a dynamic slot.
+matching rules read them. A match on a partitionable slot takes a piece of it, which becomes a dynamic slot, with the
+name, the place and the ad that the state would give it (`fairq.steps.pool.dynamic_slots`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from fairq.common.reservation import with_clause
 from fairq.engine.classad import AdColumns
 from fairq.engine.classad.column import ABSENT
-from fairq.engine.negotiation.pieces import Carved, Carving
+from fairq.engine.negotiation.pieces import Carved, Carving, assigned_gpus, left_of, without_gpus
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.pool import PoolSlots, ReservedSlots, slots_taking_part, unusable
 from fairq.engine.simulation.promises import Machines, Part, Promise
 
-_TEXTS = ("State", "Activity", "RemoteUser")
+_TEXTS = ("State", "Activity", "RemoteUser", "RemoteOwner")
 _CLAIMED = {"State": "Claimed", "Activity": "Busy"}
+_RESOURCES = ("cpus", "memory", "disk", "gpus")
 
 
 class Tenant(Struct):
-    """The user of a slot since *start* (seconds since 1970); *rank* is the machine's, *key* that of the charge."""
+    """The user of a slot since *start* (seconds since 1970); *rank* is the machine's, *key* that of the charge.
+
+    *advertised* are further attributes that the slot advertises during this claim. Of a piece, *row* is that of its
+    partitionable slot.
+    """
 
     submitter: str
     start: int
@@ -37,6 +45,8 @@ class Tenant(Struct):
     group: str | None = None
     autoregroup: bool | None = None
     carving: Carving | None = None
+    name: str = ""
+    advertised: Mapping[str, Any] | None = None
     row: int = 0
 
 
@@ -45,11 +55,12 @@ class SimulatedPool:
 
     Args:
         names: one per slot, as advertised.
-        ads: the slots as advertised without claims of fairq, partitionable slots with all their resources. Dynamic
-            slots are not among them: they are pieces with a tenant (`claim` with a carving).
+        ads: the slots as advertised without claims of fairq, partitionable slots with all their resources.
         draining: indices of slots that get no new jobs.
         shows_draining: the ads show draining, as a draining startd does.
         reserved: the slots that are reserved now or later.
+        carved: the dynamic slots by index. Each exists only while it has a tenant. Later ones are pieces with a tenant
+            (`claim` with a carving), and have no index.
     """
 
     def __init__(
@@ -60,6 +71,7 @@ class SimulatedPool:
         *,
         shows_draining: bool = False,
         reserved: Sequence[ReservedSlots] = (),
+        carved: Mapping[int, Carved] | None = None,
     ) -> None:
         self._names = tuple(names)
         self._ads = ads
@@ -69,7 +81,12 @@ class SimulatedPool:
         """The machines that are promised to jobs."""
         self._size = len(names)
         self._tenants: list[Tenant | None] = [None] * self._size
-        self._pieces: list[Tenant] = []
+        self._carved = carved or {}
+        self._pieces: dict[int, Tenant] = {}
+        self._listed: Sequence[int] = range(self._size)
+        """The slots of the last snapshot; its further slots are `_listed_pieces`."""
+        self._listed_pieces: list[Tenant] = []
+        self._used_names: set[str] = set()
         self._columns: dict[str, list[Any]] = {}
         self._unusable: NDArray[np.bool_] | None = None
         self._base = {name: self._column(name) for name in _TEXTS}
@@ -86,8 +103,9 @@ class SimulatedPool:
         self._ranks = list(self._base_ranks)
         self._starts = np.zeros(self._size, np.int64)
         self._amounts_taken: dict[int, dict[str, float]] = {}
-        self._shows_limits = self._shows_group = False
-        self.free = sum(not (held or row in draining) for row, held in enumerate(busy))
+        self._shows_limits = self._shows_group = self._shows_advertised = False
+        self._uncounted = draining | self._carved.keys()
+        self.free = sum(not (held or row in self._uncounted) for row, held in enumerate(busy))
         """The number of static slots without a tenant; a partitionable slot always counts."""
         self._partitionable = [value is True for value in self._column("PartitionableSlot")]
         self.divides = any(self._partitionable)
@@ -106,16 +124,21 @@ class SimulatedPool:
             cached = self._columns[name] = [None if value is ABSENT else value for value in values]
         return cached
 
-    def tenant(self, row: int) -> Tenant | None:
-        """Return the tenant of the slot at *row* of the last snapshot."""
-        return self._tenants[row] if row < self._size else self._pieces[row - self._size]
+    def row(self, listed: int) -> int:
+        """Return the slot that was at *listed* in the last snapshot; for a piece, its partitionable slot."""
+        piece = self.piece(listed)
+        return self._listed[listed] if piece is None else piece.row
 
-    def piece(self, row: int) -> Tenant | None:
-        """Return the tenant of the piece at *row* of the last snapshot, None if that is no piece."""
-        return None if row < self._size else self._pieces[row - self._size]
+    def tenant(self, listed: int) -> Tenant | None:
+        """Return the tenant of the slot that was at *listed* in the last snapshot."""
+        return self.piece(listed) or self._tenants[self.row(listed)]
+
+    def piece(self, listed: int) -> Tenant | None:
+        """Return the tenant of the piece that was at *listed* in the last snapshot, None if that is no piece."""
+        return self._listed_pieces[listed - len(self._listed)] if listed >= len(self._listed) else None
 
     def name(self, row: int) -> str:
-        """Return the name of the slot *row*; for a piece, the name of its partitionable slot."""
+        """Return the name of the slot *row*."""
         return self._names[row]
 
     def new_key(self) -> int:
@@ -128,50 +151,69 @@ class SimulatedPool:
         tenant.row = row
         self._shows_limits |= tenant.limits is not None
         self._shows_group |= tenant.group is not None
+        self._shows_advertised |= tenant.advertised is not None
         if tenant.carving is not None:
-            self._pieces.append(tenant)
+            tenant.name = tenant.name or self._new_name(row)
+            self._pieces[tenant.key] = tenant
             self._change_amounts(row, tenant.carving.amounts, 1)
             return
+        if row in self._carved:
+            self._change_amounts(self._carved[row].parent, self._carved[row].taken, 1)
         self._tenants[row] = tenant
-        self.free -= row not in self._draining
+        self.free -= row not in self._uncounted
         for name, value in _CLAIMED.items():
             self._shown[name][row] = value
         if self._draining_rows and row in self._draining:
             self._shown["Activity"][row] = "Retiring"
-        self._shown["RemoteUser"][row] = self._accounting_group[row] = tenant.submitter
+        for values in (self._shown["RemoteUser"], self._shown["RemoteOwner"], self._accounting_group):
+            values[row] = tenant.submitter
         self._ranks[row] = tenant.rank
         self._starts[row] = tenant.start
 
     def release(self, tenant: Tenant) -> None:
-        """Remove *tenant* from its slot; a piece returns its resources."""
+        """Remove *tenant* from its slot; a dynamic slot returns its resources."""
         row = tenant.row
         if tenant.carving is not None:
-            self._pieces.remove(tenant)
+            del self._pieces[tenant.key]
             self._change_amounts(row, tenant.carving.amounts, -1)
             return
+        if row in self._carved:
+            self._change_amounts(self._carved[row].parent, self._carved[row].taken, -1)
         self._tenants[row] = None
-        self.free += row not in self._draining
+        self.free += row not in self._uncounted
         for name in _TEXTS:
             self._shown[name][row] = self._base[name][row]
         self._accounting_group[row] = self._base_group[row]
         self._ranks[row] = self._base_ranks[row]
         self._starts[row] = 0
 
-    def _change_amounts(self, row: int, amounts: Any, sign: int) -> None:
+    def _new_name(self, row: int) -> str:
+        """Return the name of the next piece of the slot *row*: with the lowest number that the last snapshot lacks."""
+        stem, at, machine = self._names[row].partition("@")
+        names = (f"{stem}_{number}{at}{machine}" for number in count(1))
+        name = next(name for name in names if name not in self._used_names)
+        self._used_names.add(name)
+        return name
+
+    def _change_amounts(self, row: int, amounts: Mapping[str, float], sign: int) -> None:
         taken = self._amounts_taken.setdefault(row, {})
         for name, amount in amounts.items():
-            taken[name] = taken.get(name, 0.0) + sign * amount
-            if not taken[name]:
-                del taken[name]
+            lower = name.lower()
+            taken[lower] = taken.get(lower, 0.0) + sign * amount
+            if not taken[lower]:
+                del taken[lower]
         if not taken:
             del self._amounts_taken[row]
 
     def machines(self, ends: Mapping[int, int], policy: NegotiationPolicy, now: int) -> Machines:
         """Return the slots that may be promised; *ends* are the times at which jobs end, by their tenants' keys."""
         parts: dict[int, list[Part]] = {}
-        for piece in self._pieces:
-            if piece.carving is not None:
-                parts.setdefault(piece.row, []).append(Part(ends[piece.key], piece.carving.amounts))
+        for piece in self._pieces.values():
+            assert piece.carving is not None
+            parts.setdefault(piece.row, []).append(Part(ends[piece.key], piece.carving.amounts))
+        for row, part in self._carved.items():
+            if (tenant := self._tenants[row]) is not None:
+                parts.setdefault(part.parent, []).append(Part(ends[tenant.key], part.taken))
         usable = self.promisable(policy)
         usable[[promise.row for promise in self.promises]] = False
         return Machines(self._ads.at(now), usable, np.array(self._partitionable, np.bool_), parts, policy)
@@ -181,7 +223,7 @@ class SimulatedPool:
         if self._unusable is None:
             self._unusable = unusable(self._ads)
         is_promisable: NDArray[np.bool_] = slots_taking_part(self._ads, policy) & ~self._unusable
-        is_promisable[list(self._draining)] = False
+        is_promisable[list(self._uncounted)] = False
         for slots in self._reserved:
             is_promisable[list(slots.rows)] = False
         return is_promisable
@@ -195,86 +237,130 @@ class SimulatedPool:
             for promise in self.promises:
                 requirements[promise.row] = with_clause(requirements[promise.row], f"({promise.reservation.clause})")
             ads.with_column("Requirements", requirements)
-        if not self._pieces:
-            self._add_claims(ads, now, [])
-            return PoolSlots(self._names, range(self._size), ads, self._draining, reserved=reserved)
-        pieces = self._pieces
-        rows = np.array([*range(self._size), *(piece.row for piece in pieces)], np.intp)
-        ads = ads.of_rows(rows)
-        self._set_resources(ads, pieces)
-        self._add_claims(ads, now, pieces)
-        names = (*self._names, *(f"{self._names[piece.row]}#{piece.key}" for piece in pieces))
-        keys = [*range(self._size), *(piece.key for piece in pieces)]
+        # A match that preempts the tenant of a piece takes it over: the keys tell the order in which they were made.
+        pieces = self._listed_pieces = [self._pieces[key] for key in sorted(self._pieces, reverse=True)]
+        listed: Sequence[int] = range(self._size)
+        place: Sequence[int] | dict[int, int] = listed
+        if self._carved:
+            tenants = self._tenants
+            listed = [row for row in listed if row not in self._carved or tenants[row] is not None]
+            place = {row: at for at, row in enumerate(listed)}
+        self._listed = listed
+        if pieces or self._carved:
+            ads = ads.of_rows(np.array([*listed, *(piece.row for piece in pieces)], np.intp))
+            self._show_resources(ads)
+        self._show_claims(ads, now)
+        names = [*map(self._names.__getitem__, listed), *(piece.name for piece in pieces)]
+        self._used_names = set(names) if self.divides else set()
         carved = {
-            self._size + index: Carved(piece.row, piece.carving.amounts)
-            for index, piece in enumerate(pieces)
+            place[row]: Carved(place[part.parent], part.taken) for row, part in self._carved.items() if row in place
+        }
+        carved |= {
+            at: Carved(place[piece.row], piece.carving.amounts)
+            for at, piece in enumerate(pieces, len(listed))
             if piece.carving is not None
         }
-        draining = self._draining
-        if draining:
-            draining |= {self._size + index for index, piece in enumerate(pieces) if piece.row in self._draining}
-        return PoolSlots(names, keys, ads, draining, carved, reserved)
+        return PoolSlots(
+            names,
+            [*listed, *(piece.key for piece in pieces)],
+            ads,
+            frozenset(place[row] for row in self._draining if row in place),
+            carved,
+            [replace(slots, rows=[place[row] for row in slots.rows if row in place]) for slots in reserved],
+        )
 
-    def _add_claims(self, ads: AdColumns, now: int, pieces: list[Tenant]) -> None:
+    def _show(self, ads: AdColumns, name: str, values: Sequence[Any], of_pieces: list[Any]) -> None:
+        """Set the attribute *name*: *values* by row, and those of the pieces."""
+        ads.with_column(name, [*map(values.__getitem__, self._listed), *of_pieces])
+
+    def _show_claims(self, ads: AdColumns, now: int) -> None:
         """Add the attributes of the claims to the ads."""
-        piece_count = len(pieces)
+        pieces = self._listed_pieces
+        count = len(pieces)
         users = [piece.submitter for piece in pieces]
         for name in ("State", "Activity"):
-            ads.with_column(name, self._shown[name] + [_CLAIMED[name]] * piece_count)
+            self._show(ads, name, self._shown[name], [_CLAIMED[name]] * count)
         if self._draining_rows:
-            draining = [*self._column("Draining"), *([None] * piece_count)]
+            draining = list(self._column("Draining"))
             for row in self._draining_rows:
                 draining[row] = True
-            ads.with_column("Draining", draining)
-        ads.with_column("RemoteUser", self._shown["RemoteUser"] + users)
-        ads.with_column("AccountingGroup", self._accounting_group + users)
-        ads.with_column("CurrentRank", self._ranks + [piece.rank for piece in pieces])
-        starts = np.concatenate([self._starts, np.array([piece.start for piece in pieces], np.int64)])
+            self._show(ads, "Draining", draining, [None] * count)
+        for name in ("RemoteUser", "RemoteOwner"):
+            self._show(ads, name, self._shown[name], users)
+        self._show(ads, "AccountingGroup", self._accounting_group, users)
+        self._show(ads, "CurrentRank", self._ranks, [piece.rank for piece in pieces])
+        starts = np.concatenate([self._starts[self._listed], np.array([piece.start for piece in pieces], np.int64)])
         busy = starts > 0
         ads.with_numbers("TotalJobRunTime", np.maximum(now - starts, 0).astype(np.float64), busy)
         ads.with_numbers("JobStart", starts.astype(np.float64), busy)
         if self._shows_limits:
-            ads.with_column(
-                "ConcurrencyLimits",
-                [*self._of_tenants("limits", "ConcurrencyLimits"), *(piece.limits for piece in pieces)],
-            )
+            self._show(ads, "ConcurrencyLimits", *self._of_tenants("limits", "ConcurrencyLimits"))
         if self._shows_group:
-            ads.with_column(
-                "RemoteNegotiatingGroup",
-                [*self._of_tenants("group", "RemoteNegotiatingGroup"), *(piece.group for piece in pieces)],
-            )
-            ads.with_column(
-                "RemoteAutoregroup",
-                [*self._of_tenants("autoregroup", "RemoteAutoregroup"), *(piece.autoregroup for piece in pieces)],
-            )
+            self._show(ads, "RemoteNegotiatingGroup", *self._of_tenants("group", "RemoteNegotiatingGroup"))
+            self._show(ads, "RemoteAutoregroup", *self._of_tenants("autoregroup", "RemoteAutoregroup"))
+        if self._shows_advertised:
+            self._show_advertised(ads)
 
-    def _of_tenants(self, attribute: str, name: str) -> list[Any]:
-        """Return an *attribute* of each slot's tenant; a slot without tenant has what it advertises as *name*."""
+    def _show_advertised(self, ads: AdColumns) -> None:
+        """Set the further attributes that slots advertise during claims."""
+        advertised = [(at, tenant.advertised) for at, row in enumerate(self._listed) if (tenant := self._tenants[row])]
+        for name in {name for _, more in advertised for name in more or ()}:
+            values = [ads.json_value(at, name.lower()) for at in range(len(ads))]
+            for at, more in advertised:
+                if more is not None and name in more:
+                    values[at] = more[name]
+            ads.with_column(name, [None if value is ABSENT else value for value in values])
+
+    def _of_tenants(self, attribute: str, name: str) -> tuple[list[Any], list[Any]]:
+        """Return an *attribute* of each slot's tenant and of the pieces; a slot without tenant advertises *name*."""
         advertised = self._column(name)
         return [
             value if tenant is None else getattr(tenant, attribute)
             for value, tenant in zip(advertised, self._tenants, strict=True)
-        ]
+        ], [getattr(piece, attribute) for piece in self._listed_pieces]
 
-    def _set_resources(self, ads: AdColumns, pieces: list[Tenant]) -> None:
+    def _show_resources(self, ads: AdColumns) -> None:
         """Set the resources in the ads: what remains of partitionable slots, and those of pieces."""
-        piece_count = len(pieces)
-        ads.with_column("PartitionableSlot", [value or None for value in self._partitionable] + [None] * piece_count)
-        ads.with_column("DynamicSlot", [None] * self._size + [True] * piece_count)
-        weights = self._column("SlotWeight")
-        ads.with_column("SlotWeight", weights + [piece.weight for piece in pieces])
-        names = {name.lower(): name for taken in self._amounts_taken.values() for name in taken}
-        for name in names.values():
-            remaining = self._numbers(name)
+        pieces = self._listed_pieces
+        for name, value in (("PartitionableSlot", None), ("DynamicSlot", True), ("SlotType", "Dynamic")):
+            self._show(ads, name, self._column(name), [value] * len(pieces))
+        self._show(ads, "Name", self._names, [piece.name for piece in pieces])
+        self._show(ads, "SlotWeight", self._column("SlotWeight"), [piece.weight for piece in pieces])
+        own = [
+            {} if piece.carving is None else {name.lower(): amount for name, amount in piece.carving.amounts.items()}
+            for piece in pieces
+        ]
+        advertised = ads.names()
+        for name in {*_RESOURCES, *(name for taken in self._amounts_taken.values() for name in taken)} & advertised:
+            values = list(self._column(name))
             for row, taken in self._amounts_taken.items():
-                remaining[row] -= taken.get(name, 0.0)
-            own = [0.0 if piece.carving is None else piece.carving.amounts.get(name, 0.0) for piece in pieces]
-            values = np.concatenate([remaining, np.array(own)])
-            ads.with_numbers(name, values, ~np.isnan(values))
+                values[row] = left_of(values[row], taken.get(name, 0))
+            amounts = [amounts.get(name, 0) for amounts in own]
+            self._show(ads, name, values, amounts)
+            self._show(ads, f"TotalSlot{name}", self._column(f"TotalSlot{name}"), amounts)
+        self._show_parts(ads)
 
-    def _numbers(self, name: str) -> NDArray[np.float64]:
-        values = self._column(name)
-        return np.array([value if isinstance(value, int | float) else np.nan for value in values], np.float64)
+    def _show_parts(self, ads: AdColumns) -> None:
+        """Set the number of the dynamic slots of each machine, and the names of the GPUs that they have and leave."""
+        pieces, names = self._listed_pieces, self._ads.names()
+        gpus: dict[int, list[Sequence[str]]] = {}
+        assigned = self._column("AssignedGPUs")
+        for row in filter(self._carved.__contains__, self._listed):
+            gpus.setdefault(self._carved[row].parent, []).append(assigned_gpus({"AssignedGPUs": assigned[row]}))
+        for piece in pieces:
+            assert piece.carving is not None
+            gpus.setdefault(piece.row, []).append(piece.carving.gpus)
+        counts, available = list(self._column("NumDynamicSlots")), list(self._column("AvailableGPUs"))
+        for row, of_parts in gpus.items():
+            counts[row] = len(of_parts) + (counts[row] if type(counts[row]) is int else 0)
+            if any(of_parts):
+                rest = without_gpus(self._ads.json_ad(row, names), chain.from_iterable(of_parts))
+                available[row] = rest.get("AvailableGPUs")
+        self._show(ads, "NumDynamicSlots", counts, [None] * len(pieces))
+        if {"assignedgpus", "availablegpus"} & names:
+            self._show(ads, "AvailableGPUs", available, [None] * len(pieces))
+            of_pieces = [",".join(piece.carving.gpus) or None for piece in pieces if piece.carving is not None]
+            self._show(ads, "AssignedGPUs", assigned, of_pieces)
 
 
 def _promised(promise: Promise) -> ReservedSlots:

@@ -355,23 +355,15 @@ class Simulation:
 
     def _start_job(self, match: Match, piece: Tenant | None, now: int) -> None:
         """Start the job of a match; a job that takes over a *piece* also takes over its charge."""
-        row, key, carving = match.slot, match.slot, match.carving
+        row = key = self.pool.row(match.slot)
+        carving, name = match.carving, ""
         if piece is not None:
-            row, key, carving = piece.row, piece.key, piece.carving
+            key, carving, name = piece.key, piece.carving, piece.name
         elif carving is not None:
             key = self.pool.new_key()
             self.accountant.charges[key] = self.accountant.charges.pop(match.key)
-        tenant = Tenant(
-            match.submitter,
-            now,
-            match.cost,
-            key,
-            match.machine_rank,
-            match.concurrency_limits,
-            match.group,
-            match.autoregroup,
-            carving,
-        )
+        claim = (match.machine_rank, match.concurrency_limits, match.group, match.autoregroup)
+        tenant = Tenant(match.submitter, now, match.cost, key, *claim, carving, name)
         self.pool.claim(row, tenant)
         job = JobKey(match.schedd, match.cluster, match.proc)
         jobs = self.queues.start(match.submitter, job, match.cost)

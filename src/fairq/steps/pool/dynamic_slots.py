@@ -13,11 +13,10 @@ from typing import Any
 from msgspec import Struct
 
 from fairq.columns.ads import AdTable, Part, picked, shared
-from fairq.common.expression_form import as_expression, unwrapped
 from fairq.common.records import Ad, DynamicSlot, SlotRecord
 from fairq.engine.accounting.charges import SlotKey
 from fairq.engine.negotiation.decision import Match
-from fairq.engine.negotiation.pieces import Carved, assigned_gpus, without_gpus
+from fairq.engine.negotiation.pieces import Carved, assigned_gpus, left_of, plain, without_gpus
 from fairq.state import dynamic_slots, slots
 from fairq.state.connection import State
 
@@ -160,21 +159,11 @@ def rest_of(parent: Ad, family: Sequence[DynamicSlot], gpus: Iterable[str]) -> A
             taken[name.lower()] = taken.get(name.lower(), 0) + amount
     rest = {name: value for name, value in without_gpus(parent, gpus).items() if name.lower() != "numdynamicslots"}
     for name, value in rest.items():
-        less = taken.get(name.lower())
-        if less is None:
-            continue
-        if isinstance(value, int | float):
-            rest[name] = max(0, plain(value - less))
-        else:
-            rest[name] = as_expression(f"({unwrapped(str(value))}) - {plain(less)}")
+        if name.lower() in taken:
+            rest[name] = left_of(value, taken[name.lower()])
     advertised = next((value for name, value in parent.items() if name.lower() == "numdynamicslots"), 0)
     rest["NumDynamicSlots"] = len(family) + (advertised if type(advertised) is int else 0)
     return rest
-
-
-def plain(amount: float) -> float:
-    """Return a whole number as an integer."""
-    return int(amount) if float(amount).is_integer() else amount
 
 
 def carved_slots(
