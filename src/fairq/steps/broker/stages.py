@@ -40,12 +40,11 @@ def nothing_left(outcome: Outcome | Kept, reasons: Sequence[StoredReason]) -> st
         return outcome.stopped_by
     counts: Counter[str] = Counter()
     temporary = ""
-    for reason, number in zip(
-        reasons, np.bincount(outcome.decided[outcome.decided != UNDECIDED]).tolist(), strict=False
-    ):
-        if number:
-            counts[reason.tag] += number
-            temporary = temporary if reason.permanent else reason.stage
+    numbers = np.bincount(outcome.decided[outcome.decided != UNDECIDED])
+    for number in np.flatnonzero(numbers).tolist():
+        reason = reasons[number]
+        counts[reason.tag] += int(numbers[number])
+        temporary = temporary if reason.permanent else reason.stage
     if not counts:
         return "there are no queues"
     most_frequent = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))

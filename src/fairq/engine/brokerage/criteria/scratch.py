@@ -14,6 +14,7 @@ from fairq.engine.brokerage.jobs.tasks import MIB, Task, is_per_event, output_by
 from fairq.engine.brokerage.pool.columns import Floats, Pool
 from fairq.engine.brokerage.pool.rules import Rules
 from fairq.engine.brokerage.pool.world import PRODUCTION, Queue
+from fairq.engine.distinct import distinct
 
 ALWAYS_DIRECT = -1
 """The ``maxinputsize`` of a queue that never copies input."""
@@ -113,7 +114,7 @@ def _reads_analysis_scratch(ask: Ask) -> Values:
 
 def _alike(pool: Pool, copied: float, direct: float, whole_slot: bool, *flags: bool) -> Values:
     """Return the positions of both needs among the sorted scratch sizes; equal positions get equal answers."""
-    sizes = pool.under(("scratch sizes", whole_slot), lambda: np.unique(scratch_for_jobs(pool, whole_slot)).tolist())
+    sizes = pool.under(("scratch sizes", whole_slot), lambda: distinct(scratch_for_jobs(pool, whole_slot)).tolist())
     bisect = bisect_right if pool.rules.scratch_must_exceed else bisect_left
     return bisect(sizes, copied), bisect(sizes, direct), whole_slot, *flags
 

@@ -17,6 +17,7 @@ from fairq.engine.brokerage.jobs.atom import Atom
 from fairq.engine.brokerage.jobs.tasks import Chunk, Task, cpu_time_per_event, is_hs06
 from fairq.engine.brokerage.pool.columns import Booleans, Floats, Pool
 from fairq.engine.brokerage.pool.world import Queue
+from fairq.engine.distinct import distinct
 
 Numbers = Any
 """A number, or an array of them for many queues."""
@@ -219,7 +220,7 @@ def _fits(pool: Pool, pace: Pace) -> _Fits:
     def make() -> _Fits:
         fits, minimum = _within(pool, "maxtime", pace, exact=below), _within(pool, "mintime", pace)
         limit = fits - ROUNDING * np.abs(fits) if below else fits
-        return _Fits(fits, minimum, limit, np.unique(limit).tolist(), np.unique(minimum).tolist())
+        return _Fits(fits, minimum, limit, distinct(limit).tolist(), distinct(minimum).tolist())
 
     return pool.under(("work that fits", pace), make)
 
