@@ -55,13 +55,11 @@ class GroupExplanation(Struct, frozen=True):
 
     Attributes:
         group: its properties.
-        configured: whether it is in the registry; otherwise the defaults apply.
         share: JobShare, the result of each corrector, and the corrected share.
         users: users with queues, by name; in a group with job sharing, one entry for all.
     """
 
     group: OwnerGroup
-    configured: bool
     share: Share
     users: tuple[UserExplanation, ...]
 
@@ -85,7 +83,7 @@ def explain(result: Recalculation, group: str | None = None) -> list[GroupExplan
                 UserExplanation(owner, shares.get(owner, Share(0.0, (), 0.0)), tuple(group_queues.get(owner, ())))
                 for owner in sorted({*shares, *group_queues})
             )
-        explanations.append(GroupExplanation(owner_group, name in result.groups, share, users))
+        explanations.append(GroupExplanation(owner_group, share, users))
     return explanations
 
 

@@ -54,7 +54,6 @@ class HistorySettings(Struct, frozen=True):
     Attributes:
         group: the group whose users are corrected; "": groups are corrected.
         maximum: MaxGlobalCorrection.
-        bound_option: the option that sets the maximum; None: the default applies.
         period: seconds for which a history is valid.
         slices: the slices, in order of the settings.
         notes: notes about the settings.
@@ -62,7 +61,6 @@ class HistorySettings(Struct, frozen=True):
 
     group: str
     maximum: float
-    bound_option: str | None
     period: float
     slices: tuple[Slice, ...]
     notes: tuple[Note, ...] = ()
@@ -192,44 +190,20 @@ class HistoryCorrector:
     def _slice(
         self, time_slice: Slice, weight: float, fraction: float, use: float | None, total_use: float
     ) -> SliceCorrection:
+        name, maximum = time_slice.name, time_slice.maximum
+        unused = SliceCorrection(name, time_slice.span, weight, maximum, use, None, None, maximum, "upper", maximum)
         if total_use == 0:
-            return SliceCorrection(
-                time_slice.name, time_slice.span, 0.0, time_slice.maximum, use, None, None, None, None, 0.0
-            )
-        if time_slice.maximum == 0:
-            self._stop_if_dirac(DiracFailure.NO_BOUND, slice=time_slice.name)
+            return unused._replace(weight=0.0, clamped=None, bound=None, term=0.0)
+        if maximum == 0:
+            self._stop_if_dirac(DiracFailure.NO_BOUND, slice=name)
         use_fraction = None if use is None else use / total_use
         if use_fraction == 0:
-            self._stop_if_dirac(DiracFailure.NO_USE, slice=time_slice.name)
-            use_fraction = None
-        if use_fraction is None:
-            term = time_slice.maximum * weight if self._rules.absent_weighted else time_slice.maximum
-            return SliceCorrection(
-                time_slice.name,
-                time_slice.span,
-                weight,
-                time_slice.maximum,
-                use,
-                None,
-                None,
-                time_slice.maximum,
-                "upper",
-                term,
-            )
+            self._stop_if_dirac(DiracFailure.NO_USE, slice=name)
+        if not use_fraction:
+            return unused._replace(term=maximum * weight) if self._rules.absent_weighted else unused
         raw = fraction / use_fraction
-        clamped, bound = _clamp(raw, time_slice.maximum)
-        return SliceCorrection(
-            time_slice.name,
-            time_slice.span,
-            weight,
-            time_slice.maximum,
-            use,
-            use_fraction,
-            raw,
-            clamped,
-            bound,
-            clamped * weight,
-        )
+        clamped, bound = _clamp(raw, maximum)
+        return unused._replace(use_fraction=use_fraction, raw=raw, clamped=clamped, bound=bound, term=clamped * weight)
 
     def _correct_entity(
         self, entity: str, share: float, fraction: float, slices: tuple[SliceCorrection, ...]
@@ -271,7 +245,7 @@ def read_history_settings(where: str, options: Mapping[str, Any], rules: Rules) 
     start.
     """
     notes = _unread_notes(where, options, INSTANCE_OPTIONS)
-    maximum, bound_option = _bound(where, options, rules, notes)
+    maximum = _bound(where, options, rules, notes)
     slices = [
         _slice(name, f"{where}, slice {name}", block, rules, notes)
         for name, block in options.items()
@@ -280,14 +254,13 @@ def read_history_settings(where: str, options: Mapping[str, Any], rules: Rules) 
     return HistorySettings(
         group=str(options.get("Group") or "").strip(),
         maximum=maximum,
-        bound_option=bound_option,
         period=number(options, "UpdateHistoryPeriod", DEFAULT_PERIOD, rules, where, notes.append),
         slices=_normalised(where, slices, rules, notes),
         notes=tuple(notes),
     )
 
 
-def _bound(where: str, options: Mapping[str, Any], rules: Rules, notes: list[Note]) -> tuple[float, str | None]:
+def _bound(where: str, options: Mapping[str, Any], rules: Rules, notes: list[Note]) -> float:
     given_options = [name for name in (BOUND, SCHEMA_BOUND) if name in options]
     if not rules.both_bound_names:
         if SCHEMA_BOUND in given_options:
@@ -298,8 +271,8 @@ def _bound(where: str, options: Mapping[str, Any], rules: Rules, notes: list[Not
     elif len(given_options) > 1:
         raise ShareCorrectionError(ShareSetting.BOUND_TWICE, where=where, first=BOUND, second=SCHEMA_BOUND)
     if not given_options:
-        return DEFAULT_BOUND, None
-    return _maximum(where, options, given_options[0], DEFAULT_BOUND, rules, notes), given_options[0]
+        return DEFAULT_BOUND
+    return _maximum(where, options, given_options[0], DEFAULT_BOUND, rules, notes)
 
 
 def _unread_notes(where: str, options: Mapping[str, Any], known_options: frozenset[str]) -> list[Note]:

@@ -239,7 +239,7 @@ def io(pool: Pool, remaining: Left, inputs: InputAt, intensity: float) -> Refusa
 def _lacks_local(pool: Pool, inputs: InputAt) -> Booleans | None:
     """Return the queues that accept only local input and lack some of it (rules panda); None: no queue does."""
     local_only = has_flag(pool, "use_only_local_data")
-    if inputs.size <= 0 or not pool.rules.local_data_only or not pool.kept("any picky", lambda: bool(local_only.any())):
+    if inputs.size <= 0 or not pool.rules.local_data_only or not local_only.any():
         return None
     mib, files = inputs.missing(inputs.disk)
     return local_only & ((files > 0) | (mib >= 1))

@@ -114,7 +114,7 @@ def availability(replicas: Iterable[Replica], max_missing: float, min_completene
     locations = []
     for replica in replicas:
         storage = replica.storage
-        if replica.vp or not (replica.file_count == replica.total or replica.counts(max_missing, min_completeness)):
+        if replica.vp or not replica.counts(max_missing, min_completeness):
             continue
         locations.append(storage.rse)
         near, far = storage.is_readable_near, storage.is_readable_afar
@@ -176,32 +176,17 @@ CONTAINER = "/"
 
 def dataset_availability(ask: Ask, dataset: Dataset) -> Availability:
     """Return the availability of one dataset, by the settings of the task's brokerage."""
-    component, config = "jobbroker" if ask.activity == PRODUCTION else "anal_jobbroker", ask.config
-    limits = ask.pool.kept(
-        ("completeness", component),
-        lambda: [
-            config.amount(f"{component}.{name}") for name in ("MAX_MISSING_INPUT_FILES", "MIN_INPUT_COMPLETENESS")
-        ],
-    )
-    return availability(_replicas(ask, dataset), *limits)
+    component, amount = "jobbroker" if ask.activity == PRODUCTION else "anal_jobbroker", ask.config.amount
+    max_missing = amount(f"{component}.MAX_MISSING_INPUT_FILES")
+    return availability(_replicas(ask, dataset), max_missing, amount(f"{component}.MIN_INPUT_COMPLETENESS"))
 
 
 def _replicas(ask: Ask, dataset: Dataset) -> list[Replica]:
-    # Most replicas have all files, so one object per endpoint is shared by all datasets.
-    world = ask.pool.world
-    whole_replicas = ask.pool.kept(
-        "whole replicas",
-        lambda: {rse: Replica(storage, 0, 0, rse.endswith(VP_SUFFIX)) for rse, storage in world.storages.items()},
-    )
-
-    def counted(replica: Replica, held: frozenset[str]) -> Replica:
-        return Replica(replica.storage, len(held & dataset.lfns), len(dataset.lfns), replica.vp)
-
-    replicas = world.replicas.get(dataset.name, {}).items()
+    world, names = ask.pool.world, dataset.lfns
     return [
-        whole_replicas[rse] if held is None else counted(whole_replicas[rse], held)
-        for rse, held in replicas
-        if rse in whole_replicas
+        Replica(world.storages[rse], len(names if held is None else held & names), len(names), rse.endswith(VP_SUFFIX))
+        for rse, held in world.replicas.get(dataset.name, {}).items()
+        if rse in world.storages
     ]
 
 

@@ -138,29 +138,25 @@ def flags_of(pool: Pool) -> tuple[Flags, ...]:
     """Return the flags of each row."""
 
     def make() -> tuple[Flags, ...]:
-        # Most queues have no params, and values of catchall repeat.
-        flags_by_catchall = {text: read_flags(text) for text in {unit.catchall for unit in pool.units}}
-        flags_by_unit = [
-            read_flags(unit.catchall, unit.params) if unit.params else flags_by_catchall[unit.catchall]
-            for unit in pool.units
-        ]
+        flags_by_unit = [read_flags(unit.catchall, unit.params) for unit in pool.units]
         return tuple(flags_by_unit[unit] for unit in pool.unit_of)
 
     return pool.kept("flags", make)
 
 
-def listed(pool: Pool) -> Booleans:
-    """Return for each row whether PanDA knows the queue: it drops production queues without a cloud."""
+def _runs_by_type(pool: Pool, activity: Activity) -> Booleans:
+    """Return for each row whether *activity* runs there by the queue's type."""
 
     def make() -> Booleans:
-        activities = [activities_of(queue, flags) for queue, flags in zip(pool.queues, flags_of(pool), strict=True)]
-        is_listed = [
-            bool(queue.cloud) or PRODUCTION not in activities_of_queue
-            for queue, activities_of_queue in zip(pool.queues, activities, strict=True)
-        ]
-        return np.array(is_listed, dtype=np.bool_)
+        queues = zip(pool.queues, flags_of(pool), strict=True)
+        return np.array([activity in activities_of(queue, flags) for queue, flags in queues], dtype=np.bool_)
 
-    return pool.kept("listed", make)
+    return pool.kept(("runs", activity), make)
+
+
+def listed(pool: Pool) -> Booleans:
+    """Return for each row whether PanDA knows the queue: it drops production queues without a cloud."""
+    return pool.flags("cloud", lambda queue: bool(queue.cloud)) | ~_runs_by_type(pool, PRODUCTION)
 
 
 def runs(pool: Pool, activity: Activity) -> Booleans:
@@ -168,17 +164,9 @@ def runs(pool: Pool, activity: Activity) -> Booleans:
 
     Under the rule ``every_queue``, production runs everywhere, and a queue needs no cloud to be known.
     """
-
-    every = pool.rules.every_queue
-
-    def make() -> Booleans:
-        if every and activity == PRODUCTION:
-            return np.ones(len(pool), dtype=np.bool_)
-        activities = [activities_of(queue, flags) for queue, flags in zip(pool.queues, flags_of(pool), strict=True)]
-        matching = np.array([activity in activities_of_queue for activities_of_queue in activities], dtype=np.bool_)
-        return matching if every else matching & listed(pool)
-
-    return pool.under(("runs", activity), make)
+    if not pool.rules.every_queue:
+        return _runs_by_type(pool, activity) & listed(pool)
+    return np.ones(len(pool), dtype=np.bool_) if activity == PRODUCTION else _runs_by_type(pool, activity)
 
 
 def runs_all_of(pool: Pool, row: int) -> Booleans:
