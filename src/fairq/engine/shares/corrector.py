@@ -55,12 +55,12 @@ class SliceCorrection(NamedTuple):
     name: str
     span: float
     weight: float
-    maximum: float
     use: float | None
     use_fraction: float | None
     raw: float | None
     clamped: float | None
     bound: Bound | None
+    maximum: float
     term: float
 
 

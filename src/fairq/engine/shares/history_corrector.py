@@ -191,7 +191,7 @@ class HistoryCorrector:
         self, time_slice: Slice, weight: float, fraction: float, use: float | None, total_use: float
     ) -> SliceCorrection:
         name, maximum = time_slice.name, time_slice.maximum
-        unused = SliceCorrection(name, time_slice.span, weight, maximum, use, None, None, maximum, "upper", maximum)
+        unused = SliceCorrection(name, time_slice.span, weight, use, None, None, maximum, "upper", maximum, maximum)
         if total_use == 0:
             return unused._replace(weight=0.0, clamped=None, bound=None, term=0.0)
         if maximum == 0:

@@ -61,11 +61,8 @@ class Disagreement(NamedTuple):
 
 def jobs_of_queues(state: State) -> Numbers:
     """Return the numbers of the imported jobs."""
-    counts: Numbers = {}
-    for queue, share, job_state, number in broker_data.counts(state, JOBS, ["computingSite", "gshare", "jobStatus"]):
-        if queue and job_state in SUMMED:
-            counts.setdefault(queue, {}).setdefault(share, {})[job_state] = number
-    return counts
+    counts = broker_data.counts(state, JOBS, ["computingSite", "gshare", "jobStatus"])
+    return _nested(row for row in counts if row[0] and row[2] in SUMMED)
 
 
 def disagreement(state: State) -> Disagreement | None:
@@ -128,8 +125,10 @@ def load_world(state: State, now: float, datasets: Iterable[str] | None = None, 
             for queue, share, kind, number, expires in broker_data.load(state, SLOTS)
         ),
         to_running_rates=_present(metrics, "to_running_rate"),
-        user_stats=_user_stats(broker_data.load(state, USERSTATISTICS)),
-        software=_software(state),
+        user_stats=_nested(
+            (*keys, UserJobs(queued, running)) for *keys, queued, running in broker_data.load(state, USERSTATISTICS)
+        ),
+        software=_by_name(state, SOFTWARE),
         gpus=_gpus(state),
         cpu_levels=_nested(broker_data.load(state, CPULEVELS)),
         replicas=_replicas(state, datasets),
@@ -146,11 +145,14 @@ def load_world(state: State, now: float, datasets: Iterable[str] | None = None, 
         },
         remaining_slots=_present(users, "rem_slots_A"),
         task_classes=dict(broker_data.load(state, TASKS, ["jediTaskID", "taskClass"], known="taskClass")),
-        failures=_by_task_and_queue((task, queue, Failures(*numbers)) for task, queue, *numbers, _, _ in outcomes),
-        own_resource_types=_by_task_and_queue(
+        failures=_nested((task, queue, Failures(*numbers)) for task, queue, *numbers, _, _ in outcomes),
+        own_resource_types=_nested(
             (task, queue, frozenset(types)) for task, queue, _, _, _, types, _ in outcomes if types
         ),
-        used_queues=_used_queues(outcomes),
+        used_queues={
+            task: frozenset(queues)
+            for task, queues in _nested((task, queue, used) for task, queue, *_, used in outcomes if used).items()
+        },
         config=load_config(state),
     )
 
@@ -206,38 +208,35 @@ def load_relations(state: State) -> dict[str, tuple[Relation, ...]]:
 
 
 def _by_name(state: State, kind: Kind) -> dict[str, dict[str, Any]]:
-    return {row[0]: dict(zip(kind.positions, row, strict=True)) for row in broker_data.load(state, kind)}
+    """Return the other columns of each record by its key."""
+    _, *names = kind.positions
+    return {key: dict(zip(names, values, strict=True)) for key, *values in broker_data.load(state, kind)}
 
 
 def _present(records: dict[str, dict[str, Any]], column: str) -> dict[str, Any]:
     return {name: record[column] for name, record in records.items() if record[column] is not None}
 
 
-def _nested(rows: Iterable[broker_data.Row]) -> dict[str, dict[str, Any]]:
-    nested: dict[str, dict[str, Any]] = defaultdict(dict)
-    for first, second, value in rows:
-        nested[first][second] = value
-    return dict(nested)
+def _nested(rows: Iterable[broker_data.Row]) -> dict[Any, dict[Any, Any]]:
+    """Return the last value of each row, by its first value, its second one and so on."""
+    nested: dict[Any, dict[Any, Any]] = {}
+    for *keys, last, value in rows:
+        level = nested
+        for key in keys:
+            level = level.setdefault(key, {})
+        level[last] = value
+    return nested
 
 
 def _jobs(state: State) -> tuple[Nested, Nested]:
     """Return the jobs by queue, share and state, and by queue, share, resource type and state."""
     jobs: Nested = {}
     by_type: Nested = {}
-    states: dict[str, int] = {}
-    types: dict[str, dict[str, int]] = {}
-    current = None
-    # Rows are in the order of these columns. This is the largest table, so rows are not grouped first.
     for queue, share, kind, job_state, number in broker_data.each(state, STATISTICS):
-        if current != (queue, share):
-            current, states, types = (queue, share), {}, {}
-            jobs.setdefault(queue, {})[share] = states
+        states = jobs.setdefault(queue, {}).setdefault(share, {})
         states[job_state] = states.get(job_state, 0) + number
         if kind:
-            if kind not in types:
-                types[kind] = {}
-                by_type.setdefault(queue, {})[share] = types
-            types[kind][job_state] = number
+            by_type.setdefault(queue, {}).setdefault(share, {}).setdefault(kind, {})[job_state] = number
     return jobs, by_type
 
 
@@ -259,18 +258,6 @@ def _jobs_for(state: State, share: str) -> tuple[Nested, Nested]:
     return jobs, by_type
 
 
-def _user_stats(rows: Iterable[broker_data.Row]) -> Nested:
-    users_by_share: Nested = {}
-    for queue, share, user, queued, running in rows:
-        users_by_share.setdefault(queue, {}).setdefault(share, {})[user] = UserJobs(queued, running)
-    return users_by_share
-
-
-def _software(state: State) -> dict[str, dict[str, Any]]:
-    names = list(SOFTWARE.positions)[1:]
-    return {row[0]: dict(zip(names, row[1:], strict=True)) for row in broker_data.load(state, SOFTWARE)}
-
-
 def _gpus(state: State) -> dict[str, tuple[dict[str, Any], ...]]:
     cards_by_queue: dict[str, list[dict[str, Any]]] = defaultdict(list)
     names = list(GPUS.positions)[1:]
@@ -282,23 +269,9 @@ def _gpus(state: State) -> dict[str, tuple[dict[str, Any], ...]]:
 
 def _replicas(state: State, datasets: Iterable[str] | None) -> dict[str, dict[str, frozenset[str] | None]]:
     names = None if datasets is None else set(datasets)
-    replicas: dict[str, dict[str, frozenset[str] | None]] = defaultdict(dict)
-    for columns in broker_data.columns_of_each(state, REPLICAS, ["dataset", "rse", "files"], names):
-        for dataset, rse, files in zip(*columns.values(), strict=True):
-            replicas[dataset][rse] = None if files is None else frozenset(files)
-    return dict(replicas)
-
-
-def _by_task_and_queue(rows: Iterable[tuple[int, str, Any]]) -> dict[int, dict[str, Any]]:
-    by_task: dict[int, dict[str, Any]] = defaultdict(dict)
-    for task, queue, value in rows:
-        by_task[task][queue] = value
-    return dict(by_task)
-
-
-def _used_queues(outcomes: list[broker_data.Row]) -> dict[int, frozenset[str]]:
-    queues_by_task: dict[int, set[str]] = defaultdict(set)
-    for task, queue, *_, used in outcomes:
-        if used:
-            queues_by_task[task].add(queue)
-    return {task: frozenset(queues) for task, queues in queues_by_task.items()}
+    batches = broker_data.columns_of_each(state, REPLICAS, ["dataset", "rse", "files"], names)
+    return _nested(
+        (dataset, rse, None if files is None else frozenset(files))
+        for columns in batches
+        for dataset, rse, files in zip(*columns.values(), strict=True)
+    )

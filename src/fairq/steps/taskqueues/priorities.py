@@ -138,6 +138,13 @@ def _user_ad(group: str, explanation: UserExplanation) -> Ad:
     }
 
 
+_SLICE = (
+    *("slice", "time_span", "weight", "use", "use_fraction", "raw_correction", "correction", "bound"),
+    *("max_correction", "term"),
+)
+"""The members of a report for the fields of `SliceCorrection`, in order."""
+
+
 def _corrections(steps: tuple[EntityCorrection, ...]) -> Ad:
     """Return the results of correctors; a bound that applied is "upper" (the maximum) or "lower" (1/maximum)."""
     return {
@@ -148,21 +155,7 @@ def _corrections(steps: tuple[EntityCorrection, ...]) -> Ad:
                 "instance": step.instance,
                 "expected": step.expected,
                 "fraction": step.fraction,
-                "slices": [
-                    {
-                        "slice": part.name,
-                        "time_span": part.span,
-                        "weight": part.weight,
-                        "use": part.use,
-                        "use_fraction": part.use_fraction,
-                        "raw_correction": part.raw,
-                        "correction": part.clamped,
-                        "bound": part.bound,
-                        "max_correction": part.maximum,
-                        "term": part.term,
-                    }
-                    for part in step.slices
-                ],
+                "slices": [dict(zip(_SLICE, part, strict=True)) for part in step.slices],
                 "raw_factor": step.raw,
                 "max_global_correction": step.maximum,
                 "factor": step.factor,

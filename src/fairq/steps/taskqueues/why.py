@@ -75,7 +75,6 @@ class WhyNot(Struct, frozen=True):
     pilot: Pilot
     job: str | None
     queue: int | None
-    requirements: Requirements | None
     jobs: int
     priority: float | None
     failures: list[Failure]
@@ -118,7 +117,6 @@ def why_not(path: Path, settings: Settings, pilot: Pilot, target: int | tuple[in
         pilot,
         subject.job,
         None if queue is None else queue.id,
-        None if queue is None else queue.requirements,
         0 if queue is None else queue.jobs,
         None if row is None else priorities[row],
         failures,
