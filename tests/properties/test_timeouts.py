@@ -141,12 +141,15 @@ def test_fast_rebrokerage_leaves_every_queue_at_its_mildest_limit(seed):
     """When the excess is gone, one of the three limits holds again; with one job more it would not."""
     jobs, queues, config = pool(seed)
     policy = TimeoutPolicy.of(config, RULES["documented"])
+    ratio, fraction = (
+        policy.config.amount(f"rebroker.FAST_REBRO_THRESHOLD_{name}") for name in ("NQNR_RATIO", "NQUEUE_FRAC")
+    )
     fast = [one for one in timeouts(jobs, queues, policy, NOW) if one.row == "fast_rebrokerage"]
     for one in fast:
         queued, running, total, threshold, excess = one.numbers.values()
         left = queued - excess
-        assert left <= max(policy.fast_ratio * running, threshold, policy.fast_fraction * total)
-        assert left + 1 > max(policy.fast_ratio * running, threshold, policy.fast_fraction * total)
+        assert left <= max(ratio * running, threshold, fraction * total)
+        assert left + 1 > max(ratio * running, threshold, fraction * total)
 
 
 @given(jobs=st.just([]), rules=st.sampled_from(sorted(RULES)))

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from fairq.engine.brokerage.criteria.sources import (
-    VP_SUFFIX,
     available_files,
     not_looked_up,
 )
@@ -30,7 +29,7 @@ from fairq.engine.brokerage.flow.plugin import (
 from fairq.engine.brokerage.jobs.tasks import MIB, Dataset
 from fairq.engine.brokerage.pool.columns import Booleans, Floats, Pool
 from fairq.engine.brokerage.pool.flags import has_flag, other_than_jumbo
-from fairq.engine.brokerage.pool.storage import DEFAULT, endpoints_of, units_reading
+from fairq.engine.brokerage.pool.storage import DEFAULT, VP_SUFFIX, endpoints_of, units_reading
 from fairq.engine.brokerage.pool.world import PRODUCTION
 
 FAR, NOT_LOCAL = Reason("io"), Reason("non_local")

@@ -10,14 +10,14 @@ import numpy as np
 
 from fairq.engine.brokerage.criteria.candidates import rows_called, selection_of
 from fairq.engine.brokerage.criteria.input_data import FileCounts, usable_replicas
-from fairq.engine.brokerage.criteria.sources import VP_SUFFIX, ReplicaState, analysis_sources_of, queues_with_data
+from fairq.engine.brokerage.criteria.sources import ReplicaState, analysis_sources_of, queues_with_data
 from fairq.engine.brokerage.flow.ask import Ask, once_per_pass
 from fairq.engine.brokerage.flow.plan import FINAL_STAGE
 from fairq.engine.brokerage.flow.plugin import Details, Figures, Reason, Refusal, Refusals, Values, refuses, weighs
-from fairq.engine.brokerage.jobs.tasks import Dataset
+from fairq.engine.brokerage.jobs.tasks import GIB, Dataset
 from fairq.engine.brokerage.pool.columns import Booleans, Floats, Pool
 from fairq.engine.brokerage.pool.flags import has_flag
-from fairq.engine.brokerage.pool.storage import USER, endpoints_of, units_reading
+from fairq.engine.brokerage.pool.storage import USER, VP_SUFFIX, endpoints_of, units_reading
 
 HIGH_PRIORITY = 2000
 """Task priority from which input need not be nearby."""
@@ -25,7 +25,6 @@ HIGH_PRIORITY = 2000
 TAPE_WEIGHT = 0.001
 """Weight of a dataset that a queue has, but not on disk."""
 
-GIB = 2**30
 DISK_GIB = 10
 """GiB of input on disk that add 1 to the data factor."""
 

@@ -14,13 +14,10 @@ from fairq.engine.brokerage.criteria.candidates import selection_of
 from fairq.engine.brokerage.flow.ask import Ask, once_per_task
 from fairq.engine.brokerage.flow.plugin import Details
 from fairq.engine.brokerage.jobs.tasks import Dataset
-from fairq.engine.brokerage.pool.storage import USER, units_reading
+from fairq.engine.brokerage.pool.storage import USER, VP_SUFFIX, units_reading
 from fairq.engine.brokerage.pool.world import PRODUCTION, Storage
 
 Name = TypeVar("Name", str, int)
-
-VP_SUFFIX = "_VP_DISK"
-"""End of the names of endpoints with virtually placed input."""
 
 
 def available_files(dataset: Dataset, rse: str, held: frozenset[str] | None, *, merging: bool) -> Set[str]:

@@ -25,6 +25,7 @@ from fairq.engine.brokerage.criteria.jobs import (
     types_of,
     user_queues,
 )
+from fairq.engine.brokerage.criteria.walltime import HS06_OF_CORE
 from fairq.engine.brokerage.flow.ask import Ask
 from fairq.engine.brokerage.flow.plugin import Details, Figures, Left, Values, weighs
 from fairq.engine.brokerage.jobs.atom import (
@@ -56,7 +57,6 @@ DEFAULT_SIZE = 500_000 * MIB
 """Maximum bytes of a job if the task states none: for a task with scouts, and for others."""
 
 DEFAULT_SECONDS = 345_600
-HS06_OF_CORE = 10
 
 
 class _Load(NamedTuple):

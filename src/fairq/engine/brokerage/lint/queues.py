@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+from fairq.engine.brokerage.criteria.storage import STORAGE_TYPE
 from fairq.engine.brokerage.lint.finding import Finding, finding, nearest, number
 from fairq.engine.brokerage.lint.policies import policy_findings
 from fairq.engine.brokerage.lint.software import release_findings, software_findings
@@ -18,6 +19,7 @@ from fairq.engine.brokerage.pool.cric import SEEDS, STATES, TYPES, read_queue
 from fairq.engine.brokerage.pool.flags import NUCLEUS_MODES
 from fairq.engine.brokerage.pool.rules import Rules
 from fairq.engine.brokerage.pool.world import UCORE, Queue, ResourceType, World
+from fairq.engine.brokerage.software.check import ALL
 
 
 def lint(world: World, rules: Rules, further: Mapping[str, Mapping[str, Any]] | None = None) -> list[Finding]:
@@ -252,9 +254,6 @@ def _catchall_findings(queue: Queue, item: str) -> Iterator[Finding]:
             yield report("unknown flag", item, name=name, meant=meant)
 
 
-PRODUCTION_TYPE = "DATADISK"
-
-
 def storage_findings(queue: Queue, world: World) -> Iterator[Finding]:
     """Yield findings about missing storage of *queue*; none if no storage was imported."""
     report = partial(finding, queue.name, "relations")
@@ -271,9 +270,9 @@ def storage_findings(queue: Queue, world: World) -> Iterator[Finding]:
         if not usable:
             yield report("no storage", role, f"no storage to {role}", role=role)
         elif queue.type == "production" and not any(
-            world.storages[relation.rse].type == PRODUCTION_TYPE for relation in usable
+            world.storages[relation.rse].type == STORAGE_TYPE for relation in usable
         ):
-            yield report("no datadisk", role, f"no datadisk to {role}", type=PRODUCTION_TYPE)
+            yield report("no datadisk", role, f"no datadisk to {role}", type=STORAGE_TYPE)
     if used and not any(relation.default_write for relation in relations):
         yield report("no default", "default_write")
 
@@ -281,7 +280,7 @@ def storage_findings(queue: Queue, world: World) -> Iterator[Finding]:
 def stray_findings(world: World) -> Iterator[Finding]:
     """Yield findings about records of queues or resource types that do not exist."""
     described = {
-        "software": sorted(set(world.software) - {"ALL"}),
+        "software": sorted(set(world.software) - {ALL}),
         "slots": sorted({request.queue for request in world.slots}),
         "relations": sorted(world.relations),
     }

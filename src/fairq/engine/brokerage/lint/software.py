@@ -9,8 +9,8 @@ from typing import Any
 from fairq.engine.brokerage.lint.finding import Finding, finding, nearest
 from fairq.engine.brokerage.pool.rules import Rules
 from fairq.engine.brokerage.pool.world import Queue
+from fairq.engine.brokerage.software.check import ALL
 
-ALL = "ALL"
 _TYPES = ("cpu", "gpu")
 _PARTS = {"cpu": ("arch", "vendor", "instr"), "gpu": ("vendor", "model", "version")}
 _LISTS = ("cmtconfigs", "containers", "cvmfs")

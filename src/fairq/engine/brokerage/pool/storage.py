@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from fairq.engine.brokerage.pool.columns import Pool
 from fairq.engine.brokerage.pool.world import Relation, Storage
 
+VP_SUFFIX = "_VP_DISK"
+"""End of the names of endpoints with virtually placed input."""
+
 DEFAULT = "default"
 USER = "analysis"
 """The scope of user jobs, if a queue has relations in it."""
@@ -28,7 +31,7 @@ class Endpoints(Struct, frozen=True):
     @property
     def is_virtual(self) -> bool:
         """Whether input is placed here only virtually (VP)."""
-        return any(storage.rse.endswith("_VP_DISK") for storage in self.read)
+        return any(storage.rse.endswith(VP_SUFFIX) for storage in self.read)
 
 
 def endpoints(relations: Iterable[Relation], storages: Mapping[str, Storage], scope: str = DEFAULT) -> Endpoints:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from fairq.engine.brokerage.jobs.tasks import USER_LABELS
+
 IN_DEFINED_TABLE = frozenset({"pending", "waiting", "defined", "assigned"})
 """States before a queue has the job."""
 
@@ -17,9 +19,6 @@ ACTIVE = frozenset(
 
 QUEUED = frozenset({"defined", "assigned", "activated", "starting"})
 """States in which a job waits at a queue and can be sent back."""
-
-USER_LABELS = frozenset({"user", "panda"})
-"""The ``prodSourceLabel`` of users' jobs; ``panda``: build jobs."""
 
 EVENT_SERVICE = frozenset({1, 5})
 """``eventService`` of jobs that process single events: plain jobs and co-jumbo jobs."""

@@ -15,6 +15,8 @@ from msgspec import Struct
 from fairq.engine.brokerage.timeouts.job import QUEUED, JobQueue, PandaJob, queue_of
 from fairq.engine.brokerage.timeouts.table import HOUR, TimeoutPolicy
 
+_THRESHOLD = "rebroker.FAST_REBRO_THRESHOLD"
+
 _TOLERANCE = 1e-9
 """Tolerance as a part of the waiting jobs: in binary, 0.29 of 100 is less than 29."""
 
@@ -43,7 +45,8 @@ def overshoots(jobs: Iterable[PandaJob], queues: Mapping[str, JobQueue], policy:
     A queue with a ``numSlots`` row is left out, under the rules panda also from the totals: many jobs wait there on
     purpose.
     """
-    every = policy.rules.fast_rebrokerage_total == "all"
+    every, config = policy.rules.fast_rebrokerage_total == "all", policy.config
+    ratio, fraction = (config.amount(f"{_THRESHOLD}_{name}") for name in ("NQNR_RATIO", "NQUEUE_FRAC"))
     queued: Counter[tuple[str, str]] = Counter()
     running: Counter[tuple[str, str]] = Counter()
     total: Counter[str] = Counter()
@@ -59,13 +62,13 @@ def overshoots(jobs: Iterable[PandaJob], queues: Mapping[str, JobQueue], policy:
             running[job.queue, job.share] += 1
     exceeding = []
     for (queue, share), waiting in sorted(queued.items()):
-        threshold = policy.fast_queued.get(share)
+        threshold = config.number(f"{_THRESHOLD}_NQUEUE", share)
         if threshold is None or _is_exempt(queue_of(queues, queue), policy):
             continue
         excess = min(
-            waiting - policy.fast_ratio * running[queue, share],
+            waiting - ratio * running[queue, share],
             waiting - threshold,
-            waiting - policy.fast_fraction * total[share],
+            waiting - fraction * total[share],
         )
         excess -= _TOLERANCE * waiting
         if excess > 0:
@@ -172,7 +175,7 @@ def _waited(members: list[PandaJob], queue: JobQueue, policy: TimeoutPolicy, now
     limit = _SHORT
     if not is_down:
         group = min(members, key=lambda job: job.id).working_group
-        limit = max(_SHORT, policy.rebroker_sets_of.get(group, policy.rebroker_sets) if group else policy.rebroker_sets)
+        limit = max(_SHORT, policy.sets(group))
     if now - start <= limit:
         return None
     if not is_down and any(_moves(job, now) for job in members):

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from enum import IntEnum
 from typing import Any, Literal, NamedTuple
 
-from msgspec import Struct, field
+from msgspec import Struct
 
+from fairq.engine.brokerage.pool.config import Config
 from fairq.engine.brokerage.pool.rules import Rules
 from fairq.engine.brokerage.timeouts.job import (
     ACTIVE,
@@ -26,68 +27,35 @@ from fairq.engine.brokerage.timeouts.job import (
 HOUR = 3600.0
 DAY = 24 * HOUR
 
-_HEARTBEAT = "watcher.HEARTBEAT_TIMEOUT_"
-_OF_GROUP = "rebroker.ANALY_TIMEOUT_"
-_OF_SHARE = "rebroker.FAST_REBRO_THRESHOLD_NQUEUE_"
-_FRACTION = "rebroker.FAST_REBRO_THRESHOLD_NQUEUE_FRAC"
+_HEARTBEAT, _SETS = "watcher.HEARTBEAT_TIMEOUT", "rebroker.ANALY_TIMEOUT"
 
 
 class TimeoutPolicy(Struct, frozen=True):
-    """The limits in use; durations are seconds.
-
-    Args:
-        rules: whether PanDA's brokerage page or its code applies where they differ.
-        defined, holding: ``job_timeout.TIMEOUT_defined`` and ``TIMEOUT_holding``.
-        heartbeat: ``watcher.HEARTBEAT_TIMEOUT_*`` by workflow; always holds production and analysis.
-        rebroker_sets, rebroker_sets_of: ``rebroker.ANALY_TIMEOUT``, and by working group.
-        fast_ratio, fast_fraction: ``rebroker.FAST_REBRO_THRESHOLD_NQNR_RATIO`` and ``..._NQUEUE_FRAC``.
-        fast_queued: ``rebroker.FAST_REBRO_THRESHOLD_NQUEUE_*`` by share; other shares are exempt.
-    """
+    """The limits in use: *rules*, where PanDA's brokerage page and its code differ, and PanDA's settings."""
 
     rules: Rules
-    defined: float = 4 * HOUR
-    holding: float = 48 * HOUR
-    heartbeat: Mapping[str, float] = field(default_factory=lambda: {"production": 2 * HOUR, "analysis": 2 * HOUR})
-    rebroker_sets: float = 12 * HOUR
-    rebroker_sets_of: Mapping[str, float] = field(default_factory=dict)
-    fast_ratio: float = 3.0
-    fast_fraction: float = 0.3
-    fast_queued: Mapping[str, float] = field(default_factory=dict)
+    config: Config
 
     @classmethod
     def of(cls, config: Mapping[str, Any], rules: Rules) -> TimeoutPolicy:
-        """Return the limits in *config* (``component.KEY``: value, in hours; docs/panda.md, Queues).
+        """Return the limits in *config* (``component.KEY``: value; docs/panda.md, Queues).
 
-        0, null and other values that are not numbers select the default. For heartbeats and ``ANALY_TIMEOUT``, 0 is a
-        limit of 0.
+        Values that are not numbers select the default.
         """
-        heartbeat = {"production": 2 * HOUR, "analysis": 2 * HOUR}
-        by_group: dict[str, float] = {}
-        by_share: dict[str, float] = {}
-        numbers = {key: value for key, value in config.items() if isinstance(value, (int, float))}
-        for key, value in numbers.items():
-            if key.startswith(_HEARTBEAT):
-                heartbeat[key.removeprefix(_HEARTBEAT)] = float(value) * HOUR
-            elif key.startswith(_OF_GROUP) and value:
-                by_group[key.removeprefix(_OF_GROUP)] = float(value) * HOUR
-            elif key.startswith(_OF_SHARE) and key != _FRACTION and value:
-                by_share[key.removeprefix(_OF_SHARE)] = float(value)
-        sets = numbers.get("rebroker.ANALY_TIMEOUT")
-        return cls(
-            rules=rules,
-            defined=float(numbers.get("job_timeout.TIMEOUT_defined") or 4) * HOUR,
-            holding=float(numbers.get("job_timeout.TIMEOUT_holding") or 48) * HOUR,
-            heartbeat=heartbeat,
-            rebroker_sets=12 * HOUR if sets is None else float(sets) * HOUR,
-            rebroker_sets_of=by_group,
-            fast_ratio=float(numbers.get("rebroker.FAST_REBRO_THRESHOLD_NQNR_RATIO") or 3),
-            fast_fraction=float(numbers.get(_FRACTION) or 0.3),
-            fast_queued=by_share,
-        )
+        return cls(rules, Config({key: value for key, value in config.items() if isinstance(value, (int, float))}))
 
-    def heartbeat_of(self, workflow: str) -> float:
+    def seconds(self, name: str, *endings: str) -> float:
+        """Return a limit that is set in hours; *endings*: see `Config.number`."""
+        return self.config.amount(name, *endings) * HOUR
+
+    def heartbeat(self, workflow: str) -> float:
         """Return the seconds within which a job of a queue with *workflow* must send a heartbeat."""
-        return self.heartbeat.get(workflow, self.heartbeat["production"])
+        return self.seconds(_HEARTBEAT, workflow, *(["production"] if workflow != "analysis" else []))
+
+    def sets(self, working_group: str) -> float:
+        """Return the seconds that a set of a user's jobs may wait."""
+        hours = self.config.given.get(f"{_SETS}_{working_group}") if working_group else None
+        return float(hours) * HOUR if hours else self.seconds(_SETS)
 
 
 class Code(IntEnum):
@@ -166,12 +134,19 @@ def _after(seconds: float) -> Callable[[Situation], float]:
     return lambda _: seconds
 
 
+def _setting(name: str) -> Callable[[Situation], float]:
+    return lambda case: case.policy.seconds(name)
+
+
+_defined, _holding = _setting("job_timeout.TIMEOUT_defined"), _setting("job_timeout.TIMEOUT_holding")
+
+
 def _heartbeat(case: Situation) -> float:
-    return case.policy.heartbeat_of(case.queue.workflow)
+    return case.policy.heartbeat(case.queue.workflow)
 
 
 def _transferring_heartbeat(case: Situation) -> float:
-    return _heartbeat(case) if case.policy.rules.transferring_heartbeat_of_all else case.policy.heartbeat["analysis"]
+    return _heartbeat(case) if case.policy.rules.transferring_heartbeat_of_all else case.policy.heartbeat("analysis")
 
 
 def _is_watched_transfer(case: Situation) -> bool:
@@ -237,7 +212,7 @@ def _states(*states: str) -> frozenset[str]:
 
 TABLE: dict[str, TimeoutRule] = _rows(
     TimeoutRule("heartbeat_user", _HEARD, ("modified",),
-        lambda case: case.policy.heartbeat["analysis"], "fail", Code.NO_HEARTBEAT,
+        lambda case: case.policy.heartbeat("analysis"), "fail", Code.NO_HEARTBEAT,
         lambda case: case.job.of_user, extra=True),
     TimeoutRule("heartbeat_transferring", _states("transferring"), ("modified",),
         _transferring_heartbeat, "fail", Code.NO_HEARTBEAT, _is_watched_transfer,
@@ -249,7 +224,7 @@ TABLE: dict[str, TimeoutRule] = _rows(
     TimeoutRule("holding_high", _states("holding"), ("modified", "ended"),
         _after(3 * HOUR), "fail", Code.NO_OUTPUT, _is_high_and_holding, named=_states("holding")),
     TimeoutRule("holding", _states("holding"), ("modified", "ended"),
-        lambda case: case.policy.holding, "fail", Code.NO_OUTPUT, named=_states("holding")),
+        _holding, "fail", Code.NO_OUTPUT, named=_states("holding")),
     TimeoutRule("heartbeat", _HEARD, ("modified",),
         _heartbeat, "fail", Code.NO_HEARTBEAT, spared="paused", named=_states("running", "starting"), heard=True),
     TimeoutRule("pending", _states("pending"), ("created",), _after(HOUR), "kill", Code.WAITED_TOO_LONG,
@@ -266,9 +241,9 @@ TABLE: dict[str, TimeoutRule] = _rows(
     TimeoutRule("inactive_starting", _states("starting"), ("changed",),
         _after(4 * HOUR), "rebroker", Code.REASSIGNED, _is_urgent_at_inactive, "disableReassign", _states("starting")),
     TimeoutRule("defined", _states("defined"), ("modified",),
-        lambda case: case.policy.defined, "rebroker", Code.REASSIGNED, _can_be_made_anew, named=_states("defined")),
+        _defined, "rebroker", Code.REASSIGNED, _can_be_made_anew, named=_states("defined")),
     TimeoutRule("defined_alone", _states("defined"), ("created",),
-        lambda case: case.policy.defined, "kill", Code.EXPIRED, _cannot_be_made_anew, named=_states("defined")),
+        _defined, "kill", Code.EXPIRED, _cannot_be_made_anew, named=_states("defined")),
     TimeoutRule("assigned", IN_DEFINED_TABLE, ("modified",),
         _after(12 * HOUR), "rebroker", Code.REASSIGNED, _is_managed, named=_states("assigned")),
     TimeoutRule("activated", _states("activated"), ("modified",),
