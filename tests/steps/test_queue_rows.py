@@ -4,9 +4,8 @@ from fairq.common.records import Claim, JobRange, JobStatus, SlotRecord
 from fairq.settings import load
 from fairq.state import claims, jobs, slots
 from fairq.state.connection import writing
-from fairq.steps.jobs.pages import queue_pages
 from fairq.steps.jobs.selection import Selection
-from fairq.steps.jobs.view import look
+from fairq.steps.jobs.view import look, queue_pages
 
 NOW = 1_795_000_000
 

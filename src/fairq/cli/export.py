@@ -71,7 +71,7 @@ def export(
 
             export_dump(state, chosen[0], stream, long=long, now=invocation.now(now))
         else:
-            from fairq.steps.pool.export_document import export_document
+            from fairq.steps.pool.export import export_document
 
             export_document(state, stream)
 

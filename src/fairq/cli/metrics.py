@@ -20,7 +20,7 @@ from fairq.errors.report import ReportFileError
 
 if TYPE_CHECKING:
     from fairq.steps.broker.status import GridStatus
-    from fairq.steps.reports.status import Standing
+    from fairq.steps.reports.status import PoolStatus
     from fairq.steps.reports.totals import Histogram, Totals
 
 app = App()
@@ -81,13 +81,13 @@ def metrics(
     the beginning of the pool.
     """
     from fairq.steps.broker.status import grid_status
-    from fairq.steps.reports.status import standing
+    from fairq.steps.reports.status import pool_status
     from fairq.steps.reports.totals import totals
     from fairq.steps.taskqueues.limits import site_limits
 
     invocation = context.obj
     settings, path, time = invocation.settings, invocation.state_path, invocation.now(now)
-    pool = standing(path, settings, time)
+    pool = pool_status(path, settings, time)
     named_count = settings["metrics.submitters"] if users is None else users
     rules = settings["negotiator.rules"]
     all_metrics = [
@@ -160,7 +160,7 @@ def _by(label: str, name: str, text: str, values: Iterable[tuple[str, float]], k
     return Metric(f"fairq_{name}", kind, text, (label,), [((key,), value) for key, value in values])
 
 
-def _metrics(pool: Standing, counters: Totals, named_count: int, rules: str) -> Iterator[Metric]:
+def _metrics(pool: PoolStatus, counters: Totals, named_count: int, rules: str) -> Iterator[Metric]:
     from fairq import __version__
     from fairq.steps.reports.totals import WAIT_LIMITS
 
@@ -186,7 +186,7 @@ def _metrics(pool: Standing, counters: Totals, named_count: int, rules: str) -> 
     yield from _one("metrics_timestamp_seconds", "Time at which these metrics were written.", pool.now)
 
 
-def _of_submitters(pool: Standing, named_count: int) -> Iterator[Metric]:
+def _of_submitters(pool: PoolStatus, named_count: int) -> Iterator[Metric]:
     ranked = sorted(pool.submitters, key=lambda submitter: (-submitter.in_use, -submitter.idle, submitter.submitter))
     named, others = ranked[:named_count], ranked[named_count:]
 
@@ -213,7 +213,7 @@ def _of_submitters(pool: Standing, named_count: int) -> Iterator[Metric]:
         yield _by("submitter", f"submitter_{name}", text, single)
 
 
-def _of_groups(pool: Standing) -> Iterator[Metric]:
+def _of_groups(pool: PoolStatus) -> Iterator[Metric]:
     for name, text, member in (
         ("configured_quota_slot_weight", "Quota of a group as configured.", "config_quota"),
         ("quota_slot_weight", "Quota of a group with all its subgroups in the last cycle.", "subtree_quota"),
@@ -230,7 +230,7 @@ def _of_groups(pool: Standing) -> Iterator[Metric]:
     yield _by("group", "group_priority", text, ((name, use.priority) for name, use in used.items()))
 
 
-def _of_cycles(pool: Standing, counters: Totals) -> Iterator[Metric]:
+def _of_cycles(pool: PoolStatus, counters: Totals) -> Iterator[Metric]:
     from fairq.steps.reports.totals import CYCLE_LIMITS
 
     yield from _one("cycles_total", "Negotiation cycles held.", counters.cycles, "counter")

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from fairq.common.records import Ad
-    from fairq.steps.jobs.pages import QueuePages
-    from fairq.steps.jobs.view import Queue
+    from fairq.steps.jobs.view import Queue, QueuePages
 
 app = App()
 
@@ -107,7 +106,7 @@ def queue(
     if output.format == "table":
         invocation.note_pause(time)
     if is_whole and limit is None and output.format == "table" and not (long or totals):
-        from fairq.steps.jobs.pages import queue_pages
+        from fairq.steps.jobs.view import queue_pages
 
         with queue_pages(state, invocation.settings, time, statuses) as pages:
             emit(_pages_view(pages, procs=procs, reasons=reasons), output)

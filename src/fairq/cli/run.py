@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fairq.common.records import Launch
     from fairq.state.pause import Pause
     from fairq.steps.launch.outcome import Outcome
-    from fairq.steps.launch.run import Standing
+    from fairq.steps.launch.run import QueueCounts
     from fairq.steps.launch.turn import Turn
 
 app = App()
@@ -62,15 +62,15 @@ def run(
     Ctrl-C or SIGTERM ends the command. The jobs continue to run; the next fairq run or fairq negotiate collects them.
     With --stop, the command ends the jobs first; they return to the queue.
     """
+    from fairq.steps.launch.run import queue_counts, stop_all
     from fairq.steps.launch.run import run as step
-    from fairq.steps.launch.run import standing_of, stop_all
 
     invocation = context.obj
     line = _Progress(invocation)
     reported: set[str] = set()
     pause: Pause | None = None
 
-    def report(turn: Turn, now: Standing) -> None:
+    def report(turn: Turn, now: QueueCounts) -> None:
         nonlocal pause
         pause = turn.pause
         line.clear()
@@ -92,7 +92,7 @@ def run(
     settings = invocation.settings_of_cycle(invocation.now())
     signal.signal(signal.SIGTERM, _interrupt)
     try:
-        standing = step(
+        counts = step(
             invocation.state_path,
             settings,
             lambda: invocation.actor(invocation.now()),
@@ -104,21 +104,21 @@ def run(
         line.clear()
         if stop:
             stop_all(invocation.state_path, invocation.settings, invocation.actor(invocation.now()))
-        running = standing_of(invocation.state_path, invocation.settings).running
+        running = queue_counts(invocation.state_path, invocation.settings).running
         if running:
             status = "still ending" if stop else "still running"
             invocation.note(f"{counted(running, 'job')} {status}; the next fairq run or fairq negotiate collects them")
         raise SystemExit(INTERRUPTED) from None
     line.clear()
-    if standing.idle and pause is not None:
-        raise PoolPausedError(standing.idle, pause.until)
-    if standing.idle:
-        invocation.note(f"{counted(standing.idle, 'idle job')} left that fit no free slot; 'fairq why JOB' shows why")
-    if standing.waiting:
-        waits = "job waits" if standing.waiting == 1 else "jobs wait"
-        invocation.note(f"{standing.waiting} {waits} for other jobs or for a time; 'fairq queue' shows for what")
-    if standing.held:
-        invocation.note(f"{counted(standing.held, 'held job')} left; 'fairq queue --held' shows why")
+    if counts.idle and pause is not None:
+        raise PoolPausedError(counts.idle, pause.until)
+    if counts.idle:
+        invocation.note(f"{counted(counts.idle, 'idle job')} left that fit no free slot; 'fairq why JOB' shows why")
+    if counts.waiting:
+        waits = "job waits" if counts.waiting == 1 else "jobs wait"
+        invocation.note(f"{counts.waiting} {waits} for other jobs or for a time; 'fairq queue' shows for what")
+    if counts.held:
+        invocation.note(f"{counted(counts.held, 'held job')} left; 'fairq queue --held' shows why")
 
 
 def _interrupt(_signal: int, _frame: Any) -> None:
@@ -165,9 +165,9 @@ class _Progress:
             sys.stderr.flush()
             self._is_there = False
 
-    def show(self, standing: Standing) -> None:
+    def show(self, counts: QueueCounts) -> None:
         if self._is_shown:
-            idle = standing.idle + standing.waiting
-            sys.stderr.write(f"{standing.running} running, {idle} idle, {standing.held} held")
+            idle = counts.idle + counts.waiting
+            sys.stderr.write(f"{counts.running} running, {idle} idle, {counts.held} held")
             sys.stderr.flush()
             self._is_there = True

@@ -314,13 +314,13 @@ def list_(
             emit(slots_view(ads, totals(ads), output, limit), output)
         return
     if limit is not None and not names and output.constraint is None:
-        from fairq.steps.pool.first_slots import look_first
+        from fairq.steps.pool.current_ads import look_first
 
         ads, counts = look_first(state, limit, time)
         emit(slots_view(ads, counts, output), output)
         return
     if not names and output.constraint is None and output.format == "table":
-        from fairq.steps.pool.slot_pages import slot_pages
+        from fairq.steps.pool.current_ads import slot_pages
 
         with slot_pages(state, time) as pages:
             view = view_of_all(pages.ads(), pages.totals(), output, drained=pages.has_drained, gpus=pages.has_gpus)

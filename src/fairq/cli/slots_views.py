@@ -49,7 +49,7 @@ def compact_view(ads: list[Ad], limit: int | None) -> View:
 
 def slots_view(ads: list[Ad], counts: Iterable[Ad], output: Output, limit: int | None = None) -> View:
     """Return the table of the first slots, at most *limit*, and the numbers of all."""
-    from fairq.steps.pool.slot_pages import has_gpus
+    from fairq.steps.pool.current_ads import has_gpus
 
     shown = ads[:limit]
     drained = any("LastDrainStartTime" in ad for ad in shown)

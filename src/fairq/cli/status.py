@@ -15,7 +15,7 @@ from fairq.common.quantities import shown_duration
 from fairq.steps.pool.pause import pause_document, pause_words
 
 if TYPE_CHECKING:
-    from fairq.steps.reports.status import Standing
+    from fairq.steps.reports.status import PoolStatus
 
 app = App()
 
@@ -49,14 +49,14 @@ def status(
     BECAUSE is the reason why the last cycle gave it no more; fairq why explains one job. The other formats have all
     submitters.
     """
-    from fairq.steps.reports.status import standing
+    from fairq.steps.reports.status import pool_status
 
     invocation, output = context.obj, context.obj.output
-    pool = standing(invocation.existing_state, invocation.settings, invocation.now(now))
+    pool = pool_status(invocation.existing_state, invocation.settings, invocation.now(now))
     emit(_view(pool, limit if output.format == "table" else None), output)
 
 
-def _view(pool: Standing, limit: int | None) -> View:
+def _view(pool: PoolStatus, limit: int | None) -> View:
     records = [submitter.document() for submitter in pool.submitters[:limit]]
     if limit is not None:
         records = [
@@ -84,7 +84,7 @@ def _view(pool: Standing, limit: int | None) -> View:
     return View(text=text, tables=[table], document=_document(pool))
 
 
-def _slots(pool: Standing) -> str:
+def _slots(pool: PoolStatus) -> str:
     words = counted(pool.slots, "slot")
     if pool.drained:
         words += f", {pool.drained} draining"
@@ -95,7 +95,7 @@ def _slots(pool: Standing) -> str:
     return f"{words} of {two_places(pool.weight)} in use{share}"
 
 
-def _cycle(pool: Standing) -> str:
+def _cycle(pool: PoolStatus) -> str:
     if pool.cycle is None:
         return "none; 'fairq negotiate' holds one"
     cycle = pool.cycle
@@ -105,7 +105,7 @@ def _cycle(pool: Standing) -> str:
     return words + (f", {cycle.preempted} by preemption" if cycle.preempted else "")
 
 
-def _document(pool: Standing) -> dict[str, Any]:
+def _document(pool: PoolStatus) -> dict[str, Any]:
     cycle = pool.cycle
     return {
         "state": pool.state,

@@ -12,11 +12,11 @@ from fairq.cli.output import Column, Record, Table, View
 from fairq.common.quantities import shown_time
 
 if TYPE_CHECKING:
-    from fairq.steps.reports.status import Standing
+    from fairq.steps.reports.status import PoolStatus
     from fairq.steps.userprio.tree import Share
 
 
-def tree_view(pool: Standing, shares: Sequence[Share], names: Sequence[str]) -> View:
+def tree_view(pool: PoolStatus, shares: Sequence[Share], names: Sequence[str]) -> View:
     """Return the tree; with *names*, only these and the lines below them."""
     from fairq.steps.userprio.rows import named
 

@@ -38,5 +38,16 @@ class OverlaidAds(Rows[Ad]):
     def over(self, name: str) -> Over:
         """Return an overlaid attribute by column."""
 
+    def column(self, name: str, absent: Any = None) -> list[Any]:
+        """Return an attribute of every ad, *absent* where it is missing."""
+        values = [absent] * len(self)
+        for row, value in zip(self.base.order(), self.base.values([name], absent), strict=True):
+            values[row] = value
+        if name in self.overlaid:
+            over = self.over(name)
+            for row, place in zip(over.rows.tolist(), over.places.tolist(), strict=True):
+                values[row] = over.values[place]
+        return values
+
     def __len__(self) -> int:
         return len(self.base)

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
-from fairq.common.records import PROC_PLACEHOLDER, Ad, JobStatus
+from fairq.common.procs import ProcRange
+from fairq.common.records import Ad, JobStatus, overrides
 
 
 class MatchRecord(Struct):
@@ -47,7 +48,7 @@ class CycleRecord(Struct):
     matches: list[MatchRecord] = field(default_factory=list)
 
 
-class EndedJob(Struct):
+class EndedJob(ProcRange):
     """Procs *first_proc* to *last_proc* of one cluster that left the queue together, at *end_time*.
 
     Procs that ran have one record each; those that never ran share one. The ad has the layout of a `JobRange`.
@@ -59,9 +60,6 @@ class EndedJob(Struct):
     *request_cpus* and *request_memory* (MB) are the requested numbers, None if the request has none.
     """
 
-    cluster: int
-    first_proc: int
-    last_proc: int
     ad_id: int
     submitter: str
     owner: str
@@ -89,9 +87,6 @@ class EndedJob(Struct):
     reason: str | None = None
     hold_reason: str | None = None
 
-    def __len__(self) -> int:
-        return self.last_proc - self.first_proc + 1
-
     @property
     def cpu_efficiency(self) -> float | None:
         """CPU efficiency: the share of its cores' time that the job spent computing, over the measured runs."""
@@ -101,9 +96,7 @@ class EndedJob(Struct):
 
     def ad_of(self, shared: Ad, proc: int) -> Ad:
         """Assemble the ad of one proc from the *shared* ad, in the form that condor_history has."""
-        ad = {**shared, **(self.own or {})}
-        for name, value in (self.template or {}).items():
-            ad[name] = value.replace(PROC_PLACEHOLDER, str(proc)) if isinstance(value, str) else value
+        ad = {**shared, **overrides(self.own, self.template, proc)}
         is_completed = self.status == JobStatus.COMPLETED
         ad |= {
             "ClusterId": self.cluster,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum, StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Struct, field
+
+from fairq.common.procs import ProcRange, Procs
 
 PROC_PLACEHOLDER = "$(ProcId)"
 """Placeholder for the proc's number in the values of a range's template."""
@@ -179,6 +181,16 @@ class Claim(Struct):
     charged: bool = True
     matched: bool = False
 
+    @property
+    def key(self) -> tuple[str, int, int]:
+        """The schedd, cluster and proc of its job, if that is in the queue."""
+        return self.schedd or "", self.cluster or 0, self.proc or 0
+
+    @property
+    def procs(self) -> Procs:
+        """The proc of its job, as a range, if that is in the queue."""
+        return Procs(*self.key, self.proc or 0)
+
 
 SLOT_ELSEWHERE = "its slot is not in the pool"
 """The reason recorded for an imported running job whose slot is not in this state."""
@@ -187,25 +199,13 @@ WITHDRAWN = "withdrawn from"
 """The first words of the reason of a job that is idle again because an engine did not start it."""
 
 
-class Procs(NamedTuple):
-    """Procs *first_proc* to *last_proc*, both included, of one cluster."""
-
-    schedd: str
-    cluster: int
-    first_proc: int
-    last_proc: int
-
-
-class JobRange(Struct):
+class JobRange(ProcRange):
     """Identical jobs: procs *first_proc* to *last_proc* of one cluster.
 
     The ad of a proc is the shared ad *ad_id*, overlaid by *own*, then by *template* (whose ``$(ProcId)`` stands for the
     proc's number), then by the columns here.
     """
 
-    cluster: int
-    first_proc: int
-    last_proc: int
     ad_id: int
     submitter: str
     owner: str
@@ -219,9 +219,6 @@ class JobRange(Struct):
     reason: str | None = None
     hold_code: int | None = None
     hold_subcode: int | None = None
-
-    def __len__(self) -> int:
-        return self.last_proc - self.first_proc + 1
 
     @property
     def procs(self) -> Procs:
@@ -339,6 +336,11 @@ class Launch(Struct):
     def key(self) -> tuple[str, int, int]:
         """The schedd, cluster and proc of its job."""
         return (self.schedd, self.cluster, self.proc)
+
+    @property
+    def process(self) -> tuple[int, int] | None:
+        """The number and the start of the process that supervises it; None if there is none, or it is not known."""
+        return None if self.pid is None or self.pid_start is None else (self.pid, self.pid_start)
 
     @property
     def procs(self) -> Procs:

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fairq.common.past import EndedJob
+from fairq.common.procs import ProcRange, job_name
 from fairq.common.records import JobRange
 
 Jobs = TypeVar("Jobs", JobRange, EndedJob)
@@ -24,7 +25,7 @@ AFTER, AFTER_OK, AFTER_FAILED = "after", "after_ok", "after_failed"
 """How other jobs must have ended: in any way; all with success; at least one without."""
 
 
-class JobWait(Struct):
+class JobWait(ProcRange):
     """Procs *first_proc* to *last_proc* of a cluster that wait for the same conditions.
 
     *open* is the number of their `JobAfter` conditions that are not met yet. They do not start before *begin* (None: at
@@ -32,9 +33,6 @@ class JobWait(Struct):
     over, whatever its conditions: somebody has released the jobs.
     """
 
-    cluster: int
-    first_proc: int
-    last_proc: int
     open: int = 0
     begin: int | None = None
     deadline: int | None = None
@@ -71,8 +69,7 @@ class JobAfter(Struct):
         """The name of the other jobs."""
         if self.other_last == WHOLE:
             return str(self.other_cluster)
-        last = f"-{self.other_last}" if self.other_last > self.other_first else ""
-        return f"{self.other_cluster}.{self.other_first}{last}"
+        return job_name(self.other_cluster, self.other_first, self.other_last)
 
 
 class JobCap(Struct):

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import astuple
 
-from fairq.common.records import Ad, Claim, Procs
+from fairq.common.procs import Procs
+from fairq.common.records import Ad, Claim
 from fairq.state import rows
 from fairq.state.connection import State, keeping_few_pages
 

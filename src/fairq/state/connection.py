@@ -20,7 +20,7 @@ from fairq.common.lock_wait import WAIT, Patience
 from fairq.errors.base import BackupError, StateError
 from fairq.state.cycle_lock import cycle_lock
 from fairq.state.failures import BUSY_CODES, mapped, primary_code
-from fairq.state.kept import Lease, kept_open, take
+from fairq.state.idle_connections import Lease, kept_open, take
 from fairq.state.location import check_journal, exists, prepare_for_writing, readable, resolve, resolve_for_writing
 from fairq.state.migrations import identify, migrate
 from fairq.state.schema import guards, newest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from itertools import repeat
 from typing import Any
 
@@ -15,6 +15,7 @@ from fairq.state.connection import State
 from fairq.state.job_ads import delete_unused
 
 _ENDED = rows.Records(EndedJob, "ended_job", "own", "template")
+_PAGE = 5000
 
 
 class Wanted(Struct, frozen=True):
@@ -80,27 +81,19 @@ def page(state: State, wanted: Wanted, limit: int, before: tuple[int, int] | Non
     return list(zip((row[0] for row in stored), _ENDED.read([row[1:] for row in stored]), strict=True))
 
 
+def pages(state: State, wanted: Wanted) -> Iterator[list[EndedJob]]:
+    """Yield all jobs that are *wanted*, newest end first, so many at a time that their ads fit into memory."""
+    last: tuple[int, int] | None = None
+    while numbered := page(state, wanted, _PAGE, last):
+        yield [job for _, job in numbered]
+        last = numbered[-1][1].end_time, numbered[-1][0]
+
+
 def count(state: State, wanted: Wanted) -> int:
     """Return how many jobs are *wanted*."""
     condition, values = _condition(wanted)
     query = f"SELECT coalesce(sum(last_proc - first_proc + 1), 0) FROM ended_job{condition}"
     return int(state.connection.execute(query, values).fetchone()[0])
-
-
-def clusters_since(state: State, since: int) -> list[tuple[str, str, str | None, int, int, int]]:
-    """Return the clusters with ended jobs that were submitted at *since* (seconds since 1970) or later.
-
-    These are schedd, owner, name of the batch (None: none), cluster, time of submission, and number of ended jobs.
-    """
-    name = "'$.JobBatchName'"
-    return state.connection.execute(
-        f"WITH named AS MATERIALIZED (SELECT id, json_extract(ad, {name}) AS name FROM job_ad "
-        "WHERE instr(ad, '\"JobBatchName\"')) "
-        f"SELECT schedd, owner, coalesce(json_extract(own, {name}), named.name) AS batch, cluster, min(queue_date), "
-        "sum(last_proc - first_proc + 1) FROM ended_job LEFT JOIN named ON named.id = ad_id WHERE queue_date >= ? "
-        "GROUP BY schedd, owner, batch, cluster",
-        (since,),
-    ).fetchall()
 
 
 def reruns(state: State) -> list[tuple[int, str, int, int]]:

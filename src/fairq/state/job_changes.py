@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple, TypedDict, Unpack
 
-from fairq.common.records import Ad, JobStatus, Procs
+from fairq.common.procs import Procs
+from fairq.common.records import Ad, JobStatus
 from fairq.state import rows
 from fairq.state.connection import State
 from fairq.state.job_ads import delete_unused

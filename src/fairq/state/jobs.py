@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from msgspec.structs import astuple
 
 from fairq.common.expression_form import OPEN
-from fairq.common.records import WITHDRAWN, Ad, JobRange, JobStatus, Procs
+from fairq.common.procs import Procs
+from fairq.common.records import WITHDRAWN, Ad, JobRange, JobStatus
 from fairq.state import ad_texts, job_ads, rows, waits
 from fairq.state.connection import State
 from fairq.state.job_ads import ad_id, ad_ids, ads
@@ -39,6 +40,7 @@ __all__ = [
     "count",
     "counts",
     "counts_by_submitter",
+    "find",
     "first",
     "idle",
     "mark_running",
@@ -51,6 +53,7 @@ __all__ = [
     "running_counts",
     "select",
     "set_status",
+    "whole_ad",
     "widest",
 ]
 
@@ -148,6 +151,17 @@ def select(
         for job in ranges:
             job.first_proc = job.last_proc = proc
     return ranges
+
+
+def find(state: State, schedd: str, cluster: int, proc: int) -> JobRange | None:
+    """Return one job of the queue; None if it is not there."""
+    ranges = select(state, cluster=cluster, proc=proc, schedd=schedd)
+    return ranges[0] if ranges else None
+
+
+def whole_ad(state: State, job: JobRange) -> Ad:
+    """Return the whole ad of the first job of a range."""
+    return job.ad_of(ads(state, [job.ad_id])[job.ad_id], job.first_proc)
 
 
 def at(state: State, keys: Iterable[tuple[int, str, int]], status: int | None = None) -> list[JobRange]:

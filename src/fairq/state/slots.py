@@ -42,6 +42,12 @@ def of_ids(state: State, numbers: Iterable[int]) -> list[SlotRecord]:
     return _records(state, [row for number in numbers for row in find(f"{_SELECT} WHERE id = ?", (number,))])
 
 
+def in_use(state: State) -> set[int]:
+    """Return the numbers of the slots that have a claim or dynamic slots."""
+    query = "SELECT slot_id FROM claim UNION SELECT parent_id FROM dynamic_slot"
+    return {number for (number,) in state.connection.execute(query)}
+
+
 def longest_name(state: State) -> int:
     """Return the number of characters of the longest name; 0 without slots."""
     return int(state.connection.execute("SELECT coalesce(max(length(name)), 0) FROM slot").fetchone()[0])

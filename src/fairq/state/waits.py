@@ -252,20 +252,4 @@ def forget(state: State) -> None:
         )
 
 
-def batch(state: State, owner: str, name: str) -> list[int]:
-    """Return the clusters of an *owner*'s batch *name* in the queue; if there is none, the last one that has ended."""
-    return _clusters_named(state, owner, name, "job") or _clusters_named(state, owner, name, "ended_job")[-1:]
-
-
-def _clusters_named(state: State, owner: str, name: str, table: str) -> list[int]:
-    of_ad = f"SELECT id FROM job_ad WHERE instr(ad, ?3) AND json_extract(ad, '$.{_NAME}') = ?2"
-    query = (
-        f"SELECT DISTINCT cluster FROM {table} WHERE owner = ?1 AND schedd = '' AND (ad_id IN ({of_ad}) "
-        f"OR (own IS NOT NULL AND instr(own, ?3) AND json_extract(own, '$.{_NAME}') = ?2)) ORDER BY cluster"
-    )
-    return [cluster for (cluster,) in state.connection.execute(query, (owner, name, f'"{_NAME}"'))]
-
-
-_NAME = "JobBatchName"
-
 TABLES = ("job_wait", "job_after", "job_cap")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairq.engine.negotiation.free_slots import SlotClasses, Taken
+from fairq.engine.negotiation.free_slots import SlotClasses, TakenSlots
 from fairq.engine.negotiation.limits import Limits
 from fairq.engine.negotiation.match_list import MatchList
 from fairq.engine.negotiation.preemption import NONE, PRIO, RANK
@@ -34,7 +34,7 @@ def test_the_first_unmarked_number_is_found_wherever_it_is(size):
 def test_the_first_free_slot_is_found_wherever_it_is(size):
     rows = np.array(random.Random(size).sample(range(size), size), np.int32)
     for place in {0, 7, 8, 63, 64, 319, 320, size - 1} & set(range(size)):
-        taken = Taken(np.arange(size) == rows[place])
+        taken = TakenSlots(np.arange(size) == rows[place])
         for start in {0, place - 1, place} & set(range(place + 1)):
             assert taken.first_free(rows, start) == place
         taken.take([int(rows[place])])
@@ -62,7 +62,7 @@ def test_slots_taken_together_are_those_taken_one_by_one(seed, size, most, limit
 
     def list_of_slots():
         limits = Limits(limit=limit, unclaimed_limit=limit / 2, ceiling=limit, exact=exact, free_first=free_first)
-        classes, taken = SlotClasses(weights, None), Taken(candidates)
+        classes, taken = SlotClasses(weights, None), TakenSlots(candidates)
         numbers = classes.in_state(state)
         match_list = MatchList(iter((order,)), numbers, classes, set(numbers.tolist()), True, allowed, taken, limits)
         return match_list, taken, limits

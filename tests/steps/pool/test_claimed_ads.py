@@ -10,8 +10,8 @@ from fairq.columns.claims import ClaimTable
 from fairq.columns.slots import SlotTable
 from fairq.common.records import Claim, SlotRecord
 from fairq.engine.classad import AdColumns
-from fairq.steps.pool.claimed_ads import with_claim, with_claims, without_claim, without_claims
-from fairq.steps.pool.claimed_columns import ClaimedAds
+from fairq.steps.pool.claimed_ads import with_claim
+from fairq.steps.pool.current_slots import ClaimedAds
 
 NOW = 1_795_000_000
 
@@ -39,18 +39,6 @@ CLAIMS = st.builds(
     negotiating_group=st.none() | st.just("<none>"),
     autoregroup=st.none() | st.booleans(),
 )
-
-
-@given(ADS, st.dictionaries(st.integers(0, 11), CLAIMS))
-def test_claims_laid_over_columns_are_those_laid_over_each_ad(ads, claims):
-    claims = {row: replace(claim, slot_id=row) for row, claim in claims.items() if row < len(ads)}
-    table = AdTable()
-    table.put(range(len(ads)), ads)
-
-    laid = with_claims(table, claims, NOW)
-
-    each = [with_claim(ad, claims[row], NOW) if row in claims else ad for row, ad in enumerate(ads)]
-    assert [list(ad.items()) for ad in laid] == [list(ad.items()) for ad in each]
 
 
 @given(ADS, st.dictionaries(st.integers(0, 11), CLAIMS))
@@ -92,20 +80,6 @@ def _places(held):
 
 def _items(ad):
     return list(ad.items())
-
-
-@given(ADS, st.dictionaries(st.integers(0, 11), st.integers(NOW - 10, NOW + 10)))
-def test_claims_taken_off_columns_are_those_taken_off_each_ad(ads, ends):
-    ends = {row: time for row, time in ends.items() if row < len(ads)}
-    slots = [SlotRecord(place, f"slot{place}", ad, "<>", place % 2 == 0) for place, ad in enumerate(ads, 1)]
-
-    left = without_claims(SlotTable.of(slots), ends)
-
-    each = [
-        replace(slot, ad=without_claim(slot.ad, ends[row])) if row in ends else slot for row, slot in enumerate(slots)
-    ]
-    assert repr(list(left)) == repr(each)
-    assert left.ads == [] or repr(list(left.all_ads())) == repr([slot.ad for slot in each])
 
 
 @given(ADS)

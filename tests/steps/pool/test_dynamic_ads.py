@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from fairq.columns.ads import AdTable
 from fairq.common.records import DynamicSlot
 from fairq.engine.negotiation.pieces import assigned_gpus
-from fairq.steps.pool.dynamic_slots import by_parent, inherited_by, laid_out, lay_out, rest_of
+from fairq.steps.pool.dynamic_slots import by_parent, inherited_by, laid_out, rest_of
 
 parent = st.fixed_dictionaries(
     {"Name": st.sampled_from(["slot1@a", "slot1@b"]), "Cpus": st.integers(1, 9), "PartitionableSlot": st.just(True)},
@@ -75,6 +75,7 @@ def test_ads_by_column_are_those_of_single_slots(families, lone):
     found.put(list(changed), list(changed.values()))
     expected, every = deepcopy(ads), deepcopy(ads)
     one_by_one(ids, expected, dynamic)
-    lay_out(ids, every, dynamic)
+    separate = dict(enumerate(every))
+    laid_out(ids, AdTable(), separate, dynamic)
     assert [list(ad.items()) for ad in found] == [list(ad.items()) for ad in expected]
-    assert [list(ad.items()) for ad in every] == [list(ad.items()) for ad in expected]
+    assert [list(ad.items()) for ad in separate.values()] == [list(ad.items()) for ad in expected]

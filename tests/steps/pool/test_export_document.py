@@ -9,7 +9,7 @@ from fairq.common.records import SlotRecord
 from fairq.formats.json_form import as_unicode
 from fairq.state import slots
 from fairq.state.connection import writing
-from fairq.steps.pool.export_document import export_document
+from fairq.steps.pool.export import export_document
 
 
 @pytest.mark.parametrize("count", [0, 1, 1000, 1001, 2000])

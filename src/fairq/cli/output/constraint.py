@@ -25,7 +25,7 @@ def matching(records: Iterable[Record], constraint: str) -> Iterator[Record]:
     EvaluationBudgetError if evaluating it takes too long.
     """
     from fairq.engine.classad import parse
-    from fairq.steps.evaluation.budget import evaluated, listing_budget
+    from fairq.steps.evaluation.budget import evaluated, is_true, listing_budget
     from fairq.steps.evaluation.member_names import UnknownNames
 
     expression = parse(constraint)
@@ -35,7 +35,7 @@ def matching(records: Iterable[Record], constraint: str) -> Iterator[Record]:
         shown, tested = tee(records)
         for record, value in zip(shown, evaluated(expression, tested, listing_budget()), strict=True):
             unknown.see(record)
-            if isinstance(value, (bool, int, float)) and value:
+            if is_true(value):
                 yield record
         for note in unknown.notes("record"):
             NOTE.get()(note)

@@ -51,12 +51,12 @@ def html(page: Page, title: str | None, old_after: int) -> str:
     template = environment.from_string((directory / "page.html").read_text(encoding="utf-8"))
     return template.render(
         page=page,
-        pool=page.standing,
+        pool=page.status,
         title=title or socket.gethostname(),
-        when=f"{local(page.standing.now).astimezone():%Y-%m-%d %H:%M %Z}",
+        when=f"{local(page.status.now).astimezone():%Y-%m-%d %H:%M %Z}",
         old_after=old_after,
         old=shown_duration(old_after),
-        paused="" if page.standing.pause is None else pause_words(page.standing.pause),
+        paused="" if page.status.pause is None else pause_words(page.status.pause),
         charts=_charts(page),
         users_of=_users,
         style=style,

@@ -29,7 +29,7 @@ class Page(Struct, frozen=True):
 
 def _queue(invocation: Invocation, take: Take) -> str:
     from fairq.cli.queue import queue_columns, shown_rows, summary_line
-    from fairq.steps.jobs.pages import queue_pages
+    from fairq.steps.jobs.view import queue_pages
 
     with queue_pages(invocation.existing_state, invocation.settings, invocation.now()) as pages:
         _pass_rows(queue_columns(pages), shown_rows(pages.rows(), waits=pages.has_waits()), take)
@@ -38,8 +38,7 @@ def _queue(invocation: Invocation, take: Take) -> str:
 
 def _slots(invocation: Invocation, take: Take) -> str:
     from fairq.cli.slots_views import slot_columns
-    from fairq.steps.pool.current_ads import look
-    from fairq.steps.pool.slot_pages import has_gpus
+    from fairq.steps.pool.current_ads import has_gpus, look
 
     ads = look(invocation.existing_state, [], invocation.now())
     drained = any("LastDrainStartTime" in ad for ad in ads)

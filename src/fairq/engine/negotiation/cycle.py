@@ -25,8 +25,8 @@ from fairq.engine.negotiation.concurrency import ConcurrencyLimits
 from fairq.engine.negotiation.decision import CycleDecision, StopReason
 from fairq.engine.negotiation.dynamic_slots import PslotPreemption, rolled_up
 from fairq.engine.negotiation.evaluation import RequestContext, ShapedExpressions
-from fairq.engine.negotiation.free_slots import FreeResources, FreeWeight, Taken
-from fairq.engine.negotiation.groups import Groups, deal_group_pies, deal_leftovers_of_groups
+from fairq.engine.negotiation.free_slots import FreeResources, FreeWeight, TakenSlots
+from fairq.engine.negotiation.groups import Groups, deal_group_pies, deal_leftovers_of_groups, pool_size
 from fairq.engine.negotiation.kind_slots import GONE, Kinds
 from fairq.engine.negotiation.ledger import Ledger, RejectionObserver
 from fairq.engine.negotiation.limits import PieQuota
@@ -128,11 +128,13 @@ class NegotiationCycle:
         self.cost: list[float] = weights.tolist()
         shared = slots_taking_part(pool.ads, policy) & usable
         candidates = candidate_slots(pool, policy)
-        taken = Taken(candidates)
+        taken = TakenSlots(candidates)
         in_pie = pie_rows(pool.ads, weights, policy)
         self._groups = None
         if policy.quotas is not None:
-            self._groups = Groups(pool.ads, weights, accountant, policy, now, round_robin_times)
+            self._groups = Groups(
+                pool_size(pool.ads, weights, policy), accountant, policy, now, round_robin_times, self._budget
+            )
         static = static_ranks(pool.ads, policy)
         holders = self._find_holders(sees_siblings=False)
         partitions = self._find_partitions(candidates, holders)
@@ -292,7 +294,7 @@ class NegotiationCycle:
         self,
         holders: Holders,
         weights: NDArray[np.float64],
-        taken: Taken,
+        taken: TakenSlots,
         static: StaticRanks | None,
         partitions: Partitions | None,
     ) -> Kinds:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fairq.engine.classad import AdColumns, evaluate_in_columns, parse
 from fairq.engine.negotiation.evaluation import RequestContext
-from fairq.engine.negotiation.free_slots import Taken
+from fairq.engine.negotiation.free_slots import TakenSlots
 from fairq.engine.negotiation.offers import Offers
 from fairq.engine.negotiation.partitionable import Partitions
 from fairq.engine.negotiation.pieces import Carved
@@ -132,7 +132,7 @@ class PslotPreemption:
         carved: Mapping[int, Carved],
         slots: AdColumns,
         preemption: Preemption,
-        taken: Taken,
+        taken: TakenSlots,
     ) -> None:
         self._partitions, self._slots, self._preemption, self._marks = partitions, slots, preemption, taken.marks
         carved_slots = [

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fairq.engine.negotiation.partitionable import Partitions
 
 
-class Taken:
+class TakenSlots:
     """The slots that are not candidates, or no longer; *left* is the number of the others.
 
     `flags` and `marks` are the same bytes: `flags` is faster to read for one slot, `marks` for many.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -14,24 +14,24 @@ from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.charges import SlotKey
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.classad import AdColumns, evaluate_in_columns
-from fairq.engine.classad.budget import NOBODY, Payer, evaluate_for
+from fairq.engine.classad.budget import NOBODY, EvaluationBudget, Payer, evaluate_for
 from fairq.engine.negotiation.ledger import Ledger
 from fairq.engine.negotiation.leftovers import Line, deal_among_groups
 from fairq.engine.negotiation.limits import PieQuota
 from fairq.engine.negotiation.pie import deal_pie, line_for_leftovers
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.pool import pie_rows, size_of
-from fairq.engine.negotiation.queue import Jobs
+from fairq.engine.negotiation.queue import Jobs, SubmitterQueue
 from fairq.engine.negotiation.remote_attributes import InUse
 from fairq.engine.negotiation.submitters import Submitter
 from fairq.engine.quotas.assignment import assign_quotas
 from fairq.engine.quotas.demand import IdleDemand
 from fairq.engine.quotas.enforcement import Cap, Caps, hard_caps
 from fairq.engine.quotas.flat import FlatTurns, assign_flat, build_flat
-from fairq.engine.quotas.loans import Stay, borrowed_until
+from fairq.engine.quotas.loans import borrowed_charges
 from fairq.engine.quotas.order import percent_of_quota_used
 from fairq.engine.quotas.policy import QuotaPolicy
-from fairq.engine.quotas.record import figures
+from fairq.engine.quotas.record import GroupFigures, figures
 from fairq.engine.quotas.rounds import AllocationRounds, GroupPie, PoolTerms, Rounding
 from fairq.engine.quotas.tree import QuotaGroup, Tree, build_tree
 from fairq.engine.slot_names import SlotNames
@@ -69,21 +69,22 @@ class Groups:
     of this cycle.
 
     Args:
-        slots: all slots of the pool. *weights*: their weights.
+        total: the size of the pool, in slot weight (`pool_size`).
         accountant: has the use of all submitters.
         policy: the cycle's rules, with quotas.
         now: seconds since 1970.
         round_robin_times: when each group last got a remainder, in an earlier cycle.
+        budget: limits the evaluation of expressions.
     """
 
     def __init__(
         self,
-        slots: AdColumns,
-        weights: NDArray[np.float64],
+        total: float,
         accountant: Accountant,
         policy: NegotiationPolicy,
         now: int,
         round_robin_times: Mapping[str, int],
+        budget: EvaluationBudget | None,
     ) -> None:
         assert policy.quotas is not None
         self._accountant = accountant
@@ -92,46 +93,72 @@ class Groups:
         self.is_flat = policy.quotas.model == "flat"
         self._ads_per_job_priority = policy.ads_per_job_priority
         self.terms = PoolTerms(
-            total=pool_size(slots, weights, policy),
+            total=total,
             now=now,
             consider_preemption=policy.consider_preemption,
             use_slot_weights=policy.use_slot_weights,
             std_sort=policy.tie_break != "slot_name",
-            budget=slots.budget,
+            budget=budget,
         )
-        self.tree = quota_tree(policy.quotas, self.terms.total)
+        self.tree = quota_tree(policy.quotas, total)
         self._number = {group.name: number for number, group in enumerate(self.tree.groups)}
         self._caps: dict[str, Cap] = {}
         """The caps by group; they do not change in a cycle, since only the root's quota changes."""
         self._group_by_path: dict[str, QuotaGroup] = {"": self.tree.root}
         self.members: dict[str, list[Submitter]] = {group.name: [] for group in self.tree.groups}
-        self.size: dict[str, int] = {}
+        self._sizes: dict[str, int] = {}
         for group in self.tree.groups:
             group.round_robin_time = round_robin_times.get(group.name, 0)
 
     def enrol(self, members: Sequence[Submitter], jobs: Jobs) -> None:
         """Add each submitter to the list of its group, and compute the demand of each group."""
-        demand = IdleDemand(self.policy.demand, jobs.ads, self.terms.budget)
-        weighted = self.policy.demand.weighted
         ads: Counter[tuple[str, str]] = Counter()
         for member in members:
             group = self.group_of(member.name)
             member.decision.group = group.name
             self.members[group.name].append(member)
             ads[member.name, member.schedd] += 1
-        for queue in jobs.queues:
-            group = self.group_of(queue.name)
-            evaluate_for(self.terms.budget, Payer(queue.name, queue.name))
-            running = queue.running_weight if weighted else queue.running_jobs
-            times = ads[queue.name, queue.schedd] if self._ads_per_job_priority else 1
-            idle = demand.of(queue.idle)
-            group.demand += times * (idle + running)
-        evaluate_for(self.terms.budget, NOBODY)
-        self.size = {name: len({member.name for member in members}) for name, members in self.members.items()}
+        self.add_demand(jobs, lambda queue: ads[queue.name, queue.schedd] if self._ads_per_job_priority else 1)
         if self.tree.regroups and not self.is_flat:
             for group in self.tree.groups[1:]:
                 if group.autoregroup:
                     self.members[ROOT_GROUP] += self.members[group.name]
+
+    def add_demand(self, jobs: Jobs, ads_of: Callable[[SubmitterQueue], int]) -> None:
+        """Add up the demand of each group, and count its submitters.
+
+        *ads_of* returns the number of ads that the negotiator has for a submitter (see `ads_per_job_priority`).
+        """
+        demand = IdleDemand(self.policy.demand, jobs.ads, self.terms.budget)
+        names: dict[str, set[str]] = {group.name: set() for group in self.tree.groups}
+        for queue in jobs.queues:
+            group = self.group_of(queue.name)
+            names[group.name].add(queue.name)
+            evaluate_for(self.terms.budget, Payer(queue.name, queue.name))
+            running = queue.running_weight if self.policy.demand.weighted else queue.running_jobs
+            group.demand += ads_of(queue) * (demand.of(queue.idle) + running)
+        evaluate_for(self.terms.budget, NOBODY)
+        self._sizes = {name: len(submitters) for name, submitters in names.items()}
+
+    def rounds(self) -> FlatTurns | AllocationRounds:
+        """Return the rounds of allocation, to be run."""
+        if self.is_flat:
+            return FlatTurns(self.tree, self.terms, self, self.policy.strict_priority)
+        return AllocationRounds(self.tree, self.policy, self.terms, self)
+
+    def figures(self, rounds: FlatTurns | AllocationRounds, before: Sequence[float]) -> list[GroupFigures]:
+        """Return the figures of all groups after *rounds*; *before* is the use of each one before them."""
+        return [
+            figures(
+                group,
+                used_before=used_before,
+                used_after=self.used(group),
+                subtree_used=self.subtree_used(group),
+                sort_key=rounds.keys[group.name],
+                submitters=self._sizes[group.name],
+            )
+            for group, used_before in zip(self.tree.groups, before, strict=True)
+        ]
 
     def attributes(self, submitter: str, negotiating: str) -> Ad:
         """Return the attributes of a submitter's jobs in the turn of group *negotiating* (docs/htcondor.md 3.11)."""
@@ -159,15 +186,10 @@ class Groups:
     def borrowed(self, keys: Sequence[SlotKey]) -> NDArray[np.bool_]:
         """Return which of the slots *keys* are used above the quota of their group at the start of the cycle."""
         charges = dict(zip(self._accountant.charges, self._accountant.charges.each(), strict=True))
-        rows = [row for row, key in enumerate(keys) if key in charges]
-        stays = [
-            Stay(self.group_of(charge.submitter).name, charge.slot_weight, charge.start_time)
-            for charge in (charges[keys[row]] for row in rows)
-        ]
-        is_borrowed = np.zeros(len(keys), np.bool_)
+        charged = {key: charges[key] for key in keys if key in charges}
         quotas = {group.name: group.quota for group in self.tree.groups}
-        is_borrowed[rows] = [until is None for until in borrowed_until(stays, quotas)]
-        return is_borrowed
+        borrowed = borrowed_charges(charged, lambda submitter: self.group_of(submitter).name, quotas)
+        return np.array([key in borrowed for key in keys], np.bool_)
 
     def used(self, group: QuotaGroup) -> float:
         """Return the slot weight that the group's own submitters use now."""
@@ -212,11 +234,7 @@ def deal_group_pies(ledger: Ledger, groups: Groups) -> None:
     """Run all turns of all groups, and record them in the ledger's decision."""
     decision = ledger.decision
     before = [groups.used(group) for group in groups.tree.groups]
-    rounds: FlatTurns | AllocationRounds
-    if groups.is_flat:
-        rounds = FlatTurns(groups.tree, groups.terms, groups, groups.policy.strict_priority)
-    else:
-        rounds = AllocationRounds(groups.tree, groups.policy, groups.terms, groups)
+    rounds = groups.rounds()
     for event in rounds.run():
         if isinstance(event, GroupPie):
             _deal_group_pie(ledger, groups, event)
@@ -228,17 +246,7 @@ def deal_group_pies(ledger: Ledger, groups: Groups) -> None:
     decision.problems = groups.tree.problems
     decision.rounds = rounds.rounds
     decision.groups = rounds.turns
-    decision.quotas = [
-        figures(
-            group,
-            used_before=used_before,
-            used_after=groups.used(group),
-            subtree_used=groups.subtree_used(group),
-            sort_key=rounds.keys[group.name],
-            submitters=groups.size[group.name],
-        )
-        for group, used_before in zip(groups.tree.groups, before, strict=True)
-    ]
+    decision.quotas = groups.figures(rounds, before)
     times = {group.name: int(group.round_robin_time) for group in groups.tree.groups}
     decision.round_robin_times = {name: time for name, time in times.items() if time}
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fairq.common.records import Ad
 from fairq.engine.classad import Expression, evaluate_in_columns, parse
 from fairq.engine.negotiation.evaluation import Ask, Evaluation, RequestContext, Result, negotiator_rank, suitable
-from fairq.engine.negotiation.free_slots import SlotClasses, Taken
+from fairq.engine.negotiation.free_slots import SlotClasses, TakenSlots
 from fairq.engine.negotiation.order import Order, StaticRanks, order_slots, sort_keys
 from fairq.engine.negotiation.parts import Parts
 from fairq.engine.negotiation.policy import NegotiationPolicy
@@ -80,7 +80,7 @@ class KindSlots:
     taken.
     """
 
-    def __init__(self, suits: Suitable, order: Order, classes: SlotClasses, taken: Taken) -> None:
+    def __init__(self, suits: Suitable, order: Order, classes: SlotClasses, taken: TakenSlots) -> None:
         self.suitable, self.order = suits, order
         self.head = 0
         self._classes = classes
@@ -120,7 +120,7 @@ class KindSlots:
             self._listed[states] = listed, len(listed) == len(present)
         return self._listed[states]
 
-    def none_available(self, taken: Taken) -> bool:
+    def none_available(self, taken: TakenSlots) -> bool:
         """Return whether all available slots are taken; they remain taken."""
         self.head = taken.first_free(self.available, self.head)
         return self.head == len(self.available)
@@ -152,7 +152,7 @@ class Kinds:
         holders: Holders,
         policy: NegotiationPolicy,
         weights: NDArray[np.float64],
-        taken: Taken,
+        taken: TakenSlots,
         static: StaticRanks | None,
         limited: set[int],
         rolled_up: NDArray[np.bool_] | None,

@@ -25,7 +25,7 @@ from fairq.engine.negotiation.decision import (
     SubmitterDecision,
 )
 from fairq.engine.negotiation.evaluation import Ask, RequestContext
-from fairq.engine.negotiation.free_slots import FreeResources, FreeWeight, Taken
+from fairq.engine.negotiation.free_slots import FreeResources, FreeWeight, TakenSlots
 from fairq.engine.negotiation.kind_slots import Kinds
 from fairq.engine.negotiation.limits import Limits, PieRules
 from fairq.engine.negotiation.partitionable import jobs_in_slot
@@ -98,7 +98,7 @@ class Ledger(Struct, frozen=True):
     decision: CycleDecision
     groups: Groups | None
     schedds: ScheddLimits
-    taken: Taken
+    taken: TakenSlots
     free_weight: FreeWeight | FreeResources
     keys: Sequence[SlotKey]
     cost: Sequence[float]

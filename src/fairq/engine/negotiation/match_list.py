@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.engine.negotiation.free_slots import SlotClasses, Taken
+from fairq.engine.negotiation.free_slots import SlotClasses, TakenSlots
 from fairq.engine.negotiation.limits import Limits
 from fairq.engine.negotiation.parts import PartsOnList
 from fairq.engine.negotiation.preemption import NONE, PRIO, PreemptState
@@ -79,7 +79,7 @@ class MatchList:
         listed: Collection[int],
         all_listed: bool,
         allowed: NDArray[np.bool_] | None,
-        taken: Taken,
+        taken: TakenSlots,
         limits: Limits,
         refused: bool | None = None,
         parts: PartsOnList | None = None,

@@ -15,7 +15,7 @@ from fairq.engine.classad import AdColumns, evaluate_in_ad, evaluate_in_columns,
 from fairq.engine.classad.column import ABSENT
 from fairq.engine.negotiation.dynamic_slots import Child, children, resources_of
 from fairq.engine.negotiation.evaluation import RequestContext, negotiator_rank, requirements_met
-from fairq.engine.negotiation.free_slots import SlotClass, Taken
+from fairq.engine.negotiation.free_slots import SlotClass, TakenSlots
 from fairq.engine.negotiation.limits import Limits
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.pool import PoolSlots, slot_weights, slots_taking_part
@@ -180,7 +180,7 @@ class Rooms:
         policy: NegotiationPolicy,
         preemption: Preemption,
         holders: Holders,
-        taken: Taken,
+        taken: TakenSlots,
         preemptable: NDArray[np.bool_],
         divided: NDArray[np.intp],
     ) -> None:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import heapq
 import math
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from fairq.engine.accounting.charges import Key, SlotCharge
 from fairq.engine.quotas.enforcement import rounding
 from fairq.engine.weights import tolerance
 
@@ -24,6 +25,15 @@ class Stay(NamedTuple):
     weight: float
     start: int
     end: int | None = None
+
+
+def borrowed_charges(
+    charges: Mapping[Key, SlotCharge], group_of: Callable[[str], str], quotas: Mapping[str, float]
+) -> dict[Key, Stay]:
+    """Return those of *charges* that are borrowed now, as stays; *group_of* returns the group of a submitter."""
+    stays = [Stay(group_of(charge.submitter), charge.slot_weight, charge.start_time) for charge in charges.values()]
+    ends = borrowed_until(stays, quotas)
+    return {slot: stay for slot, stay, until in zip(charges, stays, ends, strict=True) if until is None}
 
 
 def borrowed_until(stays: Sequence[Stay], quotas: Mapping[str, float]) -> list[int | None]:

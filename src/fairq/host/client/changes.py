@@ -21,7 +21,6 @@ from fairq.host.client.form import MOST_NAMES
 from fairq.state.location import last_copy
 from fairq.steps.jobs.change import Changed, JobEditor
 from fairq.steps.jobs.dag import MadeNode, SubmittedDag
-from fairq.steps.jobs.name import job_name
 from fairq.steps.jobs.rerun import Rerun
 from fairq.steps.jobs.selection import Selection, Target
 from fairq.steps.jobs.submit import Submitted, next_cluster, tried
@@ -89,10 +88,7 @@ def change_jobs(
         targets = [_counted(selection, index, *pair) for index, pair in enumerate(answer["targets"])]
         return Changed(targets, ending=answer["ending"])
     trial = chosen()
-    words = [
-        job_name(job.cluster, job.first_proc, job.last_proc) + (f"@{job.schedd}" if job.schedd else "")
-        for job in trial.jobs
-    ]
+    words = [job.name + (f"@{job.schedd}" if job.schedd else "") for job in trial.jobs]
     _check_names(words)
     answer = door.ask(verb, {"jobs": words, **arguments})
     return Changed(trial.targets, ending=answer["ending"])
@@ -101,7 +97,7 @@ def change_jobs(
 def rerun_jobs(door: Door, selection: Selection, trial: Rerun, *, failed: bool) -> Rerun:
     """Ask for the jobs of *selection* to run again; *trial* has the selected jobs in the copy."""
     if selection.is_narrowed:
-        words = [job_name(job.cluster, job.first_proc, job.last_proc) for job in trial.jobs()]
+        words = [job.name for job in trial.jobs()]
         _check_names(words)
     else:
         words = [target.text for target in selection.targets]

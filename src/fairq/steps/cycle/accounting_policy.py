@@ -33,6 +33,12 @@ def accounting_policy(settings: Settings) -> AccountingPolicy:
     )
 
 
+def submitters_domain(settings: Settings, host: str) -> str:
+    """Return the domain that completes names of submitters: the configured one, else *host*."""
+    domain: str = settings["accounting.accounting_domain"] or settings["accounting.uid_domain"] or host
+    return domain
+
+
 def is_dominant(settings: Settings) -> bool:
     """Return whether a match weighs as much as its largest share of a resource."""
     slot_weight: str = settings["negotiator.slot_weight"]

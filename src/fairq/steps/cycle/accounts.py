@@ -12,6 +12,7 @@ from fairq.engine.accounting.factors import AccountingPolicy
 from fairq.engine.accounting.leases import expire_leases
 from fairq.state import claims, meta, submitters
 from fairq.state.connection import State
+from fairq.state.usage import Booking
 from fairq.steps.cycle.accounting_policy import accounting_policy
 
 if TYPE_CHECKING:
@@ -43,6 +44,12 @@ def store_times(state: State, accountant: Accountant) -> None:
     meta.set(state, LAST_UPDATE, str(accountant.last_update))
     if accountant.decayed_until > accountant.last_update:
         meta.set(state, DECAYED_UNTIL, str(accountant.decayed_until))
+
+
+def store_accountant(state: State, accountant: Accountant, booking: Booking | None = None) -> None:
+    """Store the records of *accountant*, what it has charged, and the times up to which it has."""
+    submitters.store(state, accountant.records.values(), accountant.booked, booking)
+    store_times(state, accountant)
 
 
 def recorded_until(state: State) -> int:
@@ -86,7 +93,14 @@ def settle(state: State, settings: Settings) -> None:
     """Store the records of `load_accountant` after an import, so that single records can be changed."""
     if not recorded_until(state):
         return
-    accountant = load_accountant(state, accounting_policy(settings))
-    submitters.store(state, accountant.records.values(), accountant.booked)
-    store_times(state, accountant)
+    store_accountant(state, load_accountant(state, accounting_policy(settings)))
     meta.set(state, RECORDED_UNTIL, "0")
+
+
+def charge_until(state: State, policy: AccountingPolicy, now: int) -> None:
+    """Charge everybody up to *now*, unless that is done."""
+    if now > last_update(state):
+        accountant = load_accountant(state, policy)
+        accountant.update(now)
+        store_accountant(state, accountant)
+        meta.set(state, RECORDED_UNTIL, "0")

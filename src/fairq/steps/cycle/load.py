@@ -30,9 +30,8 @@ from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import load_accountant, settings_of_pool
 from fairq.steps.cycle.shared_ads import SharedAds
 from fairq.steps.evaluation.budget import evaluation_budget
-from fairq.steps.pool.claimed_columns import ClaimedAds
-from fairq.steps.pool.current_slots import load_standing
-from fairq.steps.pool.imported_parts import imported_parts
+from fairq.steps.pool.current_slots import ClaimedAds, load_current
+from fairq.steps.pool.imported_parts import parts_of
 from fairq.steps.pool.reservation_clause import reserved_rows
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ def policy_of_pool(policy: NegotiationPolicy, state: State, settings: Settings, 
     return replace(policy, known_groups=frozenset(name.lower() for name in load_group_names(state)))
 
 
-class Standing(Struct, frozen=True):
+class AccountsBefore(Struct, frozen=True):
     """Other input of a decision, as it was before the cycle began to change it.
 
     Args:
@@ -98,10 +97,10 @@ class Standing(Struct, frozen=True):
 _COLUMNS = AccountingRecord.__struct_fields__
 
 
-def _standing(state: State, accountant: Accountant) -> Standing:
+def _accounts_before(state: State, accountant: Accountant) -> AccountsBefore:
     columns = attrgetter(*_COLUMNS)
     records = {name: columns(record) for name, record in accountant.records.items()}
-    return Standing(records, accountant.last_update, load_round_robin_times(state), load_group_names(state))
+    return AccountsBefore(records, accountant.last_update, load_round_robin_times(state), load_group_names(state))
 
 
 class LoadedPool(Struct, frozen=True):
@@ -119,7 +118,7 @@ class LoadedPool(Struct, frozen=True):
     accountant: Accountant
     expired: list[ExpiredLease]
     imported_parts: dict[int, Carved]
-    standing: Standing
+    accounts_before: AccountsBefore
 
 
 def load_pool(state: State, settings: Settings, now: int) -> LoadedPool:
@@ -138,24 +137,25 @@ def load_without_jobs(state: State, settings: Settings, now: int) -> LoadedPool:
     """Load the same pool without any jobs."""
     claim_table = claims.load_table(state)
     shows_draining = not settings["negotiator.count_unusable_slots"]
-    stored = load_standing(state, claim_table, now, shows_draining=shows_draining)
+    stored = load_current(state, claim_table, now, shows_draining=shows_draining)
     keys, ads, carved = stored.ids, stored.ads, stored.carved
     draining = frozenset(compress(range(len(keys)), stored.draining))
     charges = charges_in(claim_table)
     charged = charges.copy()
     accountant = load_accountant(state, accounting_policy(settings_of_pool(settings, state)), charges)
-    standing = _standing(state, accountant)
+    before = _accounts_before(state, accountant)
     expired = expire_leases(accountant.records.values(), now)
     if load_group_names(state) != accountant.policy.group_names:
         accountant.recount()
+    columns = AdColumns(ads, now, evaluation_budget(settings))
     undivided: dict[int, Carved] = {}
     if settings["negotiator.allow_pslot_preemption"]:
-        undivided = imported_parts(stored.names, ads, carved)
-    columns = AdColumns(ads, now, evaluation_budget(settings))
+        others = {number for row, number in enumerate(keys) if row not in carved}
+        undivided = parts_of(PoolSlots(stored.names, keys, columns, carved=carved), ads, others)
     reserved = reserved_rows(state, lambda: {number: row for row, number in enumerate(keys)}, now)
     lasting = [reservation for reservation in reserved if reservation.lasts(now)]
     pool = PoolSlots(stored.names, keys, columns, draining, {**carved, **undivided}, lasting)
-    return LoadedPool(pool, keys, ads, Jobs((), {}), claim_table, charged, accountant, expired, undivided, standing)
+    return LoadedPool(pool, keys, ads, Jobs((), {}), claim_table, charged, accountant, expired, undivided, before)
 
 
 def _read_jobs(state: State, claim_table: ClaimTable) -> Callable[[], Jobs]:

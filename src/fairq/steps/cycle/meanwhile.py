@@ -25,7 +25,7 @@ from fairq.steps.cycle.load import LoadedPool
 def is_still_valid(before: LoadedPool, now: LoadedPool) -> bool:
     """Return whether a decision on the pool *before* also holds for the pool *now*, apart from the jobs."""
     return (
-        before.standing == now.standing
+        before.accounts_before == now.accounts_before
         and before.ids == now.ids
         and before.slots.names == now.slots.names
         and before.slots.draining == now.slots.draining
@@ -90,7 +90,7 @@ def _release(accountant: Accountant, match: Match, now: int, before: LoadedPool)
     """Release the slot of a match of this moment; restore the times of use of a record that had no use before."""
     accountant.remove_match(match.key, now)
     for name in {match.submitter, accountant.group_of(match.submitter)}:
-        record, former = accountant.records.get(name), before.standing.use_times.get(name, (0, 0))
+        record, former = accountant.records.get(name), before.accounts_before.use_times.get(name, (0, 0))
         if record is not None and not record.resources_used and record.begin_usage_time == now:
             record.begin_usage_time, record.last_usage_time = former
 

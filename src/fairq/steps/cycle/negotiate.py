@@ -234,7 +234,7 @@ def _matched(cycle: Cycle, pool: LoadedPool) -> Iterator[Matched]:
             match.proc,
             name,
             ad,
-            [(claim.schedd or "", claim.cluster or 0, claim.proc or 0) for claim in victims],
+            [claim.key for claim in victims],
         )
 
 
@@ -245,7 +245,7 @@ def _decide(snapshot: _Snapshot, now: int, explain: bool) -> Cycle:
         from fairq.engine.explain.losses import CycleRecorder
 
         recorder = CycleRecorder(pool.slots, policy)
-    times = pool.standing.round_robin
+    times = pool.accounts_before.round_robin
     decision = decide(pool.slots, pool.jobs, pool.accountant, policy, now, times, recorder, clock=time.monotonic)
     victims = {
         row: claim

@@ -9,7 +9,6 @@ from fairq.common.records import Actor, JobRange
 from fairq.state import jobs
 from fairq.state.connection import reading
 from fairq.steps.cycle.negotiate import negotiate
-from fairq.steps.jobs.name import job_name
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -53,7 +52,7 @@ def offer_order(path: Path, settings: Settings, actor: Actor) -> list[tuple[JobR
         procs = matched.get((job.schedd, job.cluster), [])
         record = {
             "place": count + 1,
-            "jobs": job_name(job.cluster, job.first_proc, job.last_proc),
+            "jobs": job.name,
             "submitter": job.submitter,
             "group": submitter.group,
             "group_turn": turns.index(submitter.group) + 1 if submitter.group in turns else None,

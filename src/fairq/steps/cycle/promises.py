@@ -60,7 +60,8 @@ def renew_promises(state: State, settings: Settings, decision: CycleDecision, ac
 
 
 def _mark_job(state: State, promise: Promise, number: int) -> None:
-    (job,) = jobs.select(state, cluster=promise.job.cluster, proc=promise.job.proc, schedd=promise.job.schedd)
+    job = jobs.find(state, *promise.job)
+    assert job is not None
     own = {**(job.own or {}), JOB_ATTRIBUTE: number}
     job_changes.change(state, job.schedd, job.cluster, job.first_proc, job.last_proc, own=own)
 

@@ -10,15 +10,15 @@ from typing import cast
 from msgspec.structs import replace
 
 from fairq.common.past import CycleRecord, MatchRun
-from fairq.common.records import Actor, Change, Claim, JobStatus, Procs, Run
-from fairq.engine.accounting.accountant import Accountant
+from fairq.common.procs import Procs
+from fairq.common.records import Actor, Change, Claim, JobStatus, Run
 from fairq.engine.accounting.charges import SlotKey
 from fairq.engine.accounting.leases import ExpiredLease
 from fairq.engine.negotiation.decision import AlikeMatches, Matches, MatchReason
 from fairq.state import claims, cycles, dynamic_slots, history, job_changes, meta, pilot_slots, runs, slots, submitters
 from fairq.state.claims import AlikeClaims
 from fairq.state.connection import State
-from fairq.steps.cycle.accounts import RECORDED_UNTIL, store_times
+from fairq.steps.cycle.accounts import RECORDED_UNTIL, store_accountant
 from fairq.steps.cycle.document import Cycle
 from fairq.steps.cycle.load import GROUP_NAMES, ROUND_ROBIN, LoadedPool, load_group_names
 from fairq.steps.cycle.samples import sample_cycle
@@ -42,10 +42,11 @@ def store_cycle(
     _end_preempted(state, cycle, pool, actor.time)
     _store_claims(state, cycle, pool, actor.time)
     job_changes.mark_running(state, _procs(matches), actor.time)
-    _store_accounting(state, pool.accountant, known)
+    store_accountant(state, pool.accountant)
+    for name in known - pool.accountant.records.keys():
+        submitters.delete(state, name)
     in_use = pool.accountant.charges.total_weight()
     sample_cycle(state, cycle.decision, in_use, actor.time)
-    store_times(state, pool.accountant)
     meta.set(state, RECORDED_UNTIL, "0")
     preempted = any(match.preempted is not None for match in matches.single)
     meta.set(state, "preempted_counted", str(int(preempted and pool.accountant.policy.count_preempted)))
@@ -83,7 +84,7 @@ def _end_preempted(state: State, cycle: Cycle, pool: LoadedPool, now: int) -> No
     )
     job_changes.set_status(
         state,
-        (Procs(claim.schedd or "", claim.cluster or 0, claim.proc or 0, claim.proc or 0) for claim in evicted),
+        (claim.procs for claim in evicted),
         JobStatus.IDLE,
         now,
         "preempted",
@@ -185,12 +186,6 @@ def _procs(matches: Matches) -> Iterator[Procs]:
             yield from (Procs(step.schedd, *jobs) for jobs in step.jobs)
         else:
             yield Procs(step.schedd, step.cluster, step.proc, step.proc)
-
-
-def _store_accounting(state: State, accountant: Accountant, known: set[str]) -> None:
-    submitters.store(state, accountant.records.values(), accountant.booked)
-    for name in known - accountant.records.keys():
-        submitters.delete(state, name)
 
 
 def _match_runs(cycle: Cycle) -> Iterator[MatchRun]:

@@ -63,6 +63,11 @@ def evaluated(expression: Expression, records: Iterable[Mapping[str, Any]], budg
             yield value
 
 
+def is_true(value: Any) -> bool:
+    """Return whether the value of a condition counts as true: a number other than 0 does, as in HTCondor's tools."""
+    return isinstance(value, bool | int | float) and bool(value)
+
+
 def _evaluated_by_column(
     expression: Expression, ads: Sequence[Mapping[str, Any]], budget: EvaluationBudget
 ) -> Iterator[Any]:

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fairq.common.expression_form import as_expression, expression_text, without_attributes
-from fairq.common.records import JOB_COLUMNS, Ad, JobRange, Procs
+from fairq.common.procs import Procs
+from fairq.common.records import JOB_COLUMNS, Ad, JobRange
 from fairq.engine.accounting.identity import submitter_name
 from fairq.errors.pool import ProtectedAttributeError
 from fairq.formats.submitfile import JobGroup, Submission

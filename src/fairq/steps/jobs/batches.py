@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
+from fairq.common.procs import job_name
 from fairq.common.records import Ad, JobRange, JobStatus
-from fairq.state import ended_jobs
+from fairq.state import batches as stored
 from fairq.state.connection import reading
-from fairq.steps.jobs.name import job_name
 
 if TYPE_CHECKING:
     from fairq.steps.jobs.view import Queue
@@ -70,7 +70,7 @@ def batches(path: Path, queue: Queue) -> list[Ad]:
         by_key.setdefault(key, _Batch(job.owner, name, job.queue_date)).add(job)
     with reading(path) as state:
         since = min((batch.submitted for batch in by_key.values()), default=0)
-        for schedd, owner, batch_name, cluster, submitted, count in ended_jobs.clusters_since(state, since):
+        for schedd, owner, batch_name, cluster, submitted, count in stored.ended_since(state, since):
             batch = by_key.get((schedd, owner, cluster if batch_name is None else batch_name))
             if batch is not None and (cluster in batch.clusters or submitted >= batch.submitted):
                 batch.done += count

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fairq.common.records import Actor, Ad, Change, JobRange, JobStatus, Procs
+from fairq.common.procs import Procs, job_name
+from fairq.common.records import Actor, Ad, Change, JobRange, JobStatus
 from fairq.errors.base import InvalidNumberError
 from fairq.errors.pool import JobStateError, NoMatchingJobError
-from fairq.state import claims, history, jobs, undo
+from fairq.state import history, jobs, undo
 from fairq.state.connection import State, opened_for
 from fairq.steps.jobs.attributes import GROUP, charged_to, check_edit, edit
-from fairq.steps.jobs.end import end_runs
-from fairq.steps.jobs.end_records import record_ended
-from fairq.steps.jobs.name import job_name
+from fairq.steps.jobs.end import end_running
+from fairq.steps.jobs.end_records import take_from_queue
 from fairq.steps.jobs.selection import Selection, Target, find, matcher, without
 from fairq.steps.jobs.waits import settle_released
 from fairq.steps.launch import events
@@ -80,13 +80,12 @@ class JobEditor:
 
         def change(state: State, ranges: Sequence[JobRange]) -> None:
             others = self._order(state, ranges, {"how": "remove", "reason": text})
-            self._end(state, others, "removed")
+            end_running(state, self._settings, others, self._actor.time, "removed")
             completed = [job for job in others if job.status == JobStatus.COMPLETED]
             removed = [job for job in others if job.status != JobStatus.COMPLETED]
             self._record_events(state, removed, events.ABORTED, {"reason": text})
-            record_ended(state, completed, JobStatus.COMPLETED, self._actor.time)
-            record_ended(state, removed, JobStatus.REMOVED, self._actor.time, text)
-            jobs.remove_many(state, (job.procs for job in others))
+            take_from_queue(state, completed, JobStatus.COMPLETED, self._actor.time)
+            take_from_queue(state, removed, JobStatus.REMOVED, self._actor.time, text)
 
         after = {"JobStatus": int(JobStatus.REMOVED), **_reason_attribute("Remove", reason)}
         return self._change(selection, None, change, lambda _: after, "remove")
@@ -97,7 +96,7 @@ class JobEditor:
 
         def change(state: State, ranges: Sequence[JobRange]) -> None:
             others = self._order(state, ranges, {"how": "hold", "reason": text, "code": BY_USER, "subcode": 0})
-            self._end(state, others, "held")
+            end_running(state, self._settings, others, self._actor.time, "held")
             jobs.set_status(state, (job.procs for job in others), JobStatus.HELD, self._actor.time, text, BY_USER, 0)
             self._record_events(state, others, events.HELD, {"reason": text, "code": BY_USER, "subcode": 0})
 
@@ -248,10 +247,6 @@ class JobEditor:
     def _open(self) -> AbstractContextManager[State]:
         # Without a state file there are no jobs: the search reports this, and no file is created.
         return opened_for(self._path, dry_run=self._dry_run, create=False)
-
-    def _end(self, state: State, ranges: Sequence[JobRange], how: str) -> None:
-        running = [job.procs for job in ranges if job.status == JobStatus.RUNNING]
-        end_runs(state, self._settings, claims.of_procs(state, running), self._actor.time, how)
 
 
 def choose(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -13,7 +13,7 @@ from fairq.common.past import EndedJob
 from fairq.common.records import Actor, Ad, JobRange, JobStatus
 from fairq.common.waits import AFTER, AFTER_FAILED, AFTER_OK, WHOLE, JobAfter, JobCap, JobWait
 from fairq.errors.pool import JobAttributeError, NoMatchingJobError, UnknownJobError
-from fairq.state import ended_jobs, job_ads, jobs, launches, waits
+from fairq.state import batches, ended_jobs, job_ads, jobs, launches, waits
 from fairq.state.connection import State
 from fairq.steps.launch.values import UnusableValueError, is_given, read, read_if_usable
 
@@ -39,8 +39,6 @@ _USUAL_PREPARATION = 300
 """Seconds before its time at which a job may be matched; HTCondor's default."""
 
 _ID = re.compile(r"(\d{1,9})(?:\.(\d{1,9})(?:-(\d{1,9}))?)?")
-_PAGE = 10_000
-"""Ended jobs of a cluster that are read at once."""
 
 
 def wait_of(
@@ -119,7 +117,7 @@ class Waits:
 
     def all_wait(self, count: int) -> bool:
         """Return whether all *count* jobs of the cluster wait for others that may still let them start."""
-        waiting = sum(wait.last_proc - wait.first_proc + 1 for wait in self.waits if wait.open)
+        waiting = sum(len(wait) for wait in self.waits if wait.open)
         return waiting == count and all(after.is_met is not False for after in self.afters)
 
     def add_range(self, job: JobRange, shared: Ad) -> None:
@@ -128,8 +126,8 @@ class Waits:
         if not differs and not is_cron(job.ad_of(shared, job.first_proc)):
             self._add(job.ad_of(shared, job.first_proc), job)
             return
-        for proc in range(job.first_proc, job.last_proc + 1):
-            self._add(job.ad_of(shared, proc), replace(job, first_proc=proc, last_proc=proc))
+        for single in job.each():
+            self._add(job.ad_of(shared, single.first_proc), single)
 
     def _add(self, ad: Ad, job: JobRange) -> None:
         self._cluster = job.cluster
@@ -184,7 +182,7 @@ class Others:
     def _found(self, how: str, word: str) -> Iterator[JobAfter]:
         id_ = _ID.fullmatch(word)
         if id_ is None:
-            clusters = waits.batch(self._state, self._actor.user, word)
+            clusters = batches.of_owner(self._state, self._actor.user, word)
             if not clusters:
                 raise NoMatchingJobError(condition=f"of yours has the name {word!r}")
             for cluster in clusters:
@@ -198,14 +196,14 @@ class Others:
         unfinished = failed = count_known = 0
         is_new = cluster in self.queued
         for job in self.queued[cluster] if is_new else jobs.select(self._state, cluster=cluster, schedd=""):
-            count = min(job.last_proc, last) - max(job.first_proc, first) + 1
-            if count <= 0 or self._is_hidden(job.owner):
+            part = job.part(first, last)
+            if part is None or self._is_hidden(job.owner):
                 continue
-            count_known += count
+            count_known += len(part)
             if job.status != JobStatus.COMPLETED:
-                unfinished += count
+                unfinished += len(part)
             else:
-                failed += sum(self._failed_in_queue(job, proc) for proc in _procs(job, first, last))
+                failed += sum(map(self._failed_in_queue, part.each()))
         for count, did_fail in () if is_new else self._ended(cluster, first, last):
             count_known += count
             failed += count if did_fail else 0
@@ -216,28 +214,21 @@ class Others:
     def _is_hidden(self, owner: str) -> bool:
         return self._is_private and owner != self._actor.user
 
-    def _failed_in_queue(self, job: JobRange, proc: int) -> bool:
+    def _failed_in_queue(self, job: JobRange) -> bool:
         """Return whether a completed job failed that stays in the queue."""
-        ad = job.ad_of(job_ads.ads(self._state, [job.ad_id])[job.ad_id], proc)
-        facts = [launch.ended or {} for launch in launches.of_job(self._state, job.cluster, proc)]
+        facts = [launch.ended or {} for launch in launches.of_job(self._state, job.cluster, job.first_proc)]
         last = facts[-1] if facts else {}
-        return not is_success(ad, last.get("exit_code"), last.get("signal"), self.now)
+        return not is_success(jobs.whole_ad(self._state, job), last.get("exit_code"), last.get("signal"), self.now)
 
     def _ended(self, cluster: int, first: int, last: int) -> Iterator[tuple[int, bool]]:
         """Yield the numbers of jobs that have left the queue, and whether they failed."""
         query = ended_jobs.Wanted(jobs=((cluster, first, last, ""),))
-        last_seen: tuple[int, int] | None = None
-        while page := ended_jobs.page(self._state, query, _PAGE, last_seen):
-            ads = job_ads.ads(self._state, {ended_job.ad_id for _, ended_job in page})
-            for number, ended_job in page:
-                last_seen = ended_job.end_time, number
-                count = min(ended_job.last_proc, last) - max(ended_job.first_proc, first) + 1
-                if not self._is_hidden(ended_job.owner):
-                    yield count, has_failed(ended_job, ads[ended_job.ad_id], self.now)
-
-
-def _procs(job: JobRange, first: int, last: int) -> Iterable[int]:
-    return range(max(job.first_proc, first), min(job.last_proc, last) + 1)
+        for page in ended_jobs.pages(self._state, query):
+            ads = job_ads.ads(self._state, {ended_job.ad_id for ended_job in page})
+            for ended_job in page:
+                part = ended_job.part(first, last)
+                if part is not None and not self._is_hidden(ended_job.owner):
+                    yield len(part), has_failed(ended_job, ads[ended_job.ad_id], self.now)
 
 
 def has_failed(ended: EndedJob, shared: Ad, now: int) -> bool:

@@ -16,9 +16,8 @@ from fairq.formats.dag import Dag, Node
 from fairq.formats.submitfile import Context, Description, External, Submission, Submissions
 from fairq.state import history, jobs, undo
 from fairq.state.connection import writing
-from fairq.steps.jobs.submit import change_of, check, domain_of, next_cluster, put
+from fairq.steps.jobs.submit import change_of, check, next_cluster, put
 from fairq.steps.launch import events
-from fairq.steps.launch.launchers import is_launching
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -144,7 +143,6 @@ def queue_dag(
 
     Raises the errors of `fairq.steps.jobs.submit.put`.
     """
-    domain = domain_of(settings, host)
     with writing(path) as state:
         start = jobs.next_cluster(state, len(nodes))
         clusters = range(start, start + len(nodes))
@@ -159,10 +157,7 @@ def queue_dag(
             for cluster, node in zip(clusters, nodes, strict=True)
             if node.category is not None
         }
-        is_launched = is_launching(state, settings)
-        ranges = put(
-            state, settings, submissions, domain, owner, actor, host, is_launched=is_launched, categories=categories
-        )
+        ranges = put(state, settings, submissions, owner, actor, host, categories)
         changes = [change_of(cluster, submissions[cluster], job_ranges) for cluster, job_ranges in ranges.items()]
         entries = history.record(state, actor, changes, own=True)
         counts = [[cluster, len(submission)] for cluster, submission in submissions.items()]

@@ -6,13 +6,13 @@ later.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from fairq.common.records import Claim, Run
+from fairq.common.records import Claim, JobRange, JobStatus, Run
 from fairq.engine.accounting.identity import group_and_ancestors
-from fairq.state import claims, dynamic_slots, pilot_slots, runs, slots, submitters
+from fairq.state import claims, dynamic_slots, jobs, pilot_slots, runs, slots, submitters
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import load_accountant, settle, store_times
@@ -78,3 +78,15 @@ def end_runs(
     ]
     runs.add(state, finished)
     return finished
+
+
+def end_running(state: State, settings: Settings, ranges: Iterable[JobRange], now: int, how: str) -> None:
+    """End the runs of those jobs that have a slot at *now*."""
+    end_runs(state, settings, claims.of_procs(state, (job.procs for job in ranges)), now, how)
+
+
+def requeue(state: State, settings: Settings, ended: Sequence[Claim], now: int, how: str) -> None:
+    """End the runs of the claims *ended* at *now*, and make their jobs idle."""
+    end_runs(state, settings, ended, now, how)
+    procs = [claim.procs for claim in ended if claim.cluster is not None]
+    jobs.set_status(state, procs, JobStatus.IDLE, now)

@@ -26,10 +26,10 @@ _AT_ONCE = 10_000
 """Maximum number of ended jobs that one cycle deletes, to limit its duration."""
 
 
-def record_ended(
+def take_from_queue(
     state: State, leaving: Iterable[JobRange], status: JobStatus, end: int, reason: str | None = None
 ) -> None:
-    """Record that these jobs leave the queue at *end* (seconds since 1970); call it before they leave.
+    """Take these jobs out of the queue at *end* (seconds since 1970), and record them as ended.
 
     Their runs have ended already. A completed job ended when its last run ended. *reason* is the reason of a removal.
     """
@@ -54,6 +54,7 @@ def record_ended(
     if notified:
         ended_jobs.set_unreported(state, {*ended_jobs.unreported(state), *notified})
     release_followers(state, facts, end)
+    jobs.remove_many(state, (job.procs for job in leaving))
 
 
 def forget_old(state: State, settings: Settings, now: int) -> None:

@@ -10,11 +10,11 @@ from msgspec import Struct
 from fairq.common.quantities import shown_time
 from fairq.common.records import Actor, Change, JobStatus, Run
 from fairq.errors.pool import InvalidEndTimeError
-from fairq.state import claims, history, jobs, undo
+from fairq.state import claims, history, undo
 from fairq.state.connection import opened_for
 from fairq.steps.jobs.change import Changed, choose
 from fairq.steps.jobs.end import end_runs
-from fairq.steps.jobs.end_records import record_ended
+from fairq.steps.jobs.end_records import take_from_queue
 from fairq.steps.jobs.selection import Selection
 from fairq.steps.rights import check_owner
 
@@ -68,8 +68,7 @@ def finish(
             else {}
         )
         ended = end_runs(state, settings, running_claims, end_time, "finished", codes)
-        record_ended(state, chosen.jobs, JobStatus.COMPLETED, end_time)
-        jobs.remove_many(state, (job.procs for job in chosen.jobs))
+        take_from_queue(state, chosen.jobs, JobStatus.COMPLETED, end_time)
         entries = history.record(
             state,
             actor,

@@ -104,13 +104,12 @@ class Overlay:
         if job.procs in self._alike:
             yield job.first_proc, job.last_proc
             return
-        procs = range(job.first_proc, job.last_proc + 1)
 
         def alike_in(proc: int) -> tuple[bool, str | None, bool]:
             is_borrowed = (job.schedd, job.cluster, proc) in self.borrowed
             return self.is_matched_only(job, proc), self.waits_for(job, proc), is_borrowed
 
-        for _, procs_alike in groupby(procs, key=alike_in):
+        for _, procs_alike in groupby(job.numbers, key=alike_in):
             members = list(procs_alike)
             yield members[0], members[-1]
 
@@ -141,16 +140,9 @@ class Overlay:
             loaded = claims.load_all(self._state)
         else:
             procs = (job.procs for job in self._only if job.status == JobStatus.RUNNING)
-            loaded = claims.of_procs(
-                self._state,
-                (
-                    range_procs._replace(last_proc=range_procs.first_proc)
-                    if range_procs in self._alike
-                    else range_procs
-                    for range_procs in procs
-                ),
-            )
-        return {(claim.schedd or "", claim.cluster or 0, claim.proc or 0): claim for claim in loaded}
+            read = (own._replace(last_proc=own.first_proc) if own in self._alike else own for own in procs)
+            loaded = claims.of_procs(self._state, read)
+        return {claim.key: claim for claim in loaded}
 
     @cached_property
     def _alike(self) -> frozenset[jobs.Procs]:

@@ -12,7 +12,6 @@ from fairq.common.records import Ad
 from fairq.state import ended_jobs, jobs
 from fairq.state.connection import reading
 from fairq.state.ended_jobs import Wanted
-from fairq.steps.jobs.name import job_name
 from fairq.steps.jobs.selection import Target, jobs_of
 from fairq.steps.jobs.view import command_of
 
@@ -55,21 +54,20 @@ class Past:
     def rows(self) -> Iterator[Ad]:
         """Yield one ad per record, with ``Jobs`` naming its procs."""
         for ended, shared in self._records():
-            name = job_name(ended.cluster, ended.first_proc, ended.last_proc)
             ad = ended.ad_of(shared, ended.first_proc)
-            yield {**ad, **_shown(ended, ad), "Jobs": name}
+            yield {**ad, **_shown(ended, ad), "Jobs": ended.name}
 
     def each(self) -> Iterator[Ad]:
         """Yield one ad per job, with ``Jobs`` as `rows`."""
         for ended, shared in self._records():
-            for proc in range(ended.first_proc, ended.last_proc + 1):
+            for proc in ended.numbers:
                 ad = ended.ad_of(shared, proc)
                 yield {**ad, **_shown(ended, ad), "Jobs": f"{ended.cluster}.{proc}"}
 
     def ads(self) -> Iterator[Ad]:
         """Yield the whole ad of every job."""
         for ended, shared in self._records():
-            for proc in range(ended.first_proc, ended.last_proc + 1):
+            for proc in ended.numbers:
                 yield ended.ad_of(shared, proc)
 
     def _records(self) -> Iterator[tuple[EndedJob, Ad]]:

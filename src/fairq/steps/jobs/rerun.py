@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from graphlib import TopologicalSorter
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,21 +14,20 @@ from msgspec.structs import astuple, replace
 
 from fairq.common.expression_form import without_attributes
 from fairq.common.past import EndedJob
+from fairq.common.procs import job_name
 from fairq.common.records import Actor, Ad, JobStatus
 from fairq.common.waits import AFTER_FAILED, UNMET, JobAfter, JobWait, parts
 from fairq.errors.pool import NotEndedError
 from fairq.formats.submitfile import JobGroup, Submission
 from fairq.state import ended_jobs, history, job_ads, jobs, undo, waits
 from fairq.state.connection import State, opened_for
-from fairq.steps.evaluation.budget import evaluated, listing_budget
+from fairq.steps.evaluation.budget import evaluated, is_true, listing_budget
 from fairq.steps.jobs.conditions import ATTRIBUTE_OF, CONDITIONS, KEPT_AGAIN, has_failed
-from fairq.steps.jobs.name import job_name
 from fairq.steps.jobs.past import wanted_jobs
 from fairq.steps.jobs.selection import Selection, jobs_of
-from fairq.steps.jobs.submit import change_of, domain_of, put
+from fairq.steps.jobs.submit import change_of, put
 from fairq.steps.jobs.waits import settle
 from fairq.steps.launch import events
-from fairq.steps.launch.launchers import is_launching
 from fairq.steps.rights import check_owner
 
 if TYPE_CHECKING:
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 RERUN_OF = "RerunOf"
 """The attribute with the cluster that a job runs again; its number there is the same."""
-
-_PAGE = 5000
 
 
 class Rerun(Struct):
@@ -60,7 +58,7 @@ class Rerun(Struct):
     def outputs(self) -> Iterator[Path]:
         """Yield the files of output of the jobs."""
         for job in self.jobs():
-            for proc in range(job.first_proc, job.last_proc + 1):
+            for proc in job.numbers:
                 ad = job.ad_of(self.ads[job.ad_id], proc)
                 for name in ("Out", "Err"):
                     if isinstance(file := ad.get(name), str) and file:
@@ -106,7 +104,7 @@ def _find_ended(state: State, selection: Selection, actor: Actor, *, failed: boo
     running_again = {} if is_exact else _running_again(state)
     ended: dict[int, list[EndedJob]] = defaultdict(list)
     ads: dict[int, Ad] = {}
-    for job in _pages(state, query):
+    for job in chain.from_iterable(ended_jobs.pages(state, query)):
         if job.schedd or (selection.since is not None and job.queue_date < selection.since):
             continue
         if selection.user is not None and not _belongs_to(job, selection.user):
@@ -118,10 +116,7 @@ def _find_ended(state: State, selection: Selection, actor: Actor, *, failed: boo
         ended[job.cluster] += (
             part
             for part in _cut(job, selection)
-            if not any(
-                part.first_proc <= last and part.last_proc >= first
-                for first, last in running_again.get((job.cluster, job.owner), ())
-            )
+            if not any(part.part(first, last) for first, last in running_again.get((job.cluster, job.owner), ()))
         )
     by_cluster = {cluster: _join(ended[cluster]) for cluster in sorted(ended) if ended[cluster]}
     reruns = Rerun(by_cluster, ads)
@@ -130,13 +125,6 @@ def _find_ended(state: State, selection: Selection, actor: Actor, *, failed: boo
     if not reruns.ended:
         raise _missing(state, selection, failed=failed)
     return reruns
-
-
-def _pages(state: State, query: ended_jobs.Wanted) -> Iterator[EndedJob]:
-    last_seen: tuple[int, int] | None = None
-    while page := ended_jobs.page(state, query, _PAGE, last_seen):
-        yield from (job for _, job in page)
-        last_seen = page[-1][1].end_time, page[-1][0]
 
 
 def _belongs_to(job: EndedJob, user: str) -> bool:
@@ -160,10 +148,10 @@ def _cut(job: EndedJob, selection: Selection) -> Iterator[EndedJob]:
         return
     done: set[int] = set()
     for target in single_targets:
-        first, last = max(job.first_proc, target.first_proc or 0), min(job.last_proc, target.last_proc or 0)
-        fresh = [proc for proc in range(first, last + 1) if proc not in done]
-        done.update(fresh)
-        yield from (replace(job, first_proc=proc, last_proc=proc) for proc in fresh)
+        named = job.part(target.first_proc or 0, target.last_proc or 0)
+        fresh = [single for single in (() if named is None else named.each()) if single.first_proc not in done]
+        done.update(single.first_proc for single in fresh)
+        yield from fresh
 
 
 def _join(ended: Sequence[EndedJob]) -> list[EndedJob]:
@@ -186,12 +174,11 @@ def _satisfying(reruns: Rerun, condition: str) -> dict[int, list[EndedJob]]:
     """Return the jobs for which *condition* is true, as for ``fairq history --constraint``."""
     from fairq.engine.classad import parse
 
-    single_jobs = [replace(job, first_proc=proc, last_proc=proc) for job in reruns.jobs()
-            for proc in range(job.first_proc, job.last_proc + 1)]  # fmt: skip
+    single_jobs = [single for job in reruns.jobs() for single in job.each()]
     ads = (job.ad_of(reruns.ads[job.ad_id], job.first_proc) for job in single_jobs)
     chosen: dict[int, list[EndedJob]] = defaultdict(list)
     for job, value in zip(single_jobs, evaluated(parse(condition), ads, listing_budget()), strict=True):
-        if isinstance(value, bool | int | float) and value:
+        if is_true(value):
             chosen[job.cluster].append(job)
     return {cluster: _join(chosen_jobs) for cluster, chosen_jobs in chosen.items()}
 
@@ -216,16 +203,13 @@ def _missing(state: State, selection: Selection, *, failed: bool) -> NotEndedErr
 
 
 def _queue(state: State, settings: Settings, reruns: Rerun, actor: Actor, host: str) -> None:
-    domain, is_launched = domain_of(settings, host), is_launching(state, settings)
     start = jobs.next_cluster(state, len(reruns.ended))
     conditions = _conditions(state, reruns)
     reruns.clusters = {old: start + index for index, old in enumerate(conditions)}
     changes, followers, counts = [], [], []
     for old, new in reruns.clusters.items():
         ended, submission = reruns.ended[old], _submission(reruns, old, conditions[old])
-        ranges = put(state, settings, {new: submission}, domain, ended[0].owner, actor, host, is_launched=is_launched)[
-            new
-        ]
+        ranges = put(state, settings, {new: submission}, ended[0].owner, actor, host)[new]
         change = change_of(new, submission, ranges)
         changes.append(replace(change, after={**(change.after or {}), RERUN_OF: old}))
         followers += follow(state, ended, new, {job.ad_id: reruns.ads[job.ad_id] for job in ended}, actor.time)
@@ -286,9 +270,8 @@ def _new_names(reruns: Rerun, after: JobAfter) -> Iterator[str]:
     """Yield the names of the new jobs for the old ones of a condition."""
     new = reruns.clusters[after.other_cluster]
     for job in reruns.ended[after.other_cluster]:
-        first, last = max(job.first_proc, after.other_first), min(job.last_proc, after.other_last)
-        if first <= last:
-            yield job_name(new, first, last)
+        if part := job.part(after.other_first, after.other_last):
+            yield job_name(new, part.first_proc, part.last_proc)
 
 
 def follow(state: State, ended: Sequence[EndedJob], new: int, ads: Mapping[int, Ad], now: int) -> list[dict[str, Any]]:
@@ -307,16 +290,12 @@ def follow(state: State, ended: Sequence[EndedJob], new: int, ads: Mapping[int, 
         held = [
             job
             for job in jobs.select(state, cluster=wait.cluster, schedd="", statuses=[JobStatus.HELD])
-            if job.hold_code == UNMET and job.first_proc <= wait.last_proc and job.last_proc >= wait.first_proc
+            if job.hold_code == UNMET and wait.part(job.first_proc, job.last_proc)
         ]
         waiting = jobs.select(state, cluster=wait.cluster, schedd="", statuses=[JobStatus.WAITING])
         if wait.waived or not (held or waiting):
             continue
-        parts = [
-            replace(job, first_proc=low, last_proc=high)
-            for job in ended
-            if (low := max(job.first_proc, after.other_first)) <= (high := min(job.last_proc, after.other_last))
-        ]
+        parts = [part for job in ended if (part := job.part(after.other_first, after.other_last))]
         count = sum(map(len, parts))
         failed = sum(len(part) for part in parts if has_failed(part, ads[part.ad_id], now))
         all_ended = ended_jobs.count(state, ended_jobs.Wanted(jobs=((old, after.other_first, after.other_last, ""),)))
@@ -335,7 +314,7 @@ def follow(state: State, ended: Sequence[EndedJob], new: int, ads: Mapping[int, 
             done.append({"id": number, "former": None, "added": waits.add_afters(state, added), "failed": failed})
         waits.recount(state, after.cluster, after.first_proc)
         for job in held:
-            jobs.set_status(state, [jobs.Procs("", job.cluster, job.first_proc, job.last_proc)], JobStatus.WAITING, now)
+            jobs.set_status(state, [job.procs], JobStatus.WAITING, now)
         settle(state, [after.cluster], now)
     return done
 

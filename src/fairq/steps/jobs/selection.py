@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from fairq.common.quantities import shown_time
 from fairq.common.records import JobRange, JobStatus
 from fairq.engine.accounting.identity import answers_to, domain_of
 from fairq.errors.people import AmbiguousNameError
 from fairq.errors.pool import InvalidJobIdError, NoMatchingJobError, UnknownJobError
-from fairq.state import ended_jobs, jobs
+from fairq.state import batches, ended_jobs, jobs
 from fairq.state.connection import State
 from fairq.steps.jobs.constraint import Matcher
 
@@ -192,8 +190,7 @@ def find(
             ranges = list(filter(may_change, ranges))
         ranges = selection.narrow(ranges)
         if job_matcher is not None:
-            job_matcher.load(ranges)
-            ranges = [part for job in ranges for part in job_matcher.parts(job)]
+            ranges = job_matcher.satisfying(ranges)
         yield target, ranges if len(targets) == 1 else yielded.fresh(ranges)
 
 
@@ -221,12 +218,16 @@ def of_batch(state: State, name: str) -> Target | None:
 
     None if there is no such batch, or if a submitter of this name has jobs.
     """
-    wanted = Selection(name=name)
     if jobs_of(state, Target(name, owner=name)):
         return None
-    found = [job for _, part in find(state, wanted, matcher(state, wanted)) for job in part]
-    first = next((job for job in found if job.status == JobStatus.IDLE), found[0] if found else None)
-    return None if first is None else Target(str(first.cluster), first.cluster, schedd=first.schedd or None)
+    found = batches.in_queue(state, name)
+
+    def has_idle(of_batch: tuple[str, int]) -> bool:
+        schedd, cluster = of_batch
+        return bool(jobs.select(state, cluster=cluster, schedd=schedd, statuses=[JobStatus.IDLE]))
+
+    schedd, cluster = next(filter(has_idle, found), found[0] if found else ("", None))
+    return None if cluster is None else Target(str(cluster), cluster, schedd=schedd or None)
 
 
 def absence(state: State, target: Target) -> str:
@@ -272,11 +273,7 @@ def _of_all_schedds(state: State, target: Target) -> list[JobRange]:
     if target.first_proc is None or target.last_proc is None:
         return ranges
     first, last = target.first_proc, target.last_proc
-    return [_cut(job, first, last) for job in ranges if job.first_proc <= last and job.last_proc >= first]
-
-
-def _cut(job: JobRange, first: int, last: int) -> JobRange:
-    return replace(job, first_proc=max(job.first_proc, first), last_proc=min(job.last_proc, last))
+    return [part for job in ranges if (part := job.part(first, last))]
 
 
 class _Seen:
@@ -290,7 +287,7 @@ class _Seen:
         result: list[JobRange] = []
         for (schedd, cluster), group in groupby(ranges, key=lambda job: (job.schedd, job.cluster)):
             bounds = self._bounds.get((schedd, cluster), [])
-            parts = [part for job in group for part in _outside(job, bounds)]
+            parts = [part for job in group for part in job.without(bounds)]
             result += parts
             self._bounds[schedd, cluster] = _merged([*bounds, *((job.first_proc, job.last_proc) for job in parts)])
         return result
@@ -303,20 +300,7 @@ def without(job: JobRange, others: Iterable[JobRange]) -> Iterator[JobRange]:
         for other in others
         if (other.schedd, other.cluster) == (job.schedd, job.cluster)
     ]
-    yield from _outside(job, _merged(bounds))
-
-
-def _outside(job: JobRange, known_bounds: Sequence[tuple[int, int]]) -> Iterator[JobRange]:
-    """Yield the parts of *job* outside all *known_bounds*."""
-    start = job.first_proc
-    index = bisect_left(known_bounds, start, key=lambda bounds: bounds[1])
-    while index < len(known_bounds) and known_bounds[index][0] <= job.last_proc:
-        if known_bounds[index][0] > start:
-            yield replace(job, first_proc=start, last_proc=known_bounds[index][0] - 1)
-        start = known_bounds[index][1] + 1
-        index += 1
-    if start <= job.last_proc:
-        yield job if start == job.first_proc else replace(job, first_proc=start)
+    yield from job.without(_merged(bounds))
 
 
 def _merged(bounds: list[tuple[int, int]]) -> list[tuple[int, int]]:

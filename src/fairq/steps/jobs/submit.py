@@ -28,9 +28,9 @@ from fairq.formats.submitfile.standings import TABLE, Command, Standing, is_of_t
 from fairq.state import history, jobs, meta, undo
 from fairq.state.connection import State, reading, writing
 from fairq.state.location import resolve
+from fairq.steps.cycle.accounting_policy import submitters_domain
 from fairq.steps.jobs.conditions import CONDITIONS, Others, Waits, store, wait_of
 from fairq.steps.jobs.groups import unknown_group
-from fairq.steps.jobs.name import job_name
 from fairq.steps.jobs.waits import settle
 from fairq.steps.launch import events
 from fairq.steps.launch.launchers import is_launching, runs_as_owner
@@ -73,7 +73,7 @@ class Submitted(Struct):
     def ads(self) -> Iterator[Ad]:
         """Yield the whole ad of every job."""
         for group, job in zip(self.submission.groups, self.ranges, strict=True):
-            for proc in range(job.first_proc, job.last_proc + 1):
+            for proc in job.numbers:
                 yield job.ad_of(group.shared, proc)
 
 
@@ -123,7 +123,7 @@ def tried(draft: Submission, cluster: int, settings: Settings, owner: str, actor
     Raises the same errors as `submit`.
     """
     check(draft, settings)
-    domain = domain_of(settings, host)
+    domain = submitters_domain(settings, host)
     ranges = _ranges(draft, cluster, domain, owner, actor, lambda _: 0)
     check_submitters(settings, actor, {job.submitter for job in ranges}, owner, domain)
     return Submitted(cluster, draft, ranges)
@@ -144,15 +144,14 @@ def queue(
     Raises the same errors as `submit`.
     """
     check(draft, settings)
-    domain = domain_of(settings, host)
     with writing(path) as state:
         cluster = jobs.next_cluster(state)
         warnings, draft = draft.warnings, remade(cluster)
         draft.warnings = warnings
-        is_launched = is_launching(state, settings)
-        ranges = put(state, settings, {cluster: draft}, domain, owner, actor, host, is_launched=is_launched)[cluster]
+        ranges = put(state, settings, {cluster: draft}, owner, actor, host)[cluster]
         entries = history.record(state, actor, [change_of(cluster, draft, ranges)], own=True)
         undo.record(state, actor, entries, "submit", {"cluster": cluster}, settings["pool.undo_kept"])
+        is_launched = is_launching(state, settings)
         is_first = not is_launched and meta.get(state, _TOLD) is None
         if is_first:
             meta.set(state, _TOLD, "1")
@@ -165,19 +164,16 @@ def put(
     state: State,
     settings: Settings,
     drafts: Mapping[int, Submission],
-    domain: str,
     owner: str,
     actor: Actor,
     host: str,
-    *,
-    is_launched: bool,
     categories: Mapping[int, tuple[str, int]] = MappingProxyType({}),
 ) -> dict[int, list[JobRange]]:
     """Put *drafts*, by their cluster, into the queue, in the caller's transaction, without their history.
 
     *categories* has the clusters with a common limit: the category, and how many may be in the queue.
     """
-    ad_id_of = _ad_numbers(state)
+    ad_id_of, domain = _ad_numbers(state), submitters_domain(settings, host)
     ranges = {cluster: _ranges(draft, cluster, domain, owner, actor, ad_id_of) for cluster, draft in drafts.items()}
     jobs_of_all = [job for job_ranges in ranges.values() for job in job_ranges]
     check_submitters(settings, actor, {job.submitter for job in jobs_of_all}, owner, domain)
@@ -198,13 +194,14 @@ def put(
             job.status = int(JobStatus.WAITING) if job.status == JobStatus.IDLE else job.status
         others.queued[cluster] = job_ranges
     jobs.add(state, jobs_of_all)
-    events.record(state, jobs_of_all, events.SUBMITTED, {"host": host}, actor.time, always=is_launched)
+    always = is_launching(state, settings)
+    events.record(state, jobs_of_all, events.SUBMITTED, {"host": host}, actor.time, always=always)
     store(state, waiting.values())
     unsettled = [cluster for cluster, conditions in waiting.items() if not conditions.all_wait(len(drafts[cluster]))]
     settle(state, unsettled, actor.time)
     for cluster in unsettled:
         drafts[cluster].warnings += [
-            f"job {job_name(cluster, job.first_proc, job.last_proc)} is held: {job.reason}"
+            f"job {job.name} is held: {job.reason}"
             for job in jobs.select(state, cluster=cluster, schedd="", statuses=[JobStatus.HELD])
             if job.hold_code == UNMET
         ]
@@ -212,20 +209,12 @@ def put(
 
 
 def _has_conditions(draft: Submission) -> bool:
-    ads = {id(ad): ad for group in draft.groups for ad in (group.shared, group.own, group.template) if ad}
-    return any(name.lower() in CONDITIONS for ad in ads.values() for name in ad)
-
-
-def domain_of(settings: Settings, host: str) -> str:
-    """Return the domain of the submitters: the configured one, else *host*."""
-    domain: str = settings["accounting.accounting_domain"] or settings["accounting.uid_domain"] or host
-    return domain
+    return any(name.lower() in CONDITIONS for ad in _ads(draft, templates=True) for name in ad)
 
 
 def check(draft: Submission, settings: Settings) -> None:
     """Check the jobs against the rules of the pool, and add warnings."""
-    ads = {id(ad): ad for group in draft.groups for ad in (group.shared, group.own, group.template) if ad}
-    for ad in ads.values():
+    for ad in _ads(draft, templates=True):
         for error in unusable_literals(ad):
             raise JobAttributeError(attribute=error.attribute, problem=error.problem)
     _check_user_priorities(draft, settings)
@@ -245,9 +234,10 @@ def _wants_mail(ad: Ad) -> bool:
     return ad.get("JobNotification") in WANTED or (ad.get("NotifyAllEnded") is True and not ad.get("NotifyCommand"))
 
 
-def _ads(draft: Submission) -> list[Ad]:
-    """Return each shared ad, and each ad that differs from it, once."""
-    return list({id(ad): ad for group in draft.groups for ad in (group.shared, group.own) if ad}.values())
+def _ads(draft: Submission, *, templates: bool = False) -> list[Ad]:
+    """Return each shared ad, each ad that differs from it, and, if asked for, each template, once."""
+    ads = [(group.shared, group.own, group.template if templates else None) for group in draft.groups]
+    return list({id(ad): ad for of_group in ads for ad in of_group if ad}.values())
 
 
 def _is_skipped_together(settings: Settings) -> bool:

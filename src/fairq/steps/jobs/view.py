@@ -1,18 +1,23 @@
-"""The queue for output: rows of identical jobs, or the complete ad of every job."""
+"""The queue for output: rows of identical jobs, or the complete ad of every job.
+
+The whole queue is read in pages: the first ones are shown before the others are read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fairq.common.procs import job_name
 from fairq.common.records import Ad, JobRange, JobStatus
-from fairq.state import jobs
+from fairq.state import job_ads, jobs, launches
 from fairq.state.connection import State, reading
-from fairq.steps.jobs.name import job_name
 from fairq.steps.jobs.overlay import Overlay, start_date, was_withdrawn
 
 if TYPE_CHECKING:
@@ -90,7 +95,7 @@ class Queue(Struct):
         for job in self._alike():
             ad = self._ad(job, job.first_proc)
             ad |= self._shown(job, ad, job.first_proc)
-            ad["Jobs"] = job_name(job.cluster, job.first_proc, job.last_proc)
+            ad["Jobs"] = job.name
             yield ad
 
     def waiting(self) -> Iterator[tuple[JobRange, Ad]]:
@@ -98,8 +103,7 @@ class Queue(Struct):
         for job in self.ranges:
             if job.status in (JobStatus.IDLE, JobStatus.WAITING):
                 ad = self._ad(job, job.first_proc)
-                name = job_name(job.cluster, job.first_proc, job.last_proc)
-                yield job, {**ad, **self._shown(job, ad, job.first_proc), "Jobs": name}
+                yield job, {**ad, **self._shown(job, ad, job.first_proc), "Jobs": job.name}
 
     def _alike(self) -> Iterator[JobRange]:
         for job in self.ranges:
@@ -115,7 +119,7 @@ class Queue(Struct):
             self.overlay.waits_for(job, proc) is not None
             for job in self.ranges
             if job.status == JobStatus.RUNNING
-            for proc in _procs(job)
+            for proc in job.numbers
         )
 
     def has_borrowed(self) -> bool:
@@ -125,14 +129,14 @@ class Queue(Struct):
     def each(self) -> Iterator[Ad]:
         """Yield one ad per job, with ``Jobs`` and ``RunTime`` as `rows`."""
         for job in self.ranges:
-            for proc in range(job.first_proc, job.last_proc + 1):
+            for proc in job.numbers:
                 ad = self._ad(job, proc)
                 yield {**ad, **self._shown(job, ad, proc), "Jobs": f"{job.cluster}.{proc}"}
 
     def ads(self) -> Iterator[Ad]:
         """Yield the whole ad of every job."""
         for job in self.ranges:
-            for proc in range(job.first_proc, job.last_proc + 1):
+            for proc in job.numbers:
                 yield self._ad(job, proc)
 
     def _ad(self, job: JobRange, proc: int) -> Ad:
@@ -160,10 +164,6 @@ def _sort_key(value: Any) -> tuple[int, float, str]:
     if isinstance(value, bool | int | float):
         return (0, value, "")
     return (1, 0, value.lower()) if isinstance(value, str) else (2, 0, str(value))
-
-
-def _procs(job: JobRange) -> range:
-    return range(job.first_proc, job.last_proc + 1)
 
 
 def borrowed_in(
@@ -211,3 +211,138 @@ def look_first(path: Path, settings: Settings, limit: int, now: int, statuses: C
         matched = overlay.matched_only() if JobStatus.RUNNING in counts else 0
         shared = jobs.ads(state, (job.ad_id for job in ranges))
         return Queue(ranges, shared, overlay, now, unread=(counts, matched))
+
+
+_FIRST, _SECOND = 1024, 8192
+"""Number of ranges in the pages that are read singly.
+
+The first page is more than a screenful. While the second one is read, a program such as head has read its lines and
+ended.
+"""
+
+_PAGE = 4096
+"""Number of ranges whose ads are parsed at once, after the first pages."""
+
+
+class QueuePages:
+    """One consistent reading of all jobs, in the order of the queue.
+
+    The state is open, and its writers wait, until all jobs are read: at `release`, or at the end of the rows.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        close: Callable[[], None],
+        now: int,
+        statuses: Collection[int] | None,
+        borrowed: Collection[tuple[str, int, int]],
+    ) -> None:
+        """Read from *state* at *now* (seconds since 1970) the jobs in *statuses*, all for None; *close* closes it.
+
+        *borrowed* are the running jobs above the quotas of their groups.
+        """
+        self._borrowed = borrowed
+        self._state: State | None = state
+        self._close = close
+        self._now = now
+        self._statuses = statuses
+        self._last: JobRange | None = None
+        self._rest: Iterator[Queue] = iter(())
+        self._counts: Counter[int] = Counter()
+        self._matched = 0
+        self._by_range = False
+        self._widest = jobs.widest(state, statuses)
+        self._is_waiting = (statuses is None or JobStatus.RUNNING in statuses) and _has_waiting(state)
+
+    def has_waits(self) -> bool:
+        """Return whether any job waits before it is idle, or for an engine, or was withdrawn from it."""
+        return self._is_waiting or (self._widest is not None and self._widest.waiting)
+
+    def has_borrowed(self) -> bool:
+        """Tell whether any running job is above the quota of its group."""
+        return bool(self._borrowed) and (self._statuses is None or JobStatus.RUNNING in self._statuses)
+
+    def widest(self) -> list[Ad]:
+        """Return rows as wide as the widest one, if a query could determine the width."""
+        if self._widest is None:
+            return []
+        cluster, proc, priority, submitter, _ = self._widest
+        return [{"Jobs": job_name(cluster, max(0, proc - 1), proc), "Submitter": submitter, "JobPrio": priority}]
+
+    def rows(self) -> Iterator[Ad]:
+        """Yield the rows of all jobs, as `Queue.rows`."""
+        self._by_range = True
+        return (row for page in self._pages() for row in page.rows())
+
+    def each(self) -> Iterator[Ad]:
+        """Yield one row per job, as `Queue.each`."""
+        return (row for page in self._pages() for row in page.each())
+
+    def counts(self) -> dict[int, int]:
+        """Return the number of jobs by status, in the pages so far."""
+        return dict(self._counts)
+
+    def matched(self) -> int:
+        """Return the number of running jobs that are only matched, in the pages so far."""
+        return self._matched
+
+    def release(self) -> None:
+        """Read the remaining jobs, and close the state."""
+        if self._state is None:
+            return
+        ranges = jobs.first(self._state, None, self._statuses, self._last)
+        overlay = self._overlay(ranges if len(ranges) <= FEW else None)
+        overlay.load_for(ranges)
+        texts = job_ads.texts(self._state, (job.ad_id for job in ranges))
+        self._state = None
+        self._close()
+        self._rest = self._parsed(ranges, texts, overlay)
+
+    def _pages(self) -> Iterator[Queue]:
+        for page in self._read():
+            for status, number in page.counts().items():
+                self._counts[status] += number
+            self._matched += page.matched()
+            yield page
+
+    def _read(self) -> Iterator[Queue]:
+        for size in (_FIRST, _SECOND):
+            if self._state is not None:
+                ranges = jobs.first(self._state, size, self._statuses, self._last)
+                shared = job_ads.ads(self._state, (job.ad_id for job in ranges))
+                overlay = self._overlay(ranges)
+                overlay.load_for(ranges)
+                page = Queue(ranges, shared, overlay, self._now)
+                self._last = ranges[-1] if ranges else self._last
+                if len(ranges) < size:
+                    self.release()
+                yield page
+        self.release()
+        yield from self._rest
+
+    def _overlay(self, only: list[JobRange] | None) -> Overlay:
+        assert self._state is not None
+        return Overlay(self._state, only, by_range=self._by_range, borrowed=self._borrowed)
+
+    def _parsed(self, ranges: list[JobRange], texts: dict[int, str], overlay: Overlay) -> Iterator[Queue]:
+        for start in range(0, len(ranges), _PAGE):
+            part = ranges[start : start + _PAGE]
+            shared = job_ads.parsed({job.ad_id: texts[job.ad_id] for job in part})
+            yield Queue(part, shared, overlay, self._now)
+
+
+@contextmanager
+def queue_pages(
+    path: Path, settings: Settings, now: int, statuses: Collection[int] | None = None
+) -> Iterator[QueuePages]:
+    """Open the queue of the state at *path*, see `QueuePages`."""
+    with ExitStack() as stack:
+        state = stack.enter_context(reading(path))
+        yield QueuePages(state, stack.close, now, statuses, borrowed_in(state, settings, now, statuses))
+
+
+def _has_waiting(state: State) -> bool:
+    """Return whether an engine has accepted a job and not started it, or has not answered."""
+    waiting = (jobs.find(state, *launch.key) for launch in launches.live(state) if launch.reason is not None)
+    return any(job is not None and job.status == JobStatus.RUNNING for job in waiting)

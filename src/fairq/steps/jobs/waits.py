@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from fairq.common.procs import Procs
 from fairq.common.quantities import counted, shown_time
-from fairq.common.records import UNUSABLE, JobRange, JobStatus, Procs
+from fairq.common.records import UNUSABLE, JobRange, JobStatus
 from fairq.common.waits import AFTER_FAILED, UNMET, JobAfter, JobCap, JobWait, category_name
 from fairq.state import jobs, runs, waits
 from fairq.state.connection import State
@@ -104,7 +105,7 @@ def _started(state: State, wait: JobWait, since: int) -> str | None:
     """Return a job of a *wait* that runs, or has run after *since*; None if there is none."""
     running = (job.first_proc for job in _within(state, wait, (JobStatus.RUNNING,)))
     former_runs = (run.proc for run in runs.load(state, cluster=wait.cluster) if run.start_time >= since)
-    proc_started = next((proc for proc in (*running, *former_runs) if wait.first_proc <= proc <= wait.last_proc), None)
+    proc_started = next((proc for proc in (*running, *former_runs) if proc in wait.numbers), None)
     return None if proc_started is None else f"{wait.cluster}.{proc_started}"
 
 
@@ -129,7 +130,7 @@ def settle_released(state: State, ranges: Sequence[JobRange], now: int) -> None:
     for job in ranges:
         if job.hold_code == UNMET:
             cluster_waits = waits.of_cluster(state, job.cluster)
-            waits.waive(state, [wait for wait in cluster_waits if _meets(wait, job)])
+            waits.waive(state, [wait for wait in cluster_waits if wait.part(job.first_proc, job.last_proc)])
     schedule_next(state, ranges, now)
     settle(state, {job.cluster for job in ranges if not job.schedd}, now)
 
@@ -142,12 +143,13 @@ def schedule_next(state: State, ranges: Iterable[JobRange], now: int) -> None:
         if not is_cron(job.ad_of(shared[job.ad_id], job.first_proc)):
             continue
         for wait in waits.of_cluster(state, job.cluster):
-            if not _meets(wait, job):
+            part = job.part(wait.first_proc, wait.last_proc)
+            if part is None:
                 continue
             try:
                 wait.begin, wait.deadline = times_of(job.ad_of(shared[job.ad_id], wait.first_proc), now)
             except UnusableValueError as error:
-                _hold(state, [_cut(job, wait)], str(error), UNUSABLE, now)
+                _hold(state, [part], str(error), UNUSABLE, now)
             waits.set_times(state, wait)
         settle(state, [job.cluster], now)
 
@@ -163,8 +165,9 @@ def _settle(state: State, cluster: int, now: int) -> None:
     for wait in waits.of_cluster(state, cluster):
         if wait.waived or not (wait.open or wait.begin is not None):
             continue
-        waiting_ranges = [_cut(job, wait) for job in ranges if _meets(wait, job)]
-        ranges = [part for job in ranges for part in _outside(job, wait)]
+        bounds = wait.first_proc, wait.last_proc
+        waiting_ranges = [part for job in ranges if (part := job.part(*bounds))]
+        ranges = [part for job in ranges for part in job.without([bounds])]
         failed = (
             next((condition for condition in waits.conditions(state, wait) if condition.is_met is False), None)
             if wait.open
@@ -225,28 +228,8 @@ def _failure_reason(after: JobAfter) -> str:
 
 def _within(state: State, wait: JobWait, statuses: Collection[int]) -> Iterator[JobRange]:
     for job in jobs.select(state, cluster=wait.cluster, schedd="", statuses=statuses):
-        if _meets(wait, job):
-            yield _cut(job, wait)
-
-
-def _meets(wait: JobWait, job: JobRange) -> bool:
-    return job.first_proc <= wait.last_proc and job.last_proc >= wait.first_proc
-
-
-def _cut(job: JobRange, wait: JobWait) -> JobRange:
-    first, last = max(job.first_proc, wait.first_proc), min(job.last_proc, wait.last_proc)
-    return replace(job, first_proc=first, last_proc=last)
-
-
-def _outside(job: JobRange, wait: JobWait) -> Iterator[JobRange]:
-    """Yield the parts of a range of jobs that do not belong to a *wait*."""
-    if not _meets(wait, job):
-        yield job
-        return
-    if job.first_proc < wait.first_proc:
-        yield replace(job, last_proc=wait.first_proc - 1)
-    if job.last_proc > wait.last_proc:
-        yield replace(job, first_proc=wait.last_proc + 1)
+        if part := job.part(wait.first_proc, wait.last_proc):
+            yield part
 
 
 class Reasons:
@@ -271,9 +254,7 @@ class Reasons:
         """Return the reason for which a waiting job waits, the first obstacle first."""
         self.load([cluster])
         cluster_waits, texts, cap = self._clusters[cluster]
-        wait = next(
-            (candidate for candidate in cluster_waits if candidate.first_proc <= proc <= candidate.last_proc), None
-        )
+        wait = next((candidate for candidate in cluster_waits if proc in candidate.numbers), None)
         if wait is not None and wait.first_proc in texts:
             return texts[wait.first_proc]
         if wait is not None and wait.begin is not None and not wait.waived:

@@ -29,6 +29,11 @@ class Clock(Struct, frozen=True, dict=True):
         # A command's time is a whole second: shift boottime to it, so that ends are cut to the same seconds.
         return cls(now, boottime - seconds_since if 0 <= seconds_since < _SAME else boottime, processes.boot_id())
 
+    def note_reboot(self, launch: Launch, boot: str) -> None:
+        """Compute from the clock the seconds since the match of a run that begins after another *boot*."""
+        if boot != launch.boot:
+            launch.boot, launch.boottime = boot, self.boottime - (self.now - launch.intended)
+
     def end_of(self, launch: Launch, ended_boottime: float | None = None, boot: str | None = None) -> int:
         """Return the end of a run, in seconds since 1970, whatever jumps the machine's clock has made.
 

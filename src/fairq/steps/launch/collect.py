@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from fairq.common.records import Actor, Change, Claim, JobRange, JobStatus, Launch, LaunchPhase
 from fairq.launch.interface import Condition, Known, Look, Queued, Started
@@ -17,7 +15,7 @@ from fairq.state import claims, history, jobs, launches, slots
 from fairq.state.connection import State, reading, writing
 from fairq.steps.jobs.conditions import is_success
 from fairq.steps.jobs.end import end_runs
-from fairq.steps.jobs.end_records import record_ended
+from fairq.steps.jobs.end_records import take_from_queue
 from fairq.steps.jobs.waits import Ended, release_followers, schedule_next
 from fairq.steps.launch import events
 from fairq.steps.launch.clock import Clock
@@ -26,19 +24,15 @@ from fairq.steps.launch.faults import Faults
 from fairq.steps.launch.holds import faults_held
 from fairq.steps.launch.inspection import look, stop
 from fairq.steps.launch.launchers import Launchers, runs_as_owner
-from fairq.steps.launch.outcome import Outcome
+from fairq.steps.launch.outcome import Outcome, Verdict, verdict
 from fairq.steps.launch.values import one_line
-from fairq.steps.launch.verdict import Verdict, verdict
+from fairq.steps.pool.imported_parts import parent_name
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
 
 _FAILURES = 3
 """Failed starts in a row, each of another cluster, that drain a slot; jobs of one cluster may share a fault."""
-
-_DYNAMIC = re.compile(r"(.+)_\d+(@.*)?")
-
-Key = tuple[str, int, int]
 
 
 class Collected(Struct):
@@ -101,6 +95,8 @@ class Collecting:
         self._actor = actor
         self._faults = faults
         self._clock = Clock.at(actor.time)
+        self._state: State
+        self._changes: list[Change] = []
         with reading(path) as state:
             self._live = launches.live(state)
             evicted = _without_claim(state, self._live)
@@ -116,90 +112,19 @@ class Collecting:
 
     def store(self, state: State) -> None:
         """Store the news in the caller's transaction."""
+        self._state = state
         live = launches.live(state)
         _order(state, _without_claim(state, live), {"how": "evict", "reason": "its slot was taken"})
-        collection = _Collection(
-            state, self._settings, self._clock, self._actor, self.result, self._engines, self._faults
-        )
-        collection.take(live, self._news)
+        self._take(live, self._news)
         if self._before_cycle:
-            collection.let_wait(launches.live(state))
+            self._let_wait(launches.live(state))
         self._live = launches.live(state)
 
     def finish(self) -> None:
         """Stop the runs that are ordered to end, after the transaction."""
         stop(self._live, self._launchers)
 
-
-def _is_news(launch: Launch, observed: Look) -> bool:
-    """Return whether the *observed* condition of a run differs from what is recorded."""
-    match observed.condition:
-        case Condition.ENDED | Condition.LOST:
-            return True
-        case Condition.RUNNING:
-            is_new = launch.phase is not LaunchPhase.STARTED and observed.begun is not None
-            return is_new or launch.reason is not None
-        case Condition.QUEUED:
-            return launch.phase is not LaunchPhase.QUEUED or launch.reason != observed.detail
-        case Condition.UNKNOWN:
-            return launch.reason != observed.detail
-    return False
-
-
-def _without_claim(state: State, live: Sequence[Launch]) -> list[Launch]:
-    """Return the runs without an order to end that have lost their slot: their claim is gone or another's."""
-    if not live:
-        return []
-    claims_of_runs = held_slots(state, live)
-    return [launch for launch in live if launch.ordered is None and launch.name not in claims_of_runs]
-
-
-def held_slots(state: State, live: Sequence[Launch]) -> dict[str, Claim]:
-    """Return the claims of live runs on their slots, by the names of the runs."""
-    all_claims = claims.of_procs(state, {launch.procs for launch in live})
-    by_job = {(claim.schedd or "", claim.cluster or 0, claim.proc or 0): claim for claim in all_claims}
-    names = slots.names_of(state, [claim.slot_id for claim in all_claims])
-    last = {launch.key: launch.name for launch in live}
-    return {
-        launch.name: claim
-        for launch in live
-        if last[launch.key] == launch.name
-        and (claim := by_job.get(launch.key)) is not None
-        and names.get(claim.slot_id) == launch.slot
-        and claim.start_time == launch.claimed
-    }
-
-
-def _order(state: State, live: Iterable[Launch], order: dict[str, Any]) -> None:
-    live = list(live)
-    for launch in live:
-        launch.ordered = order
-    launches.store(state, live, "ordered")
-
-
-class _Collection:
-    """One transaction that collects ended runs."""
-
-    def __init__(
-        self,
-        state: State,
-        settings: Settings,
-        clock: Clock,
-        actor: Actor,
-        result: Collected,
-        engines: Collection[str],
-        faults: Faults,
-    ) -> None:
-        self._faults = faults
-        self._engines = engines
-        self._state = state
-        self._settings = settings
-        self._clock = clock
-        self._actor = actor
-        self._result = result
-        self._changes: list[Change] = []
-
-    def take(self, live: Sequence[Launch], news: Mapping[str, Look]) -> None:
+    def _take(self, live: Sequence[Launch], news: Mapping[str, Look]) -> None:
         """Store the *news* of the *live* runs."""
         claims_of_runs = held_slots(self._state, live)
         begun: list[Launch] = []
@@ -211,8 +136,8 @@ class _Collection:
                 continue
             if observed.condition in (Condition.QUEUED, Condition.UNKNOWN):
                 note = note_wait(self._state, launch, observed)
-                if note is not None and note not in self._result.notes:
-                    self._result.notes.append(note)
+                if note is not None and note not in self.result.notes:
+                    self.result.notes.append(note)
                 continue
             claim = claims_of_runs.get(launch.name)
             if launch.phase is not LaunchPhase.STARTED:
@@ -235,7 +160,7 @@ class _Collection:
         # An end is a fact, not a decision of the actor: any user may record it.
         history.record(self._state, self._actor, self._changes, own=True)
 
-    def let_wait(self, live: Sequence[Launch]) -> None:
+    def _let_wait(self, live: Sequence[Launch]) -> None:
         """Charge nothing for the runs that wait in an engine's queue; withdraw those that have waited too long."""
         now = self._clock.now
         claims_of_runs = held_slots(self._state, live)
@@ -259,9 +184,7 @@ class _Collection:
             return
         launch.pid, launch.pid_start = begun.pid, begun.start
         launch.cores |= {"cores": list(begun.cores)} if begun.cores else {}
-        if begun.boot != launch.boot:
-            # The machine was rebooted after the match: compute the seconds since then from the clock.
-            launch.boot, launch.boottime = begun.boot, self._clock.boottime - (self._clock.now - launch.intended)
+        self._clock.note_reboot(launch, begun.boot)
 
     def _note_end(self, launch: Launch, observed: Look) -> None:
         """Record the facts and the time of a run's end."""
@@ -285,12 +208,11 @@ class _Collection:
         codes: dict[tuple[int, int], int] = {}
         ended_claims: list[Claim] = []
         for launch, claim in ended_runs:
-            job = self._job(launch) if claim is not None else None
+            job = jobs.find(state, *launch.key) if claim is not None else None
             if claim is None or job is None:
-                self._result.ended.append((launch, None))
+                self.result.ended.append((launch, None))
                 continue
-            ad = job.ad_of(jobs.ads(state, [job.ad_id])[job.ad_id], launch.proc)
-            ad |= {"JobCurrentStartDate": launch.claimed, "CompletionDate": launch.end_time}
+            ad = jobs.whole_ad(state, job) | {"JobCurrentStartDate": launch.claimed, "CompletionDate": launch.end_time}
             former = [run for run in launches.of_job(state, launch.cluster, launch.proc) if run.phase == "ended"]
             facts = launch.ended or {}
             job_verdict = verdict(launch, ad, former, self._settings, self._clock.now, self._faults)
@@ -301,7 +223,7 @@ class _Collection:
                 codes[launch.cluster, launch.proc] = facts["exit_code"]
             ended_claims.append(claim)
             decided.append((launch, job_verdict, job))
-            self._result.ended.append((launch, outcome))
+            self.result.ended.append((launch, outcome))
         columns = ("phase", "ended", "end_time", "pid", "pid_start", "boot", "engine_id")
         launches.store(state, [launch for launch, _ in ended_runs], *columns)
         end_runs(state, self._settings, ended_claims, self._clock.now, "finished", codes, ends=ends)
@@ -315,13 +237,9 @@ class _Collection:
         ):
             self._drain_if_broken(slot)
 
-    def _job(self, launch: Launch) -> JobRange | None:
-        matching = jobs.select(self._state, cluster=launch.cluster, proc=launch.proc, schedd=launch.schedd)
-        return matching[0] if matching else None
-
     def _apply(self, launch: Launch, job_verdict: Verdict, job: JobRange) -> None:
         """Set the job's new status; collect its history entry and record its events."""
-        state, procs = self._state, [launch.procs]
+        state = self._state
         end = launch.end_time or self._clock.now
         outcome, body = job_verdict.outcome, job_verdict.usage
         after: dict[str, Any] = {"JobStatus": int(outcome.status)}
@@ -351,13 +269,11 @@ class _Collection:
         for number_, details in job_events:
             events.record(state, [job], number_, details, end, always=True)
         if outcome.status in (JobStatus.COMPLETED, JobStatus.REMOVED) and not job_verdict.stays:
-            alone = replace(job, first_proc=launch.proc, last_proc=launch.proc)
-            record_ended(state, [alone], outcome.status, end, outcome.reason)
-            jobs.remove_many(state, procs)
+            take_from_queue(state, [job], outcome.status, end, outcome.reason)
         else:
-            jobs.set_status(state, procs, outcome.status, end, outcome.reason, outcome.code, outcome.subcode)
+            jobs.set_status(state, [job.procs], outcome.status, end, outcome.reason, outcome.code, outcome.subcode)
             if outcome.status is JobStatus.IDLE:
-                schedule_next(state, [replace(job, first_proc=launch.proc, last_proc=launch.proc)], self._clock.now)
+                schedule_next(state, [job], self._clock.now)
             if job_verdict.stays and not launch.schedd:
                 self._let_follow(launch, body, job, end)
         before = {"JobStatus": int(JobStatus.RUNNING), "RemoteHost": launch.slot}
@@ -365,13 +281,12 @@ class _Collection:
 
     def _let_follow(self, launch: Launch, body: Mapping[str, Any], job: JobRange, end: int) -> None:
         """Release the jobs that wait for a job that is completed and stays in the queue."""
-        ad = job.ad_of(jobs.ads(self._state, [job.ad_id])[job.ad_id], launch.proc)
+        ad = jobs.whole_ad(self._state, job)
         failed = not is_success(ad, body["exit_code"], body["signal"], end)
         release_followers(self._state, [Ended(launch.cluster, launch.proc, launch.proc, failed)], end)
 
     def _drain_if_broken(self, slot: str) -> None:
-        dynamic = _DYNAMIC.fullmatch(slot)
-        parent = f"{dynamic[1]}{dynamic[2] or ''}" if dynamic and not slots.load(self._state, slot) else slot
+        parent = slot if slots.load(self._state, slot) else parent_name(slot) or slot
         if launches.failed_starts(self._state, slot, parent) < _FAILURES:
             return
         if all(parent_slot.draining for parent_slot in slots.load(self._state, parent)):
@@ -379,9 +294,55 @@ class _Collection:
         slots.set_draining(self._state, [parent], True)
         reason = f"jobs of {_FAILURES} clusters in a row did not start on it"
         self._changes.append(Change(f"slot {parent}", {"Draining": False}, {"Draining": True, "Reason": reason}))
-        self._result.notes.append(
+        self.result.notes.append(
             f"slot {parent} is being drained: {reason}; fix it, then run 'fairq slots drain {parent} --cancel'"
         )
+
+
+def _is_news(launch: Launch, observed: Look) -> bool:
+    """Return whether the *observed* condition of a run differs from what is recorded."""
+    match observed.condition:
+        case Condition.ENDED | Condition.LOST:
+            return True
+        case Condition.RUNNING:
+            is_new = launch.phase is not LaunchPhase.STARTED and observed.begun is not None
+            return is_new or launch.reason is not None
+        case Condition.QUEUED:
+            return launch.phase is not LaunchPhase.QUEUED or launch.reason != observed.detail
+        case Condition.UNKNOWN:
+            return launch.reason != observed.detail
+    return False
+
+
+def _without_claim(state: State, live: Sequence[Launch]) -> list[Launch]:
+    """Return the runs without an order to end that have lost their slot: their claim is gone or another's."""
+    if not live:
+        return []
+    claims_of_runs = held_slots(state, live)
+    return [launch for launch in live if launch.ordered is None and launch.name not in claims_of_runs]
+
+
+def held_slots(state: State, live: Sequence[Launch]) -> dict[str, Claim]:
+    """Return the claims of live runs on their slots, by the names of the runs."""
+    all_claims = claims.of_procs(state, {launch.procs for launch in live})
+    by_job = {claim.key: claim for claim in all_claims}
+    names = slots.names_of(state, [claim.slot_id for claim in all_claims])
+    last = {launch.key: launch.name for launch in live}
+    return {
+        launch.name: claim
+        for launch in live
+        if last[launch.key] == launch.name
+        and (claim := by_job.get(launch.key)) is not None
+        and names.get(claim.slot_id) == launch.slot
+        and claim.start_time == launch.claimed
+    }
+
+
+def _order(state: State, live: Iterable[Launch], order: dict[str, Any]) -> None:
+    live = list(live)
+    for launch in live:
+        launch.ordered = order
+    launches.store(state, live, "ordered")
 
 
 def mark_started(state: State, begun: Iterable[Launch], now: int, *, always: bool) -> None:
@@ -391,6 +352,8 @@ def mark_started(state: State, begun: Iterable[Launch], now: int, *, always: boo
         return
     launches.store(state, begun, "phase", "pid", "pid_start", "cores", "boot", "boottime", "engine_id", "reason")
     for launch in begun:
-        matching = jobs.select(state, cluster=launch.cluster, proc=launch.proc, schedd=launch.schedd)
+        job = jobs.find(state, *launch.key)
         start = now if launch.engine_id is None else launch.claimed
-        events.record(state, matching, events.EXECUTING, {"slot": launch.slot}, start, always=always)
+        events.record(
+            state, [] if job is None else [job], events.EXECUTING, {"slot": launch.slot}, start, always=always
+        )

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fairq.common.records import WITHDRAWN, Claim, Launch, LaunchPhase
 from fairq.launch.interface import Condition, Look, Queued
-from fairq.state import claims, launches, submitters
+from fairq.state import claims, launches
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy
-from fairq.steps.cycle.accounts import load_accountant, settle, store_times
+from fairq.steps.cycle.accounts import load_accountant, settle, store_accountant
 from fairq.steps.launch.launchers import engine_settings
 
 if TYPE_CHECKING:
@@ -69,7 +69,6 @@ def charge_from(state: State, settings: Settings, moves: Sequence[Move]) -> None
     for launch, claim, start in sorted(moves, key=lambda move: move.start):
         accountant.add_match(claim.submitter, claim.slot_id, claim.slot_weight, start)
         claim.start_time = launch.charged_from = start
-    submitters.store(state, accountant.records.values(), accountant.booked)
-    store_times(state, accountant)
+    store_accountant(state, accountant)
     claims.store(state, [move.claim for move in moves])
     launches.store(state, [move.launch for move in moves], "charged_from")

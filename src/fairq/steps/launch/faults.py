@@ -7,11 +7,11 @@ from contextlib import contextmanager
 
 from msgspec import Struct, field
 
-from fairq.common.records import UNFORESEEN, UNUSABLE, Procs
+from fairq.common.procs import Procs
+from fairq.common.records import UNFORESEEN, UNUSABLE
 from fairq.errors.base import FairqError
 from fairq.errors.launch import ThirdFaultError
 from fairq.state.failures import STORAGE_ERROR
-from fairq.steps.jobs.name import job_name
 from fairq.steps.launch.values import UnusableValueError, one_line
 
 _MAX_JOBS = 2
@@ -54,8 +54,7 @@ class Faults(Struct):
             fault = Fault(procs, f"internal error in its part of a cycle: {problem}", UNFORESEEN)
             if not again and procs not in self.unforeseen:
                 if len(self.unforeseen) >= _MAX_JOBS:
-                    name = job_name(procs.cluster, procs.first_proc, procs.last_proc)
-                    raise ThirdFaultError(job=name, reason=problem) from error
+                    raise ThirdFaultError(job=procs.name, reason=problem) from error
                 self.unforeseen.add(procs)
                 self.fresh.append(fault)
             self.found.append(fault)

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from fairq.common.records import Actor, Change, JobRange, JobStatus
 from fairq.errors import alerts
-from fairq.state import claims, history, jobs, meta
+from fairq.state import history, jobs, meta
 from fairq.state.connection import State, writing
-from fairq.steps.jobs.end import end_runs
-from fairq.steps.jobs.name import job_name
+from fairq.steps.jobs.end import end_running
 from fairq.steps.launch import events
 from fairq.steps.launch.faults import Fault, Faults
 from fairq.steps.launch.order import order_ends
@@ -33,20 +32,13 @@ def hold(
     ordered, others = order_ends(state, [job], order)
     if ordered and not others:
         return ordered
-    if job.status == JobStatus.RUNNING:
-        end_runs(state, settings, claims.of_procs(state, procs), now, "held")
+    end_running(state, settings, [job], now, "held")
     body = {"reason": reason, "code": code, "subcode": subcode}
     events.record(state, [job], events.HELD, body, now, always=True)
     jobs.set_status(state, procs, JobStatus.HELD, now, reason, code, subcode)
     after = {"JobStatus": int(JobStatus.HELD), "HoldReason": reason}
-    history.record(state, actor, [Change(job_range(job), {"JobStatus": job.status}, after)])
+    history.record(state, actor, [Change(f"job {job.name}", {"JobStatus": job.status}, after)])
     return ordered
-
-
-def job_range(job: JobRange) -> str:
-    """Return the name of jobs in the history."""
-    last = f"-{job.last_proc}" if job.last_proc > job.first_proc else ""
-    return f"job {job.cluster}.{job.first_proc}{last}"
 
 
 @contextmanager
@@ -66,8 +58,7 @@ def faults_held(
                 ordered = hold_faulty(state, settings, actor, [*held_faults, *fresh])
                 meta.set(state, JOB_ERRORS, str(int(meta.get(state, JOB_ERRORS) or 0) + len(fresh)))
             for fault in fresh:
-                name = job_name(fault.procs.cluster, fault.procs.first_proc, fault.procs.last_proc)
-                alerts.LISTENER.get()(f"job {name} is held: {fault.reason}; please report it")
+                alerts.LISTENER.get()(f"job {fault.procs.name} is held: {fault.reason}; please report it")
             if ordered:
                 end(ordered)
 

@@ -49,8 +49,9 @@ def intend(state: State, settings: Settings, matched: Iterable[Matched], clock: 
         key = (match.schedd, match.cluster, match.proc)
         earlier = [run.name for run in live if run.slot == match.slot or run.key == key or run.key in match.displaced]
         run = f"{match.cluster}.{match.proc}-{os.urandom(5).hex()}"
-        (job,) = jobs.select(state, cluster=match.cluster, proc=match.proc, schedd=match.schedd)
-        ad = job.ad_of(jobs.ads(state, [job.ad_id])[job.ad_id], match.proc)
+        job = jobs.find(state, *key)
+        assert job is not None
+        ad = jobs.whole_ad(state, job)
         output, error = _outputs(ad, kept_directory(state.path, name, settings) / run, clock.now)
         new.append(
             Launch(

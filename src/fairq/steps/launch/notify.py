@@ -80,9 +80,8 @@ def _ad(state: State, launch: Launch, outcome: Outcome) -> Ad | None:
 
 
 def _queued_ad(state: State, launch: Launch) -> Ad | None:
-    for job in jobs.select(state, cluster=launch.cluster, proc=launch.proc, schedd=launch.schedd):
-        return job.ad_of(jobs.ads(state, [job.ad_id])[job.ad_id], launch.proc)
-    return None
+    job = jobs.find(state, *launch.key)
+    return None if job is None else jobs.whole_ad(state, job)
 
 
 def _former_runs(state: State, launch: Launch) -> bool:

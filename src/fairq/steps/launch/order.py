@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from msgspec.structs import replace
-
 from fairq.common.records import JobRange, JobStatus
 from fairq.state import launches
 from fairq.state.connection import State
@@ -27,7 +25,7 @@ def order_ends(state: State, ranges: Sequence[JobRange], order: dict[str, Any]) 
         procs = [
             proc
             for schedd, cluster, proc in live
-            if (schedd, cluster) == (job.schedd, job.cluster) and job.first_proc <= proc <= job.last_proc
+            if (schedd, cluster) == (job.schedd, job.cluster) and proc in job.numbers
         ]
         if job.status != JobStatus.RUNNING or not procs:
             others.append(job)
@@ -37,21 +35,10 @@ def order_ends(state: State, ranges: Sequence[JobRange], order: dict[str, Any]) 
             if launch.ordered is None or launch.ordered.get("how") != "remove":
                 launch.ordered = order
             ordered.append(launch)
-        others += _without(job, procs)
+        others += job.without([(proc, proc) for proc in sorted(procs)])
     launches.store(state, ordered, "ordered")
     return {launch.name for launch in ordered}, others
 
 
 def _any_running(ranges: Iterable[JobRange]) -> bool:
     return any(job.status == JobStatus.RUNNING for job in ranges)
-
-
-def _without(job: JobRange, excluded: Sequence[int]) -> list[JobRange]:
-    """Return *job* without the procs *excluded*."""
-    remaining = []
-    start = job.first_proc
-    for proc in [*sorted(excluded), job.last_proc + 1]:
-        if proc > start:
-            remaining.append(replace(job, first_proc=start, last_proc=proc - 1))
-        start = proc + 1
-    return remaining

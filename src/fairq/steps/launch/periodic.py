@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from fairq.common.interactive import INTERACTIVE, TERMINAL
 from fairq.common.records import UNFORESEEN, UNUSABLE, Actor, Ad, Change, JobRange, JobStatus, Launch
@@ -20,12 +19,12 @@ from fairq.common.waits import UNMET
 from fairq.launch.supervisor.terminal import is_heard
 from fairq.state import claims, history, jobs, launches
 from fairq.state.connection import State, reading, writing
-from fairq.steps.jobs.end import end_runs
-from fairq.steps.jobs.end_records import record_ended
+from fairq.steps.jobs.end import end_running
+from fairq.steps.jobs.end_records import take_from_queue
 from fairq.steps.jobs.waits import settle
 from fairq.steps.launch import events
 from fairq.steps.launch.faults import Faults
-from fairq.steps.launch.holds import hold, job_range
+from fairq.steps.launch.holds import hold
 from fairq.steps.launch.order import order_ends
 from fairq.steps.launch.outcome import BY_POLICY, BY_USER, NO_TERMINAL, at_exit
 from fairq.steps.launch.values import read
@@ -70,7 +69,7 @@ def _due(state: State, now: int, faults: Faults) -> Iterator[Due]:
     for job_group in ranges:
         # Jobs that run or ran differ in start, end and number of runs: evaluate each one.
         is_divided = job_group.status in (JobStatus.RUNNING, JobStatus.COMPLETED) or job_group.template is not None
-        for job in _procs(job_group) if is_divided else [job_group]:
+        for job in job_group.each() if is_divided else [job_group]:
             if job.procs in faulty or (job.status == JobStatus.HELD and job.hold_code == UNFORESEEN):
                 continue
             extra = _extra_attributes(state, job)
@@ -82,10 +81,6 @@ def _due(state: State, now: int, faults: Faults) -> Iterator[Due]:
                     due = Due(job, _HOLD, fault.reason, 0, fault.code)
             if due is not None:
                 yield due
-
-
-def _procs(job: JobRange) -> Iterator[JobRange]:
-    return (replace(job, first_proc=proc, last_proc=proc) for proc in range(job.first_proc, job.last_proc + 1))
 
 
 def _extra_attributes(state: State, job: JobRange) -> Ad:
@@ -102,7 +97,7 @@ def _extra_attributes(state: State, job: JobRange) -> Ad:
         if job.status == JobStatus.COMPLETED and ended:
             attributes |= {**at_exit(ended[-1].ended or {}), "CompletionDate": job.status_date}
     if job.status == JobStatus.RUNNING:
-        for claim in claims.of_procs(state, [jobs.Procs(job.schedd, job.cluster, job.first_proc, job.first_proc)]):
+        for claim in claims.of_procs(state, [job.procs._replace(last_proc=job.first_proc)]):
             attributes |= {"JobCurrentStartDate": claim.start_time, "JobStartDate": claim.start_time}
     return {name: value for name, value in attributes.items() if value is not None}
 
@@ -136,8 +131,7 @@ def _apply(state: State, settings: Settings, actor: Actor, due: Due) -> None:
         ordered, others = order_ends(state, [due.job], {"how": "remove", "reason": due.reason})
         if ordered and not others:
             return
-        if due.job.status == JobStatus.RUNNING:
-            end_runs(state, settings, claims.of_procs(state, procs), now, "removed")
+        end_running(state, settings, [due.job], now, "removed")
     if due.policy == _RELEASE:
         after: dict[str, Any] = {"JobStatus": int(JobStatus.IDLE), "ReleaseReason": due.reason}
         events.record(state, [due.job], events.RELEASED, {"reason": due.reason}, now, always=True)
@@ -145,11 +139,9 @@ def _apply(state: State, settings: Settings, actor: Actor, due: Due) -> None:
         settle(state, [due.job.cluster], now)
     elif due.policy == _LEAVE:
         after = {"JobStatus": int(JobStatus.COMPLETED), "LeaveJobInQueue": False}
-        record_ended(state, [due.job], JobStatus.COMPLETED, now)
-        jobs.remove_many(state, procs)
+        take_from_queue(state, [due.job], JobStatus.COMPLETED, now)
     else:
         after = {"JobStatus": int(JobStatus.REMOVED), "RemoveReason": due.reason}
         events.record(state, [due.job], events.ABORTED, {"reason": due.reason}, now, always=True)
-        record_ended(state, [due.job], JobStatus.REMOVED, now, due.reason)
-        jobs.remove_many(state, procs)
-    history.record(state, actor, [Change(job_range(due.job), {"JobStatus": due.job.status}, after)])
+        take_from_queue(state, [due.job], JobStatus.REMOVED, now, due.reason)
+    history.record(state, actor, [Change(f"job {due.job.name}", {"JobStatus": due.job.status}, after)])

@@ -37,7 +37,7 @@ _NOT_BEGUN = 1.0
 """Seconds until the next turn if a run may or may not have begun."""
 
 
-class Standing(Struct, frozen=True):
+class QueueCounts(Struct, frozen=True):
     """The numbers of jobs after a turn: idle, *waiting* for another job or a time, held, and running.
 
     Runs that wait for others to end count as running.
@@ -53,11 +53,11 @@ def run(
     path: Path,
     settings: Settings,
     actor: Callable[[], Actor],
-    report: Callable[[Turn, Standing], None],
+    report: Callable[[Turn, QueueCounts], None],
     *,
     every: float,
     until_idle: bool = False,
-) -> Standing:
+) -> QueueCounts:
     """Run a turn now, whenever the state has changed or a run has ended, and every *every* seconds.
 
     *report* receives every turn. With *until_idle*, stop when nothing runs and nothing more can be started. A change by
@@ -76,21 +76,19 @@ def run(
                 wait(state_file, stamp_before, (), _NOT_BEGUN)
                 continue
             except (StateFullError, StateLockedError) as error:
-                report(Turn(notes=[f"{error} (the next turn follows in {_RETRY_DELAY:g} seconds)"]), view.standing)
+                report(Turn(notes=[f"{error} (the next turn follows in {_RETRY_DELAY:g} seconds)"]), view.counts)
                 time.sleep(_RETRY_DELAY)
                 continue
             stamp_after = stamp(state_file)
-            former_held = view.standing.held
+            former_held = view.counts.held
             view = _View.of(path, view.latest, current_actor.command, launchers)
-            report(result, view.standing)
-            if view.others_changed or view.standing.held > former_held:
+            report(result, view.counts)
+            if view.others_changed or view.counts.held > former_held:
                 # A job that was held instead of started leaves its slot to others.
                 continue
-            if until_idle and not view.standing.running:
-                return view.standing
-            watched = view.watched | {
-                (launch.pid, launch.pid_start) for launch in result.started if launch.pid and launch.pid_start
-            }
+            if until_idle and not view.counts.running:
+                return view.counts
+            watched = view.watched | {launch.process for launch in result.started if launch.process}
             if result.started and not wait(state_file, stamp_after, watched, _SOON):
                 # No turn follows at once that would record the starts.
                 collect(path, settings, launchers, actor())
@@ -110,7 +108,7 @@ class _View(Struct, frozen=True):
     """The relevant data of the state between two turns.
 
     Args:
-        standing: the numbers of jobs.
+        counts: the numbers of jobs.
         watched: the processes of the runs, each with its start.
         unknown: whether a process may or may not have begun.
         engines: whether an engine has runs; it must be asked whether they have ended.
@@ -118,7 +116,7 @@ class _View(Struct, frozen=True):
         others_changed: whether another command has changed anything since the previous view.
     """
 
-    standing: Standing
+    counts: QueueCounts
     watched: set[tuple[int, int]]
     unknown: bool
     engines: bool
@@ -131,16 +129,14 @@ class _View(Struct, frozen=True):
         with reading(path) as state:
             live = launches.live(state)
             engines = launchers.engines(live)
-            counts = jobs.counts(state, (JobStatus.IDLE, JobStatus.WAITING, JobStatus.HELD))
+            by_status = jobs.counts(state, (JobStatus.IDLE, JobStatus.WAITING, JobStatus.HELD))
             latest, others_changed = history.latest(state), history.others_changed(state, since, command)
-        idle, waiting, held = (counts.get(status, 0) for status in (JobStatus.IDLE, JobStatus.WAITING, JobStatus.HELD))
+        idle, waiting, held = (
+            by_status.get(status, 0) for status in (JobStatus.IDLE, JobStatus.WAITING, JobStatus.HELD)
+        )
         return cls(
-            standing=Standing(idle, waiting, held, len(live)),
-            watched={
-                (launch.pid, launch.pid_start)
-                for launch in live
-                if launch.pid is not None and launch.pid_start is not None
-            },
+            counts=QueueCounts(idle, waiting, held, len(live)),
+            watched={launch.process for launch in live if launch.process},
             unknown=any(launch.pid is None for launch in live if launch.launcher not in engines),
             engines=bool(engines),
             latest=latest,
@@ -148,10 +144,10 @@ class _View(Struct, frozen=True):
         )
 
 
-def standing_of(path: Path, settings: Settings) -> Standing:
+def queue_counts(path: Path, settings: Settings) -> QueueCounts:
     """Return the current numbers of jobs."""
     with opened(path, settings) as launchers:
-        return _View.of(path, 0, "", launchers).standing
+        return _View.of(path, 0, "", launchers).counts
 
 
 def stop_all(path: Path, settings: Settings, actor: Actor) -> None:

@@ -164,15 +164,12 @@ def plan(
     unready = waits_for_gpus([launch for launch in live if launch.launcher not in engines])
     plans = []
     for launch in waiting:
-        matching = jobs.select(state, cluster=launch.cluster, proc=launch.proc, schedd=launch.schedd)
-        if not matching or launch.slot not in slot_ads:
+        job, slot = jobs.find(state, *launch.key), slot_ads.get(launch.slot)
+        if job is None or slot is None:
             continue
-        if launch.boot != clock.boot:
-            # The machine was rebooted after the match: compute the seconds since then from the clock.
-            launch.boot, launch.boottime = clock.boot, clock.boottime - (clock.now - launch.intended)
-        job, slot = matching[0], slot_ads[launch.slot]
+        clock.note_reboot(launch, clock.boot)
         with faults.apart(launch.procs):
-            ad = job.ad_of(jobs.ads(state, [job.ad_id])[job.ad_id], launch.proc)
+            ad = jobs.whole_ad(state, job)
             cores: tuple[int, ...] = ()
             if settings["launch.affinity"] and not launchers[launch.launcher].is_engine:
                 available = launchers[launch.launcher].slots().cores

@@ -20,7 +20,6 @@ from fairq.state import ended_jobs, job_ads, jobs
 from fairq.state.connection import reading, writing
 from fairq.state.cycle_lock import MAIL, cycle_lock
 from fairq.steps.jobs.conditions import has_failed
-from fairq.steps.jobs.name import job_name
 from fairq.steps.launch.launchers import runs_as_owner
 from fairq.steps.launch.values import read_if_usable
 from fairq.steps.mail import Mailer
@@ -95,9 +94,7 @@ def _lines(ad: Ad, ended: Sequence[EndedJob], failed_jobs: Sequence[EndedJob], n
     if output:
         others = " and those of the others" if sum(map(len, ended)) > 1 else ""
         lines.append(f"Output:    {Path(directory or '/') / output}{others}")
-    lines += [
-        f"{job_name(job.cluster, job.first_proc, job.last_proc)} {_end_of(job)}" for job in failed_jobs[:_MAX_NAMES]
-    ]
+    lines += [f"{job.name} {_end_of(job)}" for job in failed_jobs[:_MAX_NAMES]]
     return [*lines, f"and {len(failed_jobs) - _MAX_NAMES} more"] if len(failed_jobs) > _MAX_NAMES else lines
 
 

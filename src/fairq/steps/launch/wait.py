@@ -12,7 +12,7 @@ from msgspec import Struct
 from fairq.common.records import Actor, JobStatus
 from fairq.errors.pool import NoMatchingJobError
 from fairq.launch.wait import stamp, wait
-from fairq.state import job_events, jobs, launches, runs, waits
+from fairq.state import batches, job_events, jobs, launches, runs
 from fairq.state.connection import State, reading
 from fairq.state.location import elsewhere_of, resolve
 from fairq.steps.jobs.selection import Target, jobs_of, missing
@@ -30,7 +30,7 @@ _MAX_PAUSE = 5.0
 Job = tuple[int, int]
 
 
-class Verdict(Struct, frozen=True):
+class JobResult(Struct, frozen=True):
     """The status of a job: *ended* with a *code* (128 + number for a signal), *removed*, *held*, or *pending*."""
 
     job: str
@@ -47,11 +47,11 @@ def wait_for(
     *,
     timeout: float | None = None,
     any_of_them: bool = False,
-) -> list[Verdict]:
+) -> list[JobResult]:
     """Wait until all jobs of *targets* (or one of them, with *any_of_them*) have ended, are held or removed.
 
     Meanwhile, ended runs are collected, unless the state may only be read. After *timeout* seconds, the current
-    verdicts are returned.
+    results are returned.
 
     Raises:
         UnknownJobError, NoMatchingJobError: the job never existed.
@@ -67,20 +67,16 @@ def wait_for(
             events.flush(path, settings)
             with reading(path) as state:
                 awaited = awaited or _named(state, targets, actor().user)
-                verdicts = [_verdict(state, job) for job in awaited]
+                results = [_result_of(state, job) for job in awaited]
                 live = [launch for launch in launches.live(state) if (launch.cluster, launch.proc) in set(awaited)]
-            pending = [item for item in verdicts if item.how == "pending"]
-            if not pending or (any_of_them and len(pending) < len(verdicts)):
-                return verdicts
+            pending = [item for item in results if item.how == "pending"]
+            if not pending or (any_of_them and len(pending) < len(results)):
+                return results
             longest = settings["launch.poll"] if launchers.engines(live) else _MAX_PAUSE
             seconds = longest if end is None else min(longest, end - time.monotonic())
             if seconds <= 0:
-                return verdicts
-            watched = {
-                (launch.pid, launch.pid_start)
-                for launch in live
-                if launch.pid is not None and launch.pid_start is not None
-            }
+                return results
+            watched = {launch.process for launch in live if launch.process}
             if stamp(state_file) == last_stamp:
                 wait(state_file, last_stamp, watched, seconds)
 
@@ -92,11 +88,10 @@ def _named(state: State, targets: Iterable[Target], user: str) -> list[Job]:
             owned = jobs_of(state, target)
             if not owned:
                 raise NoMatchingJobError(condition=f"belongs to {target.owner!r}")
-            named |= {(job.cluster, proc): None for job in owned for proc in range(job.first_proc, job.last_proc + 1)}
+            named |= {(job.cluster, proc): None for job in owned for proc in job.numbers}
             continue
         procs = {
-            *(proc for job in jobs.select(state, cluster=target.cluster)
-              for proc in range(job.first_proc, job.last_proc + 1)),
+            *(proc for job in jobs.select(state, cluster=target.cluster) for proc in job.numbers),
             *launches.last_of_cluster(state, target.cluster),
             *(run.proc for run in runs.load(state, cluster=target.cluster)),
             *(proc for event in job_events.of_job(state, target.cluster)
@@ -114,22 +109,22 @@ def _of_batch(state: State, target: Target, user: str) -> list[Target]:
     """Return the clusters of the *user*'s batch that *target* names, if it names nobody who has jobs; else *target*."""
     if target.owner is None or jobs_of(state, target):
         return [target]
-    return [Target(str(cluster), cluster) for cluster in waits.batch(state, user, target.owner)] or [target]
+    return [Target(str(cluster), cluster) for cluster in batches.of_owner(state, user, target.owner)] or [target]
 
 
-def _verdict(state: State, job: Job) -> Verdict:
+def _result_of(state: State, job: Job) -> JobResult:
     cluster, proc = job
     name = f"{cluster}.{proc}"
     queued = jobs.select(state, cluster=cluster, proc=proc)
     if queued and queued[0].status != JobStatus.COMPLETED:
         if queued[0].status == JobStatus.HELD:
-            return Verdict(name, "held", reason=queued[0].reason)
-        return Verdict(name, "pending")
+            return JobResult(name, "held", reason=queued[0].reason)
+        return JobResult(name, "pending")
     last = [run for run in runs.load(state, cluster=cluster, proc=proc) if run.how in ("finished", "removed")]
     if not last or last[-1].how == "removed":
-        return Verdict(name, "removed")
+        return JobResult(name, "removed")
     launched = launches.of_job(state, cluster, proc)
     facts = (launched[-1].ended or {}) if launched else {}
     if facts.get("signal") is not None:
-        return Verdict(name, "ended", _SIGNALLED + facts["signal"])
-    return Verdict(name, "ended", last[-1].exit_code or 0)
+        return JobResult(name, "ended", _SIGNALLED + facts["signal"])
+    return JobResult(name, "ended", last[-1].exit_code or 0)

@@ -23,7 +23,6 @@ from fairq.state.connection import reading, unused_share
 from fairq.state.cycle_lock import cycle_lock, lock_file
 from fairq.state.location import elsewhere_of, exists, resolve
 from fairq.steps.cycle.accounts import last_update
-from fairq.steps.jobs.name import job_name
 from fairq.steps.launch.inspection import look
 from fairq.steps.launch.launchers import Launchers, is_launching, of_slot, opened, runs_as_owner
 from fairq.steps.mail import WANTED
@@ -160,8 +159,6 @@ def _lock(path: Path, now: int, longest: int) -> Finding:
     """Return whether a cycle can begin: a cycle that has hung since the last one keeps all others from it."""
     if elsewhere_of(path):
         return Finding("lock", NOT_NEEDED, "only the account of the pool and root can take it")
-    if elsewhere_of(path):
-        return Finding("lock", NOT_NEEDED, "only the account of the pool and root take it")
     try:
         with cycle_lock(path):
             return Finding("lock", GOOD, "no other cycle is running")
@@ -244,9 +241,7 @@ def _jobs(path: Path) -> Finding:
     with reading(path) as state:
         held = [job for job in jobs.select(state, statuses=[JobStatus.HELD]) if job.hold_code == UNFORESEEN]
     if held:
-        names = ", ".join(job_name(job.cluster, job.first_proc, job.last_proc) for job in held[:3]) + " and others" * (
-            len(held) > 3
-        )
+        names = ", ".join(job.name for job in held[:3]) + " and others" * (len(held) > 3)
         cure = "report the reason, which 'fairq queue --held' shows; then remove or release them"
         return Finding("jobs", FAULT, f"an error that nobody foresaw holds {names}: {held[0].reason}", cure)
     return Finding("jobs", GOOD, "no job is held for an error that nobody foresaw")
@@ -314,8 +309,7 @@ def _mail(path: Path, settings: Settings) -> Finding:
         return Finding("mail", NOT_NEEDED, "no job asks for mail")
     if settings["mail.command"]:
         return Finding("mail", GOOD, "mail.command mails what jobs ask for")
-    first = asking[0]
-    name = job_name(first.cluster, first.first_proc, first.first_proc)
+    name = f"{asking[0].cluster}.{asking[0].first_proc}"
     detail = f"jobs ask for mail, {name} among them, but mail.command is not set"
     return Finding("mail", FAULT, detail, "set mail.command, for example to 'mail -s {subject} {to}'")
 

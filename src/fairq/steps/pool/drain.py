@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from fairq.common.records import Actor, Change, JobStatus, SlotRecord
-from fairq.state import claims, history, jobs, launches, slots, undo
+from fairq.state import claims, history, launches, slots, undo
 from fairq.state.connection import State, opened_for
-from fairq.steps.jobs.end import end_runs
+from fairq.steps.jobs.end import requeue
 from fairq.steps.pool.slots import named, with_carved
 
 if TYPE_CHECKING:
@@ -57,9 +57,7 @@ def drain(
         chosen = [slot for name in dict.fromkeys(names) for slot in named(state, name)]
         result.slots = [slot.name for slot in chosen if not slot.draining]
         if not dry_run:
-            slots.set_draining(state, result.slots, True)
-            changes = [Change(f"slot {name}", {"Draining": False}, {"Draining": True}) for name in result.slots]
-            _undoable(state, actor, history.record(state, actor, changes), result.slots, draining=True)
+            _store(state, actor, result.slots, draining=True)
         if schedule is not Schedule.GRACEFUL:
             ordered = _evict(state, settings, with_carved(state, chosen), schedule, actor, result, dry_run=dry_run)
     if ordered and not dry_run:
@@ -75,14 +73,15 @@ def cancel(path: Path, names: Sequence[str], actor: Actor, *, dry_run: bool = Fa
         chosen = [slot for name in dict.fromkeys(names) for slot in named(state, name)]
         changed = [slot.name for slot in chosen if slot.draining]
         if not dry_run:
-            slots.set_draining(state, changed, False)
-            changes = [Change(f"slot {name}", {"Draining": True}, {"Draining": False}) for name in changed]
-            _undoable(state, actor, history.record(state, actor, changes), changed, draining=False)
+            _store(state, actor, changed, draining=False)
     return changed
 
 
-def _undoable(state: State, actor: Actor, entries: range, names: Sequence[str], *, draining: bool) -> None:
-    """Store the data to undo the draining; the undo does not restart jobs returned to the queue."""
+def _store(state: State, actor: Actor, names: Sequence[str], *, draining: bool) -> None:
+    """Begin or end the draining of slots; the undo does not restart jobs returned to the queue."""
+    slots.set_draining(state, names, draining)
+    changes = [Change(f"slot {name}", {"Draining": not draining}, {"Draining": draining}) for name in names]
+    entries = history.record(state, actor, changes)
     undo.record(state, actor, entries, "slots drain", {"names": list(names), "draining": draining}, None)
 
 
@@ -106,17 +105,11 @@ def _evict(
             launch.ordered["fast"] = True
     launched = {launch.key for launch in live}
     numbers = {slot.id for slot in drained}
-    rest = [
-        claim
-        for claim in claims.load_all(state)
-        if claim.slot_id in numbers and (claim.schedd or "", claim.cluster or 0, claim.proc or 0) not in launched
-    ]
+    rest = [claim for claim in claims.load_all(state) if claim.slot_id in numbers and claim.key not in launched]
     result.evicted = len(live) + len(rest)
     if not dry_run:
         launches.store(state, live, "ordered")
-        runs = end_runs(state, settings, rest, actor.time, "preempted")
-        procs = [jobs.Procs(run.schedd, run.cluster, run.proc, run.proc) for run in runs]
-        jobs.set_status(state, procs, JobStatus.IDLE, actor.time)
+        requeue(state, settings, rest, actor.time, "preempted")
         changes = [
             Change(f"job {launch.job}", {"JobStatus": int(JobStatus.RUNNING)}, {"Evict": schedule.value})
             for launch in live

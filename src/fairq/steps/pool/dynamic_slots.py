@@ -34,44 +34,27 @@ class CarvedSlot(Struct, frozen=True):
     carved: dict[str, float]
 
 
-def load_ads(state: State) -> list[Ad]:
-    """Return the ads of all slots in pool order: partitionable slots with their rest, dynamic slots as a whole."""
-    ads = slots.load_ads(state)
-    dynamic = dynamic_slots.load_all(state)
-    if dynamic:
-        lay_out(slots.load_ids(state), ads, dynamic)
-    return ads
-
-
 def load_slots(state: State) -> list[SlotRecord]:
-    """Return all slots in pool order, with their ads as `load_ads` has them."""
+    """Return all slots in pool order: partitionable ones with the ad of their rest, dynamic ones with a whole ad."""
     every = slots.load_all(state)
-    for slot, ad in zip(every, load_ads(state), strict=True):
-        slot.ad = ad
+    lay_out(state, every, dynamic_slots.load_all(state))
     return every
 
 
-def lay_out_part(state: State, part: Sequence[SlotRecord], dynamic: Sequence[DynamicSlot]) -> None:
-    """Convert the stored ads of a *part* of the pool as `lay_out`; *dynamic* are the dynamic slots of its families."""
+def lay_out(state: State, part: Sequence[SlotRecord], dynamic: Sequence[DynamicSlot]) -> None:
+    """Convert the stored ads of a *part* of the pool as `laid_out`; *dynamic* are the dynamic slots of its families."""
     families = {number for child in dynamic for number in (child.slot_id, child.parent_id)}
     every = [*part, *slots.of_ids(state, families - {slot.id for slot in part})]
-    ads = [slot.ad for slot in every]
-    lay_out([slot.id for slot in every], ads, dynamic)
-    for slot, ad in zip(every, ads, strict=True):
-        slot.ad = ad
+    ads = {place: slot.ad for place, slot in enumerate(every)}
+    laid_out([slot.id for slot in every], AdTable(), ads, dynamic)
+    for place, slot in enumerate(every):
+        slot.ad = ads[place]
 
 
 def carved_rows(dynamic: Sequence[DynamicSlot], ids: Sequence[int]) -> dict[int, Carved]:
     """Return the *dynamic* slots by their places among the slots *ids*."""
     places = {number: place for place, number in enumerate(ids)} if dynamic else {}
     return {places[child.slot_id]: Carved(places[child.parent_id], child.carved) for child in dynamic}
-
-
-def lay_out(ids: Sequence[int], ads: list[Ad], dynamic: Sequence[DynamicSlot]) -> None:
-    """Convert the stored *ads* of the slots *ids* to the current state as `laid_out`, all of them apart."""
-    apart = dict(enumerate(ads))
-    laid_out(ids, AdTable(), apart, dynamic)
-    ads[:] = apart.values()
 
 
 def laid_out(ids: Sequence[int], ads: AdTable, apart: dict[int, Ad], dynamic: Sequence[DynamicSlot]) -> AdTable:

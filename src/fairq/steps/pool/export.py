@@ -1,15 +1,19 @@
-"""Write the pool as HTCondor's dumps, which ``fairq import`` reads."""
+"""Write the pool as HTCondor's dumps, which ``fairq import`` reads, or the whole state as one JSON document."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO, Any, Literal
+
+import msgspec
 
 from fairq.common.records import Ad, Claim, JobRange, JobStatus, SlotRecord
 from fairq.formats import json_form, long_form
 from fairq.formats.accounting import accounting_ad
-from fairq.state import claims, jobs, meta
+from fairq.formats.json_form import as_unicode
+from fairq.state import claims, document, jobs, meta
 from fairq.state.connection import State, reading
 from fairq.steps.cycle.accounts import records_at
 from fairq.steps.pool.claimed_ads import with_claim
@@ -60,7 +64,7 @@ def _slot_ads(pool: Sequence[SlotRecord], held: Mapping[int, Claim], now: int) -
 
 def _job_ads(ranges: Sequence[JobRange], shared: Mapping[int, Ad]) -> Iterator[Ad]:
     for job in ranges:
-        for proc in range(job.first_proc, job.last_proc + 1):
+        for proc in job.numbers:
             ad = job.ad_of(shared[job.ad_id], proc)
             if job.schedd:
                 ad["GlobalJobId"] = f"{job.schedd}#{job.cluster}.{proc}#{job.queue_date}"
@@ -71,3 +75,41 @@ def _job_ads(ranges: Sequence[JobRange], shared: Mapping[int, Ad]) -> Iterator[A
 
 def _described(ad: Ad) -> str:
     return f"job {ad['ClusterId']}.{ad['ProcId']}" if "ClusterId" in ad else str(ad.get("Name"))
+
+
+_TOGETHER = 1000
+"""Elements of a long list that are written at a time."""
+
+
+def export_document(path: Path, stream: IO[str]) -> None:
+    """Write a snapshot of the state at *path* to *stream*; `import_document` reads it."""
+    with reading(path) as state:
+        whole = document.export(state)
+    before = "{"
+    for name, value in whole.items():
+        stream.write(f"{before}\n {json.dumps(name)}: ")
+        stream.writelines(_pieces(value))
+        before = ","
+    stream.write("\n}\n")
+
+
+def _pieces(value: Any) -> Iterator[str]:
+    """Yield the text of a member of the document."""
+    if not isinstance(value, list) or len(value) <= _TOGETHER:
+        yield _text(value)
+        return
+    before = "["
+    for start in range(0, len(value), _TOGETHER):
+        yield before + _text(value[start : start + _TOGETHER]).removeprefix("[").removesuffix("\n ]")
+        before = ","
+    yield "\n ]"
+
+
+def _text(value: Any) -> str:
+    text = as_unicode(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    try:
+        # Python's json would take five times as long to indent it.
+        indented = msgspec.json.format(text, indent=1)
+    except msgspec.DecodeError:  # of a lone surrogate, or a number that is none
+        indented = as_unicode(json.dumps(value, ensure_ascii=False, indent=1))
+    return indented.replace("\n", "\n ")

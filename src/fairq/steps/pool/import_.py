@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from fairq.columns.slots import SlotTable
 from fairq.common.past import EndedJob
-from fairq.common.records import SLOT_ELSEWHERE, Actor, Ad, Change, Claim, JobStatus, Run
+from fairq.common.records import SLOT_ELSEWHERE, Actor, Ad, Change, JobStatus, Run
 from fairq.common.versions import words
 from fairq.formats.accounting import AccountingDump, read_accounting
 from fairq.formats.jobs import JobDump, read_jobs
@@ -33,7 +33,7 @@ from fairq.state import (
     undo,
 )
 from fairq.state.connection import State, opened_for, reading
-from fairq.steps.cycle.accounting_policy import accounting_policy
+from fairq.steps.cycle.accounting_policy import accounting_policy, submitters_domain
 from fairq.steps.cycle.accounts import CONDOR_VERSION
 from fairq.steps.jobs.end import end_runs
 from fairq.steps.pool.assumptions import assumptions, note_accounting
@@ -109,8 +109,9 @@ def import_dumps(
     """
     with reading(path) as state:
         # What a command that failed leaves is no order to delete them.
-        replaced = _Replaced(slots=slots.count(state) > 0, jobs=bool(jobs.counts(state)))
-    pool = _read(dumps, _submitter_of(settings, host), actor.time, advance, replaced)
+        has_slots, has_jobs = slots.count(state) > 0, bool(jobs.counts(state))
+    submitter_of = _submitter_of(settings, host)
+    pool = _read(dumps, submitter_of, actor.time, advance, has_slots=has_slots, has_jobs=has_jobs)
     with opened_for(path, dry_run=dry_run) as state:
         plan = plan_claims(
             state,
@@ -143,22 +144,22 @@ def import_dumps(
     return result
 
 
-class _Replaced(Struct, frozen=True):
-    """Whether there are slots and jobs, which an empty dump would delete."""
-
-    slots: bool
-    jobs: bool
-
-
 def _read(
-    dumps: Dumps, submitter_of: Callable[[Ad], str], now: int, advance: Advance | None, replaced: _Replaced
+    dumps: Dumps,
+    submitter_of: Callable[[Ad], str],
+    now: int,
+    advance: Advance | None,
+    *,
+    has_slots: bool,
+    has_jobs: bool,
 ) -> _Pool:
+    """Read the dumps; those of a pool that has slots, or jobs, may not be empty."""
     slot_dump = job_dump = accounting_dump = None
     if dumps.slots is not None:
-        with opened(dumps.slots, advance, must_hold=replaced.slots) as source:
+        with opened(dumps.slots, advance, must_hold=has_slots) as source:
             slot_dump = read_slots(source)
     if dumps.jobs is not None:
-        with opened(dumps.jobs, advance, must_hold=replaced.jobs) as source:
+        with opened(dumps.jobs, advance, must_hold=has_jobs) as source:
             job_dump = read_jobs(source, submitter_of, now)
     if dumps.accounting is not None:
         with opened(dumps.accounting, advance) as source:
@@ -182,7 +183,7 @@ def _maxima(pool: _Pool) -> dict[str, int]:
 def _submitter_of(settings: Settings, host: str) -> Callable[[Ad], str]:
     from fairq.engine.accounting.identity import submitter_name
 
-    domain = settings["accounting.accounting_domain"] or settings["accounting.uid_domain"] or host
+    domain = submitters_domain(settings, host)
     return lambda ad: submitter_name(ad, domain)
 
 
@@ -232,7 +233,8 @@ def _store(state: State, pool: _Pool, plan: ClaimPlan, settings: Settings, actor
         changes.append(Change("jobs", _queue_length(state), pool.jobs.count))
         jobs.replace_all(state, pool.jobs.ranges, pool.jobs.ads)
     else:
-        jobs.set_status(state, _procs(plan.ended), JobStatus.IDLE, actor.time)
+        procs = [claim.procs for claim in plan.ended if claim.cluster is not None]
+        jobs.set_status(state, procs, JobStatus.IDLE, actor.time)
         jobs.change_many(state, plan.found, reason=None)
     claims.store(state, [*plan.kept, *plan.linked])
     if pool.jobs is not None:
@@ -256,12 +258,6 @@ def _run_of(job: EndedJob) -> Run:
     return Run(
         job.cluster, job.first_proc, job.submitter, job.slot or "", weight, start, job.end_time, how, job.exit_code
     )  # fmt: skip
-
-
-def _procs(ended: list[Claim]) -> Iterator[jobs.Procs]:
-    for claim in ended:
-        if claim.cluster is not None and claim.proc is not None:
-            yield jobs.Procs(claim.schedd or "", claim.cluster, claim.proc, claim.proc)
 
 
 def _queue_length(state: State) -> int:

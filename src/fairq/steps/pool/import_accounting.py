@@ -15,6 +15,7 @@ from fairq.steps.cycle.accounts import (
     decayed_until,
     last_update,
     recorded_until,
+    store_accountant,
     store_times,
 )
 from fairq.steps.pool.import_claims import ClaimPlan
@@ -37,13 +38,13 @@ def charge_imported(
     known = None if dump is None else dump.last_update
     # Decay begins here: the imported values are as of now, not as of 1970.
     counted_to = former or min(known or now, now)
+    accountant = Accountant(submitters.load_all(state), policy, counted_to, charges_of(plan.kept), decayed_until(state))
     if (dump is not None and dump.tells_use and dump.last_update is not None) or recorded_until(state):
-        return _as_recorded(state, dump, plan, policy, counted_to, now)
+        return _as_recorded(state, accountant, dump, plan, counted_to, now)
     if not former:
         meta.set(state, LAST_UPDATE, str(counted_to))
     if dump is None and not plan.kept and not plan.linked:
         return []
-    accountant = Accountant(submitters.load_all(state), policy, counted_to, charges_of(plan.kept), decayed_until(state))
     changes = _put(accountant, dump)
     for claim in plan.linked:
         since = min(now, max(claim.start_time, counted_to))
@@ -87,30 +88,23 @@ def _put(accountant: Accountant, dump: AccountingDump | None) -> list[Change]:
 
 
 def _as_recorded(
-    state: State,
-    dump: AccountingDump | None,
-    plan: ClaimPlan,
-    policy: AccountingPolicy,
-    counted_to: int,
-    now: int,
+    state: State, accountant: Accountant, dump: AccountingDump | None, plan: ClaimPlan, counted_to: int, now: int
 ) -> list[Change]:
     """Keep the use in the records of *dump*, to be charged up to *now*.
 
     The records of the state and of the dump are brought to the time of the later update.
     """
-    accountant = Accountant(submitters.load_all(state), policy, counted_to, charges_of(plan.kept), decayed_until(state))
     if dump is not None and dump.last_update is not None:
         updated = min(dump.last_update, now)
         if updated > counted_to:
             accountant.update(updated)
         elif updated < counted_to:
-            left = decay(counted_to - updated, policy.priority_halflife)
+            left = decay(counted_to - updated, accountant.policy.priority_halflife)
             for record in dump.records:
                 charge(record, counted_to - updated, left, counted_to)
     changes = _put(accountant, dump)
     for claim in (*plan.kept, *plan.linked):
         accountant.record(claim.submitter)
-    store_times(state, accountant)
+    store_accountant(state, accountant, Booking("import", now))
     meta.set(state, RECORDED_UNTIL, str(max(now, accountant.last_update)))
-    submitters.store(state, accountant.records.values(), accountant.booked, Booking("import", now))
     return changes

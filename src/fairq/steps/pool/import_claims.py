@@ -11,13 +11,12 @@ from msgspec.structs import replace
 from fairq.columns.slots import SlotTable
 from fairq.common.records import SLOT_ELSEWHERE, Ad, Claim, DynamicSlot, JobRange, JobStatus, PilotSlot, SlotRecord
 from fairq.formats.slots import IN_USE, Use, use_of
-from fairq.state import claims, job_ads, jobs, slots
+from fairq.state import claims, dynamic_slots, job_ads, jobs, pilot_slots, slots
 from fairq.state.connection import State
 from fairq.steps.jobs.overlay import start_date
-from fairq.steps.pool.claimed_ads import CLAIM_STATE, claim_state_of, without_claim, without_claims
-from fairq.steps.pool.import_dynamic import SlotIdentity, carried_over, pilots_carried_over
+from fairq.steps.pool.claimed_ads import CLAIM_STATE, claim_state_of, without_claim
 
-Job = tuple[str | None, int | None, int | None]
+Job = tuple[str, int, int]
 """A job's schedd, cluster and proc."""
 
 
@@ -111,11 +110,11 @@ def _staying(
     staying: list[Claim] = []
     moving: list[Claim] = []
     for claim in claims:
-        known_slots = runs_at.get(_job(claim))
+        known_slots = runs_at.get(claim.key)
         (staying if known_slots is None or places[claim.slot_id] in known_slots else moving).append(claim)
     taken = {places[claim.slot_id] for claim in staying if claim.cluster is not None} if moving else set()
     # A claim that cannot move may block the move of another claim.
-    while stuck := [claim for claim in moving if taken.issuperset(runs_at[_job(claim)])]:
+    while stuck := [claim for claim in moving if taken.issuperset(runs_at[claim.key])]:
         staying += stuck
         taken.update(places[claim.slot_id] for claim in stuck)
         moving = [claim for claim in moving if claim not in stuck]
@@ -126,7 +125,7 @@ def _link(plan: ClaimPlan, pool: Sequence[SlotRecord], running: _Running, starte
     """Claim the slots whose ads name a running job; *started* tells when it did, where the ad of the slot does not."""
     own = {claim.slot_id: claim for claim in plan.kept if claim.cluster is not None}
     taken = own.keys()
-    busy = {_job(claim) for claim in plan.kept}
+    busy = {claim.key for claim in plan.kept}
     freed: dict[int, int] = {}
     for slot in _brief(pool):
         use = use_of(slot.ad)
@@ -140,7 +139,7 @@ def _link(plan: ClaimPlan, pool: Sequence[SlotRecord], running: _Running, starte
         if job in busy:
             if slot.id in taken:
                 freed[slot.id] = use.start_time
-            if slot.id in own and job == _job(own[slot.id]):
+            if slot.id in own and job == own[slot.id].key:
                 own[slot.id].advertised = claim_state_of(slot.ad, replace(own[slot.id], advertised=None))
             continue
         if slot.id in taken:
@@ -181,17 +180,16 @@ def _brief(pool: Sequence[SlotRecord]) -> Iterable[SlotRecord]:
 
 def _freed(pool: Sequence[SlotRecord], ends: Mapping[int, int]) -> Sequence[SlotRecord]:
     """Return the slots without the claims of those numbered in *ends*, which end at these times."""
-    if isinstance(pool, SlotTable):
-        return without_claims(pool, {number - 1: time for number, time in ends.items()})
-    return [replace(slot, ad=without_claim(slot.ad, ends[slot.id])) if slot.id in ends else slot for slot in pool]
+    slots_now = (replace(slot, ad=without_claim(slot.ad, ends[slot.id])) if slot.id in ends else slot for slot in pool)
+    return SlotTable.of(slots_now) if isinstance(pool, SlotTable) else list(slots_now)
 
 
 def _follow(plan: ClaimPlan, running: _Running, now: int) -> None:
     """Separate jobs that now run on another slot from lost ones; moved jobs run without a break."""
-    linked = {_job(claim): claim for claim in plan.linked}
+    linked = {claim.key: claim for claim in plan.linked}
     lost = []
     for former in plan.ended:
-        claim = linked.get(_job(former))
+        claim = linked.get(former.key)
         if former.cluster is None or claim is None or not running.has(former):
             lost.append(former)
             continue
@@ -201,21 +199,14 @@ def _follow(plan: ClaimPlan, running: _Running, now: int) -> None:
     plan.ended = lost
 
 
-def _job(claim: Claim) -> Job:
-    return claim.schedd, claim.cluster, claim.proc
-
-
 def running_elsewhere(state: State) -> list[jobs.Procs]:
     """The running jobs whose slot is not in the pool, e.g. if only a part of a pool was imported."""
-    held: dict[tuple[str, int], set[int]] = {}
-    for claim in claims.load_all(state):
-        if claim.cluster is not None and claim.proc is not None:
-            held.setdefault((claim.schedd or "", claim.cluster), set()).add(claim.proc)
+    held = {claim.key for claim in claims.load_all(state)}
     return [
         jobs.Procs(job.schedd, job.cluster, proc, proc)
         for job in jobs.select(state, statuses=[JobStatus.RUNNING])
-        for proc in range(job.first_proc, job.last_proc + 1)
-        if proc not in held.get((job.schedd, job.cluster), ())
+        for proc in job.numbers
+        if (job.schedd, job.cluster, proc) not in held
     ]
 
 
@@ -237,8 +228,7 @@ class _Running:
 
     def has(self, claim: Claim) -> bool:
         """Return whether the job of *claim* runs, for the same submitter."""
-        assert claim.cluster is not None and claim.proc is not None
-        job = self.job(claim.schedd or "", claim.cluster, claim.proc)
+        job = self.job(*claim.key)
         return job is not None and job.submitter == claim.submitter
 
     def schedd_of(self, use: Use) -> str:
@@ -250,3 +240,61 @@ class _Running:
         ranges = self._ranges.get((schedd, cluster), [])
         at = bisect_right(ranges, proc, key=lambda job: job.first_proc) - 1
         return ranges[at] if at >= 0 and proc <= ranges[at].last_proc else None
+
+
+SlotIdentity = tuple[str, str]
+"""A slot's name and address."""
+
+
+def carried_over(
+    state: State,
+    former: Collection[SlotRecord],
+    new: Sequence[SlotRecord],
+    claims: Collection[Claim],
+) -> tuple[Sequence[SlotRecord], list[DynamicSlot]]:
+    """Return the pool *new* plus the dynamic slots of *former* that stay, with the next ids, and their carvings.
+
+    A dynamic slot stays if its parent still exists and is partitionable and if its claim is among *claims*, whose jobs
+    continue there. It does not stay if a slot of the new pool has its name: that is the same slot in its machine's ads.
+    """
+    carved = dynamic_slots.load_all(state)
+    if not carved:
+        return new, []
+    slots = {slot.id: slot for slot in former}
+    held = {claim.slot_id for claim in claims}
+    places: dict[SlotIdentity, SlotRecord] = {(slot.name, slot.address): slot for slot in new}
+    pool, dynamic = list(new), []
+    for child in carved:
+        if child.slot_id not in held:
+            continue
+        slot, parent = slots[child.slot_id], slots[child.parent_id]
+        new_parent = places.get((parent.name, parent.address))
+        if new_parent is None or not _is_partitionable(new_parent) or (slot.name, slot.address) in places:
+            continue
+        pool.append(SlotRecord(len(pool) + 1, slot.name, slot.ad, slot.address, slot.draining))
+        dynamic.append(DynamicSlot(len(pool), new_parent.id, child.carved))
+    return pool, dynamic
+
+
+def pilots_carried_over(
+    state: State, former: Collection[SlotRecord], new: Sequence[SlotRecord], claims: Collection[Claim]
+) -> tuple[Sequence[SlotRecord], list[PilotSlot]]:
+    """Return the pool *new* plus the pilots' slots of *former* whose jobs continue, with the next ids and their pilots.
+
+    A pilot is not a machine of the pool, so no dump contains it.
+    """
+    pilots = {pilot.slot_id: pilot for pilot in pilot_slots.load_all(state)}
+    if not pilots:
+        return new, []
+    held = {claim.slot_id for claim in claims}
+    taken = {(slot.name, slot.address) for slot in new}
+    pool, kept = list(new), []
+    for slot in former:
+        if slot.id in pilots and slot.id in held and (slot.name, slot.address) not in taken:
+            pool.append(replace(slot, id=len(pool) + 1))
+            kept.append(replace(pilots[slot.id], slot_id=len(pool)))
+    return pool, kept
+
+
+def _is_partitionable(slot: SlotRecord) -> bool:
+    return any(name.lower() == "partitionableslot" and value is True for name, value in slot.ad.items())

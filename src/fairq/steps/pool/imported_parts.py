@@ -23,22 +23,10 @@ _PART = re.compile(r"(.+)_\d+(@.*)?")
 _RESOURCES = ("Cpus", "Memory", "Disk", "GPUs")
 
 
-def imported_parts(names: Sequence[str], ads: Sequence[Ad], known: Collection[int]) -> dict[int, Carved]:
-    """Return the dynamic slots among *ads*, without the *known* ones, by place; slot1_2@host belongs to slot1@host."""
-    parts: dict[int, Carved] = {}
-    places: dict[str, int] = {}
-    for row, name in enumerate(names):
-        named = None if row in known else _PART.fullmatch(name)
-        if named is None:
-            continue
-        if not places:
-            places = {other: place for place, other in enumerate(names)}
-        parent = places.get(named[1] + (named[2] or ""))
-        if parent is None or attribute(ads[parent], "partitionableslot") is not True:
-            continue
-        if attribute(ads[row], "dynamicslot") is True:
-            parts[row] = Carved(parent, _amounts(ads[row], ads[parent]))
-    return parts
+def parent_name(name: str) -> str | None:
+    """Return the name of the partitionable slot that a dynamic slot of this name belongs to; None for another name."""
+    named = _PART.fullmatch(name)
+    return None if named is None else named[1] + (named[2] or "")
 
 
 def parts_of(pool: PoolSlots, ads: Sequence[Ad], wanted: Collection[int]) -> dict[int, Carved]:
@@ -64,7 +52,7 @@ def adopt_ended(state: State, ended: Collection[int]) -> None:
     """Adopt those of the slots *ended*, by number, that a machine carved; they can be merged back then."""
     known = dynamic_slots.ids(state)
     names = slots.names_of(state, set(ended) - known)
-    stems = {match[1] + (match[2] or "") for match in map(_PART.fullmatch, names.values()) if match is not None}
+    stems = set(filter(None, map(parent_name, names.values())))
     parents = [slot for name in sorted(stems) for slot in slots.load(state, name)]
     if not parents:
         return

@@ -7,7 +7,7 @@ for whom it is may start jobs. Jobs that run when it begins run on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from fairq.common.expression_form import as_expression, attribute, without_attributes
 from fairq.common.quantities import shown_time
@@ -21,14 +21,8 @@ CLAUSE = "ReservationPermits"
 """The attribute of a reserved slot's ad that is true of the jobs that may start there."""
 
 
-class Reserved(NamedTuple):
-    """The reservations of each reserved slot by its number, dynamic slots included."""
-
-    of_slot: Mapping[int, list[Reservation]]
-
-
-def reserved_slots(state: State, now: int) -> Reserved:
-    """Return the slots with reservations that are not over at *now*."""
+def reserved_slots(state: State, now: int) -> Mapping[int, list[Reservation]]:
+    """Return the reservations that are not over at *now*, by the number of each slot, dynamic ones included."""
     by_name: dict[str, list[Reservation]] = {}
     for reservation in reservations.load(state, now):
         for name in reservation.slots:
@@ -38,7 +32,7 @@ def reserved_slots(state: State, now: int) -> Reserved:
         for child in dynamic_slots.load_all(state):
             if child.parent_id in of_slot:
                 of_slot[child.slot_id] = of_slot[child.parent_id]
-    return Reserved(of_slot)
+    return of_slot
 
 
 def reserved_rows(

@@ -91,8 +91,7 @@ def free_names(path: Path, count: int, begin: int, end: int | None, allowed: Seq
             if reservation.overlaps(begin, end)
             for name in reservation.slots
         }
-        used = {claim.slot_id for claim in claims.load_all(state)}
-        used |= dynamic_slots.parent_ids(state)
+        used = slots.in_use(state)
         wanted = set(allowed)
         free = [
             slot

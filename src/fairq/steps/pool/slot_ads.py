@@ -25,6 +25,10 @@ WITHIN = (
 )
 """A slot accepts no job that requests more than it has; a missing request always fits."""
 
+PROBLEM = "EngineProblem"
+"""The attribute that says why a node takes no jobs; sync drains a slot that has it, and only such a slot takes jobs
+again by itself."""
+
 _WITHIN_GPUS = " && (TARGET.RequestGPUs is undefined || TARGET.RequestGPUs <= MY.GPUs)"
 _NAME = re.compile(r"[A-Za-z_]\w*")
 

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict, replace
 
-from fairq.common.records import Actor, Ad, Change, Claim, JobStatus, SlotRecord
+from fairq.common.records import Actor, Ad, Change, Claim, SlotRecord
 from fairq.common.reservation import Reservation
 from fairq.errors.nearest import nearest
 from fairq.errors.pool import DuplicateSlotError, SlotInUseError, UnknownSlotError
 from fairq.formats.slots import read_slots
 from fairq.formats.source import opened
 from fairq.launch.discovery import NONE
-from fairq.state import claims, dynamic_slots, history, jobs, reservations, slots, undo
+from fairq.state import claims, dynamic_slots, history, reservations, slots, undo
 from fairq.state.connection import State, opened_for
-from fairq.steps.jobs.end import end_runs
+from fairq.steps.jobs.end import requeue
 from fairq.steps.launch.launchers import ATTRIBUTE, LOCAL
 from fairq.steps.pool.devices import numbered
 
@@ -118,9 +118,7 @@ def remove(
             slot = next(slot for slot in chosen if slot.id in held)
             raise SlotInUseError(name=slot.name, user=held[slot.id].submitter, job=_for_job(held[slot.id]))
         if not dry_run:
-            runs = end_runs(state, settings, ended, actor.time, "lost")
-            procs = [jobs.Procs(run.schedd, run.cluster, run.proc, run.proc) for run in runs]
-            jobs.set_status(state, procs, JobStatus.IDLE, actor.time)
+            requeue(state, settings, ended, actor.time, "lost")
             slots.remove(state, [slot.id for slot in chosen])
             entries = history.record(state, actor, [Change(f"slot {slot.name}", _size(slot), None) for slot in chosen])
             carved = dynamic_slots.ids(state)
@@ -139,10 +137,8 @@ def leaving(state: State, now: int) -> list[SlotRecord]:
     ]
     if not names:
         return []
-    used = dynamic_slots.parent_ids(state)
-    expired = [slot for name in names for slot in slots.load(state, name) if slot.id not in used]
-    used = {claim.slot_id for claim in claims.of_slots(state, (slot.id for slot in expired))}
-    return [slot for slot in expired if slot.id not in used]
+    used = slots.in_use(state)
+    return [slot for name in names for slot in slots.load(state, name) if slot.id not in used]
 
 
 def let_leave(state: State, actor: Actor) -> None:

@@ -12,17 +12,13 @@ from fairq.common.records import Actor, Ad, Change, SlotRecord
 from fairq.errors.launch import NoEngineError
 from fairq.errors.pool import DuplicateSlotError
 from fairq.launch.interface import Node
-from fairq.state import claims, dynamic_slots, history, slots
+from fairq.state import dynamic_slots, history, slots
 from fairq.state.connection import State, opened_for
 from fairq.steps.launch.launchers import ATTRIBUTE, opened
-from fairq.steps.pool.slot_ads import Platform, Shape, slot_ad
+from fairq.steps.pool.slot_ads import PROBLEM, Platform, Shape, slot_ad
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
-
-_PROBLEM = "EngineProblem"
-"""The attribute that says why a node takes no jobs; sync drains a slot that has it, and only such a slot takes jobs
-again by itself."""
 
 _PARTITION = "EnginePartition"
 _MOVING = frozenset({"EnteredCurrentState", "EnteredCurrentActivity"})
@@ -81,7 +77,6 @@ class _Sync:
         carved = dynamic_slots.ids(state)
         self._there = {slot.name: slot for slot in slots.load_all(state) if slot.id not in carved}
         self._new: list[SlotRecord] = []
-        self._drain: dict[str, bool] = {}
         self._gone: list[int] = []
         self._changes: list[Change] = []
 
@@ -96,10 +91,10 @@ class _Sync:
             return
         if former.ad.get(ATTRIBUTE) != self._engine:
             raise DuplicateSlotError(name=node.name, problem=f"is not a slot of {self._engine}; remove that slot first")
-        was_problem = _PROBLEM in former.ad
+        was_problem = PROBLEM in former.ad
         is_drained_here = former.draining and not was_problem
         if is_drained_here:
-            ad.pop(_PROBLEM, None)
+            ad.pop(PROBLEM, None)
         draining = bool(node.problem) or is_drained_here
         if _lasting(ad) != _lasting(former.ad):
             self._new.append(SlotRecord(0, node.name, ad, former.address, draining))
@@ -113,8 +108,7 @@ class _Sync:
 
     def leave(self, present: set[str], partition: str | None) -> None:
         """Remove the slots of nodes that are gone; drain those that jobs still use."""
-        used = {claim.slot_id for claim in claims.load_all(self._state)}
-        used |= dynamic_slots.parent_ids(self._state)
+        used = slots.in_use(self._state)
         for name, slot in self._there.items():
             is_ours = slot.ad.get(ATTRIBUTE) == self._engine
             if not is_ours or name in present or (partition is not None and slot.ad.get(_PARTITION) != partition):
@@ -124,7 +118,7 @@ class _Sync:
                 self.result.removed.append(name)
                 self._note(name, {"Cpus": slot.ad.get("Cpus"), "Memory": slot.ad.get("Memory")}, None)
             elif not slot.draining:
-                ad = {**slot.ad, _PROBLEM: f"{self._engine} has no such node any more"}
+                ad = {**slot.ad, PROBLEM: f"{self._engine} has no such node any more"}
                 self._new.append(SlotRecord(0, name, ad, slot.address, True))
                 self.result.leaving.append(name)
                 self._note(name, {"Draining": False}, {"Draining": True, **_problem(ad)})
@@ -144,7 +138,7 @@ def _ad(node: Node, now: int) -> Ad:
     shape = Shape(node.cpus, node.memory, node.disk, node.gpus or None)
     attributes = {**node.attributes, **node.place}
     if node.problem:
-        attributes[_PROBLEM] = node.problem
+        attributes[PROBLEM] = node.problem
     platform = Platform(node.machine, architecture(), operating_system(), attributes)
     return slot_ad(node.name, 1, shape, platform, now, partitionable=node.partitionable)
 
@@ -160,4 +154,4 @@ def _changed(ad: Ad, other: Ad) -> Ad:
 
 
 def _problem(ad: Ad) -> Ad:
-    return {"Reason": ad[_PROBLEM]} if _PROBLEM in ad else {}
+    return {"Reason": ad[PROBLEM]} if PROBLEM in ad else {}

@@ -5,7 +5,9 @@ Used before the first cycle, after a change of the settings, and for previews of
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,16 +15,11 @@ from msgspec.structs import replace
 
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.classad import evaluate_in_columns
-from fairq.engine.classad.budget import NOBODY, EvaluationBudget, Payer, evaluate_for
-from fairq.engine.negotiation.groups import pool_size, quota_tree
+from fairq.engine.negotiation.groups import Groups, pool_size
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.pool import slot_weights, users_of, with_pool
-from fairq.engine.negotiation.queue import Jobs, SubmitterQueue
-from fairq.engine.quotas.demand import IdleDemand
-from fairq.engine.quotas.flat import FlatTurns
-from fairq.engine.quotas.record import GroupFigures, figures
-from fairq.engine.quotas.rounds import AllocationRounds, PoolTerms
-from fairq.engine.quotas.tree import QuotaGroup, Tree
+from fairq.engine.negotiation.queue import SubmitterQueue
+from fairq.engine.quotas.record import GroupFigures
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.document import overrun_document
@@ -71,39 +68,21 @@ class Forecaster:
         policy = with_pool(negotiation_policy(settings), self._pool.slots.ads)
         if policy.quotas is None:
             return ()
-        accountant = self.accountant(settings)
-        terms = PoolTerms(
-            total=self.size(settings) if total is None else total,
-            now=self._now,
-            consider_preemption=policy.consider_preemption,
-            use_slot_weights=policy.use_slot_weights,
-            std_sort=policy.tie_break != "slot_name",
-            budget=self._pool.slots.ads.budget,
+        total = self.size(settings) if total is None else total
+        one_round = replace(policy.quotas, max_rounds=1, round_robin_rate=math.inf)
+        groups = Groups(
+            total,
+            self.accountant(settings),
+            replace(policy, quotas=one_round),
+            self._now,
+            self._times,
+            self._pool.slots.ads.budget,
         )
-        tree = quota_tree(policy.quotas, terms.total)
-        for group in tree.groups:
-            group.round_robin_time = self._times.get(group.name, 0)
-        members = _add_demand(tree, self._pool.jobs, accountant, policy, terms.budget)
-        uses = _ConstantUse(tree, accountant)
-        rounds: FlatTurns | AllocationRounds
-        if policy.quotas.model == "flat":
-            rounds = FlatTurns(tree, terms, uses)
-        else:
-            one_round = replace(policy.quotas, max_rounds=1, round_robin_rate=terms.total + 1)
-            rounds = AllocationRounds(tree, one_round, terms, uses)
+        groups.add_demand(self._pool.jobs, partial(_submitter_ads, policy))
+        rounds = groups.rounds()
         for _ in rounds.run():
             pass  # no submitter negotiates
-        return tuple(
-            figures(
-                group,
-                used_before=uses.used(group),
-                used_after=uses.used(group),
-                subtree_used=uses.subtree_used(group),
-                sort_key=rounds.keys[group.name],
-                submitters=len(members[group.name]),
-            )
-            for group in tree.groups
-        )
+        return tuple(groups.figures(rounds, list(map(groups.used, groups.tree.groups))))
 
     def accountant(self, settings: Settings) -> Accountant:
         """Return an accountant that has counted the current use of all submitters and of all groups of *settings*."""
@@ -120,45 +99,7 @@ class Forecaster:
         return accountant
 
 
-class _ConstantUse:
-    """The use of groups in rounds in which nobody negotiates: it stays constant."""
-
-    def __init__(self, tree: Tree, accountant: Accountant) -> None:
-        self._tree = tree
-        self._accountant = accountant
-
-    def used(self, group: QuotaGroup) -> float:
-        return self._accountant.weighted_used(group.name)
-
-    def subtree_used(self, group: QuotaGroup) -> float:
-        if group.is_root:
-            return sum(map(self.used, self._tree.groups))
-        record = self._accountant.records.get(group.name)
-        return 0.0 if record is None else record.hier_weighted_resources_used
-
-    def has_submitters(self, group: QuotaGroup) -> bool:
-        return False
-
-
-def _add_demand(
-    tree: Tree, jobs: Jobs, accountant: Accountant, policy: NegotiationPolicy, budget: EvaluationBudget | None
-) -> dict[str, set[str]]:
-    """Add up the demand of each group; return its submitters by group."""
-    assert policy.quotas is not None
-    rules = policy.quotas.demand
-    members: dict[str, set[str]] = {group.name: set() for group in tree.groups}
-    demand = IdleDemand(rules, jobs.ads, budget)
-    for queue in jobs.queues:
-        group = tree.find(accountant.group_of(queue.name)) or tree.root
-        members[group.name].add(queue.name)
-        evaluate_for(budget, Payer(queue.name, queue.name))
-        running = queue.running_weight if rules.weighted else queue.running_jobs
-        group.demand += _submitter_ads(queue, policy) * (demand.of(queue.idle) + running)
-    evaluate_for(budget, NOBODY)
-    return members
-
-
-def _submitter_ads(queue: SubmitterQueue, policy: NegotiationPolicy) -> int:
+def _submitter_ads(policy: NegotiationPolicy, queue: SubmitterQueue) -> int:
     """Return the number of ads that the negotiator has for a submitter (see `ads_per_job_priority`)."""
     maximum = policy.global_job_prios
     if maximum is None or not policy.ads_per_job_priority:

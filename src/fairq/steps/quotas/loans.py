@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from fairq.engine.accounting.identity import assigned_group
-from fairq.engine.quotas.loans import Stay, borrowed_until
+from fairq.engine.quotas.loans import Stay, borrowed_charges, borrowed_until
 from fairq.state import claims, report_figures
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy
@@ -27,17 +27,13 @@ def borrowed_slots(state: State, settings: Settings, now: int) -> dict[int, Stay
     used, quotas = in_use(state, settings, now)
     groups = accounting_policy(settings).group_names
     group_of = {name: assigned_group(name, groups) for name in {charge.submitter for charge in used.values()}}
-    stays = [Stay(group_of[charge.submitter], charge.slot_weight, charge.start_time) for charge in used.values()]
-    ends = borrowed_until(stays, quotas)
-    return {slot: stay for slot, stay, until in zip(used, stays, ends, strict=True) if until is None}
+    return borrowed_charges(used, group_of.__getitem__, quotas)
 
 
 def borrowed_jobs(state: State, settings: Settings, now: int) -> frozenset[tuple[str, int, int]]:
     """Return the jobs of the queue on these slots: schedd, cluster and proc of each."""
     borrowing = claims.of_slots(state, borrowed_slots(state, settings, now))
-    return frozenset(
-        (claim.schedd or "", claim.cluster, claim.proc or 0) for claim in borrowing if claim.cluster is not None
-    )
+    return frozenset(claim.key for claim in borrowing if claim.cluster is not None)
 
 
 def borrowed_runs(

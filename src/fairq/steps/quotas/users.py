@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator, Set
 from msgspec import Struct
 
 from fairq.engine.accounting.identity import ROOT_GROUP, assigned_group, group_and_ancestors, group_meant, is_nice
-from fairq.state import jobs, submitters
+from fairq.state import jobs
 from fairq.state.connection import State
 from fairq.steps.quotas.problems import Oddity
+from fairq.steps.userprio.names import people
 
 
 class Users(Struct, frozen=True):
@@ -21,9 +22,7 @@ class Users(Struct, frozen=True):
 
 def users_in(state: State) -> Users:
     """Return the users with jobs or an accounting record in *state*."""
-    owners = jobs.owners(state)
-    names = {record.name for record in submitters.load_all(state) if not record.is_group}
-    return Users(names | {submitter for submitter, _ in owners}, owners)
+    return Users(people(state), jobs.owners(state))
 
 
 def user_oddities(users: Users, group_names: Iterable[str]) -> Iterator[Oddity]:

@@ -16,13 +16,13 @@ from fairq.common.records import Ad, JobRange, JobStatus
 from fairq.state import job_ads, jobs, reservations
 from fairq.state.connection import State, reading
 from fairq.steps.launch.values import requests_of
-from fairq.steps.pool.current_ads import standing_ads
+from fairq.steps.pool.current_ads import current_ads
 from fairq.steps.pool.pause import pause_document
 from fairq.steps.pool.reserve import reservation_document
 from fairq.steps.reports.line import Line
 from fairq.steps.reports.report import report
 from fairq.steps.reports.series import Series, series
-from fairq.steps.reports.status import Standing
+from fairq.steps.reports.status import PoolStatus
 from fairq.steps.simulate.forecast import Forecast, Forecaster
 from fairq.steps.userprio.tree import Share, share_tree
 
@@ -74,14 +74,14 @@ class Waiting(Struct, frozen=True):
 
 
 class Page(Struct):
-    """The data of the page of the pool at `Standing.now`.
+    """The data of the page of the pool at `PoolStatus.now`.
 
     *waiting* has the first of the *ranges* of idle jobs. *assumptions* are those of their forecast starts.
     *reservations* are as `reservation_document` has them. *hours* and *days* are the use by accounting group, or by
     submitter in a pool without groups, over 24 hours and 30 days, *users* the sums of 30 days.
     """
 
-    standing: Standing
+    status: PoolStatus
     shares: list[Share]
     machines: list[Machine]
     waiting: list[Waiting]
@@ -95,19 +95,19 @@ class Page(Struct):
 
 def page(path: Path, settings: Settings, now: int) -> Page:
     """Return the data of the page of the pool at *now*."""
-    standing, shares = share_tree(path, settings, now)
+    status, shares = share_tree(path, settings, now)
     by = "group" if settings.groups else "submitter"
     hours = series(path, settings, "usage", by, now - DAY, now, columns=24, top=LINES)
     days = series(path, settings, "usage", by, now - MONTH, now, columns=31, top=LINES)
     users = report(path, settings, ("user",), now - MONTH, now).lines
     with reading(path) as state:
-        machines = _machines(standing_ads(state, now))
+        machines = _machines(current_ads(state, now))
         idle = jobs.select(state, statuses=[JobStatus.IDLE])
         forecast = Forecaster.of_state(state, settings, now).forecast()
         waiting = _waiting(state, idle, forecast, now)
         reserved = [reservation_document(state, reservation, now) for reservation in reservations.load(state, now)]
     return Page(
-        standing,
+        status,
         shares,
         machines,
         waiting,
@@ -179,21 +179,21 @@ def _range(job: JobRange, shared: Ad, forecast: Forecast, now: int) -> Waiting:
 
 def document(data: Page) -> dict[str, Any]:
     """Return the page's *data* in the form of ``pool.json``."""
-    standing = data.standing
+    status = data.status
     return {
-        "time": standing.now,
-        "paused": None if standing.pause is None else pause_document(standing.pause),
-        "cycle": standing.cycle and standing.cycle.number,
-        "cycle_time": standing.cycle and standing.cycle.time,
-        "slots": standing.slots,
-        "weight": standing.weight,
-        "weight_in_use": standing.weight_in_use,
-        "idle": standing.count("idle"),
-        "running": standing.count("running"),
-        "held": standing.count("held"),
+        "time": status.now,
+        "paused": None if status.pause is None else pause_document(status.pause),
+        "cycle": status.cycle and status.cycle.number,
+        "cycle_time": status.cycle and status.cycle.time,
+        "slots": status.slots,
+        "weight": status.weight,
+        "weight_in_use": status.weight_in_use,
+        "idle": status.count("idle"),
+        "running": status.count("running"),
+        "held": status.count("held"),
         "machines": to_builtins(data.machines),
         "shares": to_builtins(data.shares),
-        "submitters": [submitter.document() for submitter in standing.submitters],
+        "submitters": [submitter.document() for submitter in status.submitters],
         "waiting": to_builtins(data.waiting),
         "waiting_ranges": data.ranges,
         "assumptions": data.assumptions,

@@ -12,7 +12,7 @@ from fairq.common.records import JobStatus
 from fairq.state import job_ads, jobs
 from fairq.state.connection import State, reading
 from fairq.steps.launch.values import requests_of
-from fairq.steps.reports.status import SubmitterStanding, standing
+from fairq.steps.reports.status import SubmitterStatus, pool_status
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -47,7 +47,7 @@ def blocked(
 
     One more slot would bring them nearer to it. Those who miss most come first.
     """
-    pool = standing(path, settings, now)
+    pool = pool_status(path, settings, now)
     with reading(path) as state:
         listed = [
             _blocked(state, submitter, now)
@@ -57,11 +57,11 @@ def blocked(
     return sorted(listed, key=lambda submitter: (submitter.in_use - submitter.entitled, submitter.submitter))
 
 
-def _is_below(submitter: SubmitterStanding) -> bool:
+def _is_below(submitter: SubmitterStatus) -> bool:
     return not submitter.in_use or submitter.in_use + _HALF_A_SLOT < (submitter.entitled or 0.0)
 
 
-def _blocked(state: State, submitter: SubmitterStanding, now: int) -> Blocked:
+def _blocked(state: State, submitter: SubmitterStatus, now: int) -> Blocked:
     idle = jobs.select(state, submitter=submitter.submitter, statuses=[JobStatus.IDLE])
     ads = job_ads.ads(state, {job.ad_id for job in idle})
     requests = {number: requests_of(ad, now) for number, ad in ads.items()}

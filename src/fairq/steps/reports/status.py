@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 
-class SubmitterStanding(Struct):
+class SubmitterStatus(Struct):
     """A submitter with jobs or slots: counts, weight in use, and its entitlement in the last cycle.
 
     *share* (0 to 1) is *entitled* as a share of the pool. They are None if it had no idle jobs in the last cycle.
@@ -78,7 +78,7 @@ class LastCycle(Struct):
     spins: int
 
 
-class Standing(Struct):
+class PoolStatus(Struct):
     """The pool at *now* (seconds since 1970); weights are slot weights.
 
     *slots* counts slots without dynamic slots, *drained* those of them that take no jobs, *claims* the jobs and dynamic
@@ -98,7 +98,7 @@ class Standing(Struct):
     launching: bool
     running_here: int
     last_update: int
-    submitters: list[SubmitterStanding] = field(default_factory=list)
+    submitters: list[SubmitterStatus] = field(default_factory=list)
     rejected: Counter[str] = field(default_factory=Counter)
     groups: list[dict[str, Any]] = field(default_factory=list)
     used_by_groups: dict[str, GroupUse] = field(default_factory=dict)
@@ -109,12 +109,12 @@ class Standing(Struct):
         return sum(getattr(submitter, status) for submitter in self.submitters)
 
 
-def standing(path: Path, settings: Settings, now: int) -> Standing:
+def pool_status(path: Path, settings: Settings, now: int) -> PoolStatus:
     """Return the status of the pool; submitters with idle jobs come first, ordered by decreasing use."""
     with reading(path) as state:
         slots, drained, claimed = report_figures.slot_counts(state)
         decision = cycles.latest_decision(state) or {}
-        result = Standing(
+        result = PoolStatus(
             str(state.path),
             now,
             slots,
@@ -153,13 +153,13 @@ def _last_cycle(state: State, decision: dict[str, Any]) -> LastCycle | None:
 
 def _submitters(
     state: State, settings: Settings, decision: dict[str, Any], accounts: list[AccountingRecord]
-) -> list[SubmitterStanding]:
+) -> list[SubmitterStatus]:
     policy = accounting_policy(settings)
     pool = decision.get("pie", 0.0)
-    by_name: dict[str, SubmitterStanding] = {}
+    by_name: dict[str, SubmitterStatus] = {}
 
-    def submitter_of(name: str) -> SubmitterStanding:
-        return by_name.setdefault(name, SubmitterStanding(name))
+    def submitter_of(name: str) -> SubmitterStatus:
+        return by_name.setdefault(name, SubmitterStatus(name))
 
     for name, (idle, running, held) in jobs.counts_by_submitter(state).items():
         submitter = submitter_of(name)

@@ -17,7 +17,7 @@ from fairq.errors.simulation import InvalidChangeError
 from fairq.steps.config import SettingsFiles, settings_with
 from fairq.steps.cycle.load import LoadedPool
 from fairq.steps.quotas.source import read_settings
-from fairq.steps.simulate.changes import read_ceilings, read_factors, read_floors, read_limits
+from fairq.steps.simulate.changes import read_numbers
 from fairq.steps.simulate.shapes import read_machines, slot_ads
 
 if TYPE_CHECKING:
@@ -55,7 +55,10 @@ class Alteration(Struct, frozen=True):
 
     def settings(self, settings: Settings, files: SettingsFiles) -> Settings:
         """Return the changed settings; raises the errors of settings."""
-        sets = [*self.sets, *(f'limits."{name}"={number}' for name, number in read_limits(self.limits).items())]
+        sets = [
+            *self.sets,
+            *(f'limits."{name}"={number}' for name, number in read_numbers("limit", self.limits).items()),
+        ]
         if self.other is not None:
             return read_settings(self.other, files.environ, sets)
         return settings_with(files, sets) if sets else settings
@@ -65,11 +68,11 @@ class Alteration(Struct, frozen=True):
 
         Raises InvalidChangeError for a slot, machine, submitter or size that does not exist.
         """
-        for name, factor in read_factors(self.factors).items():
+        for name, factor in read_numbers("factor", self.factors).items():
             _record(pool, "--factor", name).priority_factor = factor
-        for name, ceiling in read_ceilings(self.ceilings).items():
+        for name, ceiling in read_numbers("ceiling", self.ceilings).items():
             _record(pool, "--ceiling", name).ceiling = int(ceiling)
-        for name, floor in read_floors(self.floors).items():
+        for name, floor in read_numbers("floor", self.floors).items():
             _record(pool, "--floor", name).floor = int(floor)
         if self.slots is None and not self.without:
             return pool

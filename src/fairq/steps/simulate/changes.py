@@ -8,33 +8,20 @@ from collections.abc import Iterable
 from fairq.engine.accounting.factors import MINIMUM_FACTOR
 from fairq.errors.simulation import InvalidChangeError
 
-LARGEST_FACTOR = 1e100
-LARGEST_WEIGHT = 2**31 - 1
-"""The largest ceiling, floor and limit."""
+_LARGEST_WEIGHT = 2**31 - 1
+
+_BOUNDS = {
+    "factor": (MINIMUM_FACTOR, 1e100),
+    "ceiling": (-1.0, _LARGEST_WEIGHT),
+    "floor": (0.0, _LARGEST_WEIGHT),
+    "limit": (0.0, _LARGEST_WEIGHT),
+}
+"""The least and the largest number of each kind: priority factors, slot weights (ceiling -1: none), and licences."""
 
 
-def read_factors(texts: Iterable[str]) -> dict[str, float]:
-    """Return the factors in *texts* by name; raises InvalidChangeError."""
-    return _numbers("--factor", texts, MINIMUM_FACTOR, LARGEST_FACTOR, "factor")
-
-
-def read_ceilings(texts: Iterable[str]) -> dict[str, float]:
-    """Return the ceilings in *texts* by name, in slot weight, -1 for none; raises InvalidChangeError."""
-    return _numbers("--ceiling", texts, -1, LARGEST_WEIGHT, "ceiling")
-
-
-def read_floors(texts: Iterable[str]) -> dict[str, float]:
-    """Return the floors in *texts* by name, in slot weight, 0 for none; raises InvalidChangeError."""
-    return _numbers("--floor", texts, 0, LARGEST_WEIGHT, "floor")
-
-
-def read_limits(texts: Iterable[str]) -> dict[str, float]:
-    """Return the concurrency limits in *texts* by name; raises InvalidChangeError."""
-    return _numbers("--limit", texts, 0, LARGEST_WEIGHT, "limit")
-
-
-def _numbers(option: str, texts: Iterable[str], minimum: float, maximum: float, noun: str) -> dict[str, float]:
-    """Return the numbers of ``NAME=VALUE`` by name."""
+def read_numbers(noun: str, texts: Iterable[str]) -> dict[str, float]:
+    """Return the numbers in *texts* of the option ``--noun`` by name; raises InvalidChangeError."""
+    option, (minimum, maximum) = f"--{noun}", _BOUNDS[noun]
     numbers: dict[str, float] = {}
     for text in texts:
         name, equals, value = text.rpartition("=")

@@ -21,7 +21,7 @@ from fairq.errors.simulation import InvalidChangeError, NothingToSimulateError
 from fairq.formats.trace import Trace
 from fairq.formats.trace_table import read_trace
 from fairq.steps.quotas.source import read_settings
-from fairq.steps.simulate.changes import read_factors
+from fairq.steps.simulate.changes import read_numbers
 from fairq.steps.simulate.past import past_trace
 from fairq.steps.simulate.replay import Policy
 from fairq.steps.simulate.shapes import AMPLE, MOST, Machines, larger, read_machines, slot_ads
@@ -73,7 +73,7 @@ def prepare(
         InvalidChangeError: a size or time cannot be read.
         NothingToSimulateError: there are no jobs, or the size of the pool is not known.
     """
-    factors = read_factors(options.factors)
+    factors = read_numbers("factor", options.factors)
     replayed = [replace(policy, factors=factors) for policy in read_policies(policies, settings, environ)]
     past_machines: list[Machines] = []
     if isinstance(name, Path):

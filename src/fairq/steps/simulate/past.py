@@ -14,7 +14,7 @@ from fairq.engine.negotiation.pool import PoolSlots, unusable
 from fairq.formats.trace import Trace, TraceJob
 from fairq.state import claims, ended_jobs
 from fairq.state.connection import reading
-from fairq.steps.pool.current_slots import StandingSlots, load_standing
+from fairq.steps.pool.current_slots import CurrentSlots, load_current
 from fairq.steps.simulate.shapes import Machines
 
 
@@ -25,7 +25,7 @@ def past_trace(path: Path) -> tuple[Trace, list[Machines]]:
     """
     with reading(path) as state:
         ended = ended_jobs.load_all(state)
-        machines = _machines(load_standing(state, claims.load_table(state), 0))
+        machines = _machines(load_current(state, claims.load_table(state), 0))
     trace = Trace()
     for job_range in ended:
         if job_range.start_time is None:
@@ -48,9 +48,9 @@ def past_trace(path: Path) -> tuple[Trace, list[Machines]]:
     return trace, machines
 
 
-def _machines(standing: StandingSlots) -> list[Machines]:
-    ads = list(standing.ads)
-    pool = PoolSlots(standing.names, standing.ids, AdColumns(ads), carved=standing.carved)
+def _machines(slots: CurrentSlots) -> list[Machines]:
+    ads = list(slots.ads)
+    pool = PoolSlots(slots.names, slots.ids, AdColumns(ads), carved=slots.carved)
     undivided_pool = undivided(pool, ads) or pool
     shapes: Counter[tuple[int, float, bool]] = Counter()
     for row in np.flatnonzero(~unusable(undivided_pool.ads)).tolist():

@@ -99,7 +99,7 @@ def replay(
     accounting = accounting_policy(policy.settings)
     rules = negotiation_policy(policy.settings)
     accountant = Accountant([], accounting, trace.start)
-    names = _Names(policy, accounting.group_names, _domain(policy.settings))
+    names = _Names(policy, accounting.group_names, accounting.accountant_local_domain or "trace")
     slots_reserved = _reserved(slots, reservations)
     columns = AdColumns(_with_clauses(slots, reservations), trace.start)
     pool = SimulatedPool([str(ad["Name"]) for ad in slots], columns, reserved=slots_reserved)
@@ -164,11 +164,6 @@ def _factors(accountant: Accountant, policy: Policy, parties: _Parties) -> list[
         if own_factor is None:
             accountant.forget(name)
     return factors
-
-
-def _domain(settings: Settings) -> str:
-    keys = ("accountant_local_domain", "accounting_domain", "uid_domain")
-    return next(filter(None, (settings[f"accounting.{key}"] for key in keys)), "trace")
 
 
 class _Names:

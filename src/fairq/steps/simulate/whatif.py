@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from fairq.common.records import AccountingRecord
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.negotiation.cycle import negotiate
 from fairq.engine.negotiation.decision import CycleDecision
@@ -139,10 +138,7 @@ def _side(state: State, settings: Settings, pool: LoadedPool, now: int, size: fl
     pie = size
     if pie is None:
         pie = pie_of(pool.slots.ads, policy)
-    requested = {
-        name: _at_most(weight, pool.accountant.records.get(name))
-        for name, weight in requested_weights(pool, policy).items()
-    }
+    requested = requested_weights(pool, policy)
     factors = {name: pool.accountant.priority_factor(name) for name in requested}
     use: dict[str, float] = {}
     for group in allocated or {ROOT_GROUP: pie}:
@@ -169,8 +165,3 @@ def requested_weights(pool: LoadedPool, policy: NegotiationPolicy) -> dict[str, 
         if ceiling >= 0:
             requested[name] = min(weight, float(ceiling))
     return dict(sorted(requested.items()))
-
-
-def _at_most(weight: float, record: AccountingRecord | None) -> float:
-    """Return the slot weight that a submitter requests, at most its ceiling."""
-    return weight if record is None or record.ceiling < 0 else min(weight, record.ceiling)

@@ -115,7 +115,7 @@ class World(Struct, frozen=True):
         charges: dict[Hashable, SlotCharge] = {}
         running = []
         for number, claim in self.claims.items():
-            job = JobKey(claim.schedd or "", claim.cluster or 0, claim.proc or 0)
+            job = JobKey(*claim.key)
             queued = self.running.get(job)
             row = self.rows.get(number)
             charge = loaded.charges.get(number)
@@ -162,7 +162,7 @@ def load_world(state: State, settings: Settings, now: int) -> World:
     for row, part in parts.items():
         changed[part.parent] = merged(changed.get(part.parent) or ads[part.parent], ads[row])
     carved |= parts
-    for number, of_slot in reserved_slots(state, now).of_slot.items():
+    for number, of_slot in reserved_slots(state, now).items():
         row, plain = row_of[number], [reservation for reservation in of_slot if reservation.job is None]
         if plain:
             changed[row] = with_reservations(changed.get(row) or ads[row], plain)
@@ -176,11 +176,9 @@ def load_world(state: State, settings: Settings, now: int) -> World:
         accountant.recount()
     idle = jobs.idle(state)
     running = {
-        JobKey(jobs_range.schedd, jobs_range.cluster, proc): replace(
-            jobs_range, first_proc=proc, last_proc=proc, status=JobStatus.IDLE
-        )
+        JobKey(job.schedd, job.cluster, job.first_proc): replace(job, status=JobStatus.IDLE)
         for jobs_range in jobs.select(state, statuses={JobStatus.RUNNING})
-        for proc in range(jobs_range.first_proc, jobs_range.last_proc + 1)
+        for job in jobs_range.each()
     }
     waiting = _waiting(state)
     job_ads_by_id = job_ads.ads(state, {jobs_range.ad_id for jobs_range in (*idle, *running.values(), *waiting.jobs)})

@@ -77,8 +77,8 @@ def undo_remove(state: State, data: Mapping[str, Any], removed: int, now: int) -
     former = [JobRange(**job) for job in data["jobs"]]
     for job in former:
         for other in jobs.select(state, cluster=job.cluster, schedd=job.schedd):
-            if other.first_proc <= job.last_proc and other.last_proc >= job.first_proc:
-                return f"there is a job {job.cluster}.{max(other.first_proc, job.first_proc)} again"
+            if part := other.part(job.first_proc, job.last_proc):
+                return f"there is a job {job.cluster}.{part.first_proc} again"
     numbers = {number: jobs.ad_id(state, ad) for number, ad in data["ads"].items()}
     for job in former:
         job.ad_id = numbers[str(job.ad_id)]
@@ -120,10 +120,10 @@ def _differs(state: State, kind: str, former: JobRange) -> Problem:
     """Return how jobs differ since a change of this *kind*; None if they do not."""
     remaining = len(former)
     for job in jobs.select(state, cluster=former.cluster, schedd=former.schedd):
-        first, last = max(job.first_proc, former.first_proc), min(job.last_proc, former.last_proc)
-        if first > last:
+        part = job.part(former.first_proc, former.last_proc)
+        if part is None:
             continue
-        remaining -= last - first + 1
+        remaining -= len(part)
         if kind in _STATUS and job.status not in _STATUS[kind]:
-            return f"job {job.cluster}.{first} is {_NAMES.get(job.status, job.status)} now"
+            return f"job {job.cluster}.{part.first_proc} is {_NAMES.get(job.status, job.status)} now"
     return f"jobs of cluster {former.cluster} have left the queue since" if remaining else None

@@ -11,10 +11,10 @@ from fairq.common.records import AccountingRecord, Lease
 from fairq.engine.accounting.factors import AccountingPolicy
 from fairq.engine.accounting.leases import expire_leases
 from fairq.engine.accounting.priority import decay
-from fairq.state import meta, submitters
+from fairq.state import submitters
 from fairq.state.connection import State
 from fairq.state.usage import Booking
-from fairq.steps.cycle.accounts import RECORDED_UNTIL, decayed_until, last_update, load_accountant, store_times
+from fairq.steps.cycle.accounts import charge_until, decayed_until
 from fairq.steps.undo.jobs import Problem
 
 _SETTINGS = ("priority_factor", "ceiling", "floor", "factor_lease", "ceiling_lease", "floor_lease")
@@ -32,12 +32,7 @@ def undo_edits(state: State, data: Mapping[str, Any], policy: AccountingPolicy, 
     for name, former in data["before"].items():
         if data["after"][name] is None and former is not None and former["resources_used"]:
             return f"jobs of {name} held slots when its record was deleted"
-    if now > last_update(state):
-        accountant = load_accountant(state, policy)
-        accountant.update(now)
-        submitters.store(state, accountant.records.values(), accountant.booked)
-        store_times(state, accountant)
-        meta.set(state, RECORDED_UNTIL, "0")
+    charge_until(state, policy, now)
     undecayed = decay(max(0, decayed_until(state) - data["updated"]), policy.priority_halflife)
     for name, former in data["before"].items():
         before, after = _record(former), _record(data["after"][name])

@@ -17,7 +17,7 @@ from fairq.state.location import elsewhere_of, exists
 from fairq.state.undo import Undoable
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.settings_history import UNDO_KIND, complete, undo_settings
-from fairq.steps.undo import jobs, pool, records, slots
+from fairq.steps.undo import jobs, pool, records
 from fairq.steps.undo.jobs import Problem
 
 if TYPE_CHECKING:
@@ -121,9 +121,9 @@ def _undo(state: State, settings: Settings, change: Undoable, entries: list[Entr
         "remove": lambda: jobs.undo_remove(state, data, change.time, now),
         **dict.fromkeys(("hold", "release", "prio", "edit"), lambda: jobs.undo_change(state, change.kind, data, now)),
         "userprio": lambda: records.undo_edits(state, data, accounting_policy(settings), now, actor.user),
-        "slots add": lambda: slots.undo_add(state, data),
-        "slots remove": lambda: slots.undo_remove(state, data),
-        "slots drain": lambda: slots.undo_drain(state, data),
+        "slots add": lambda: pool.undo_add(state, data),
+        "slots remove": lambda: pool.undo_remove(state, data),
+        "slots drain": lambda: pool.undo_drain(state, data),
         "pool pause": lambda: pool.undo_pause(state, data),
         "slots reserve": lambda: pool.undo_reserve(state, data),
     }

@@ -25,19 +25,12 @@ from fairq.engine.accounting.leases import (
 from fairq.engine.accounting.removal import idle_since
 from fairq.errors.base import InvalidNameError, InvalidNumberError
 from fairq.errors.pool import SubmitterInUseError, UnknownSubmitterError
-from fairq.state import claims, history, meta, submitters, undo
+from fairq.state import claims, history, submitters, undo
 from fairq.state.connection import State, reading, writing
 from fairq.state.location import exists
 from fairq.state.usage import Booking
 from fairq.steps.cycle.accounting_policy import accounting_policy
-from fairq.steps.cycle.accounts import (
-    RECORDED_UNTIL,
-    decayed_until,
-    last_update,
-    load_accountant,
-    records_at,
-    store_times,
-)
+from fairq.steps.cycle.accounts import charge_until, decayed_until, records_at
 from fairq.steps.userprio.ads import accounting_ad
 from fairq.steps.userprio.names import full_name, people, similar_name
 
@@ -281,13 +274,8 @@ class Editor:
 
     def _account(self, state: State) -> None:
         """Charge all submitters up to the time of the edit, so that the new value counts from then on."""
-        if self._dry_run or not self._accounts_first or self._actor.time <= last_update(state):
-            return
-        accountant = load_accountant(state, self._policy)
-        accountant.update(self._actor.time)
-        submitters.store(state, accountant.records.values(), accountant.booked)
-        store_times(state, accountant)
-        meta.set(state, RECORDED_UNTIL, "0")
+        if self._accounts_first and not self._dry_run:
+            charge_until(state, self._policy, self._actor.time)
 
     def _open(self, *, create: bool = False) -> AbstractContextManager[State]:
         """Open the state; without *create*, a missing state file is not created."""

@@ -128,7 +128,7 @@ def plan_targets(
         accountant = pool.accountant
         shares_wanted = {_full_name(name, pool): share for name, share in targets.items()}
         group = _common_group(accountant, shares_wanted)
-        pie = _pie(pool, settings, group)
+        pie = pie_of(pool.slots.ads, negotiation_policy(settings))
         if group != ROOT_GROUP:
             figures = Forecaster(state, settings, actor.time).groups(settings)
             pie = next((group_figures.allocated for group_figures in figures if group_figures.group == group), pie)
@@ -185,10 +185,6 @@ def _common_group(accountant: Accountant, names: Mapping[str, float]) -> str:
             message=f"the targets are in different accounting groups ({', '.join(sorted(groups))}); give those of one"
         )
     return groups.pop()
-
-
-def _pie(pool: LoadedPool, settings: Settings, group: str) -> float:
-    return pie_of(pool.slots.ads, negotiation_policy(settings))
 
 
 def _others(

@@ -15,9 +15,7 @@ from fairq.formats.slurm.text import Resources, duration, lines, missing_field, 
 from fairq.formats.source import Held
 from fairq.launch.interface import Node
 from fairq.launch.slurm.nodes import parsed
-from fairq.steps.pool.slot_ads import Platform, Shape, slot_ad
-
-PROBLEM = "EngineProblem"
+from fairq.steps.pool.slot_ads import PROBLEM, Platform, Shape, slot_ad
 
 _NEEDED = {"CPUTot": "the cores of the slot", "RealMemory": "its memory", "State": "whether it takes jobs"}
 _PER = {"": 1.0, "K": 1 / 1024, "M": 1.0, "G": 1024.0, "T": 1024.0**2}

@@ -13,12 +13,12 @@ from types import TracebackType
 from msgspec import Struct
 
 
-class _Kept(Struct, frozen=True):
+class _IdleConnection(Struct, frozen=True):
     connection: sqlite3.Connection
     file: os.stat_result
 
 
-_IDLE: ContextVar[list[_Kept] | None] = ContextVar("_IDLE", default=None)
+_IDLE: ContextVar[list[_IdleConnection] | None] = ContextVar("_IDLE", default=None)
 """The connections that no transaction uses now; None where connections are not kept."""
 
 
@@ -31,7 +31,7 @@ def kept_open() -> Iterator[None]:
     if _IDLE.get() is not None:
         yield
         return
-    idle: list[_Kept] = []
+    idle: list[_IdleConnection] = []
     token = _IDLE.set(idle)
     try:
         yield
@@ -74,6 +74,6 @@ class Lease:
             if kind is None and idle is not None and os.path.samestat(self._file, self._path.stat()):
                 self._connection.rollback()
                 self._connection.execute("PRAGMA query_only = OFF")
-                idle.append(_Kept(self._connection, self._file))
+                idle.append(_IdleConnection(self._connection, self._file))
                 return
         self._connection.close()
