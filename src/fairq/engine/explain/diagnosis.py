@@ -179,7 +179,7 @@ class Diagnosis:
         self.job = job = single_job(job, job.first_proc)
         self.submitter = outcome.submitter(job.submitter, job.schedd)
         self.context: RequestContext = outcome.cycle.examine(job)
-        limits = outcome.cycle.concurrency.of(self.context)
+        limits = outcome.cycle.concurrency.job_limits(self.context)
         self.concurrency_limit = None if limits is None else limits.refusing()
         limited = self.concurrency_limit is not None
         self.losses: Losses = outcome.observer.losses(self.context, outcome.standing, limited)
@@ -220,7 +220,7 @@ class Diagnosis:
     def rejection(self) -> Rejection | None:
         """The last rejection of a job of the same submitter and autocluster, for which this one is skipped."""
         queue = self.outcome.cycle.queue_of(self.job.submitter, self.job.schedd)
-        for rejection in reversed(self.outcome.decision.rejections.of(self.job.submitter, self.job.schedd)):
+        for rejection in reversed(self.outcome.decision.rejections.of_submitter(self.job.submitter, self.job.schedd)):
             cluster, proc = rejection.request
             if (cluster, proc) == (self.job.cluster, self.job.first_proc):
                 return rejection
@@ -260,7 +260,7 @@ class Diagnosis:
     def _failed_kinds(self) -> set[int]:
         """Return the autoclusters of the submitter's jobs without a match, except those stopped by a limit."""
         kinds = set()
-        for rejection in self.outcome.decision.rejections.of(self.job.submitter, self.job.schedd):
+        for rejection in self.outcome.decision.rejections.of_submitter(self.job.submitter, self.job.schedd):
             if rejection.reason is not RejectReason.SUBMITTER_LIMIT:
                 rejected_job = self._queued(*rejection.request)
                 if rejected_job is not None:

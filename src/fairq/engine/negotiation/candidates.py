@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from fairq.engine.negotiation.evaluation import Ask
+from fairq.engine.negotiation.evaluation import ContextOf
 from fairq.engine.negotiation.free_slots import SlotClasses
 from fairq.engine.negotiation.kind_slots import Kinds, KindSlots
 from fairq.engine.negotiation.limits import Limits
@@ -37,36 +37,36 @@ class CandidateLists:
         self.built = 0
         """The number of lists built."""
 
-    def make(self, kind: int, ask: Ask, limits: Limits, *, only_rank: bool, only_free: bool) -> Candidates:
+    def make(self, kind: int, context_of: ContextOf, limits: Limits, *, only_rank: bool, only_free: bool) -> Candidates:
         """Build the list for a kind of request.
 
         With *only_rank*, only slots whose machine prefers the job to its running one are candidates; with *only_free*,
         only slots without preemption.
         """
         self.built += 1
-        slots = self._kinds.of(kind, ask)
+        slots = self._kinds.slots_of(kind, context_of)
         order = slots.order
         states: tuple[PreemptState, ...] = (RANK,) if only_rank else (NONE, RANK)
         allowed: NDArray[np.bool_] | None = None
         if only_free or not self._kinds.lists_held:
             states = () if only_rank else (NONE,)
         elif not only_rank:
-            preemptable = self._preemption.preemptable(kind, ask)
+            preemptable = self._preemption.preemptable(kind, context_of)
             if preemptable.any():
                 states = (NONE, RANK, PRIO)
                 # A submitter does not preempt its own jobs by priority.
-                allowed = (preemptable & ~self._preemption.own(ask(kind).submitter)) | (order.state != PRIO)
+                allowed = (preemptable & ~self._preemption.own(context_of(kind).submitter)) | (order.state != PRIO)
         rows = slots.rows
         if PRIO not in states:
             slots.none_available(self._taken)
             rows = slots.available[slots.head :]
         listed, are_all = slots.listed(states)
-        if limits.caps is not None and not self._is_any_left(kind, ask, rows, allowed):
+        if limits.caps is not None and not self._is_any_left(kind, context_of, rows, allowed):
             # Slots that are taken do not count as refused by a cap.
             listed = set()
         permitted_rows = partial(self._permitted_rows, slots, rows, listed, are_all, allowed, limits)
         if self.rooms is not None and not only_free:
-            with_rooms = self._list_with_rooms(kind, ask, slots, permitted_rows, limits, only_rank=only_rank)
+            with_rooms = self._list_with_rooms(kind, context_of, slots, permitted_rows, limits, only_rank=only_rank)
             if with_rooms is not None:
                 return with_rooms
         parts, refused, pieces = None, None, iter((rows,))
@@ -78,7 +78,7 @@ class CandidateLists:
                 return ConsumptionList(
                     self._kinds.parts,
                     kind,
-                    ask,
+                    context_of,
                     entries,
                     keys,
                     order.classes,
@@ -86,7 +86,7 @@ class CandidateLists:
                     limits,
                     bool(len(refused_rows)),
                 )
-            parts = self._parts_on_list(kind, ask, only_free=only_free)
+            parts = self._parts_on_list(kind, context_of, only_free=only_free)
             by_priority = np.zeros(len(rows), np.bool_)
             if order.state is not None and allowed is not None:
                 by_priority = (order.state[rows] == PRIO) & np.isin(rows, permitted_rows()[0])
@@ -101,32 +101,47 @@ class CandidateLists:
             match_list.record_refusal_at_first()
         return match_list
 
-    def _is_any_left(self, kind: int, ask: Ask, rows: NDArray[np.int32], allowed: NDArray[np.bool_] | None) -> bool:
+    def _is_any_left(
+        self, kind: int, context_of: ContextOf, rows: NDArray[np.int32], allowed: NDArray[np.bool_] | None
+    ) -> bool:
         """Return whether any of *rows*, or a part of a divided slot, is left for a kind of job."""
         usable = ~self._taken.marks[rows]
         if allowed is not None:
             usable &= allowed[rows]
         parts = self._kinds.parts
-        return bool(usable.any()) or (parts is not None and bool(parts.offers(kind, ask).suitable.any()))
+        return bool(usable.any()) or (parts is not None and bool(parts.offers(kind, context_of).suitable.any()))
 
-    def _parts_on_list(self, kind: int, ask: Ask, *, only_free: bool) -> PartsOnList:
+    def _parts_on_list(self, kind: int, context_of: ContextOf, *, only_free: bool) -> PartsOnList:
         parts = self._kinds.parts
         assert parts is not None
         make_room = None
         if parts.preempted is not None and not only_free:
-            make_room = partial(parts.preempted.propose, ask(kind))
-        return PartsOnList(parts, parts.offers(kind, ask), depth_first=self._policy.depth_first, make_room=make_room)
+            make_room = partial(parts.preempted.propose, context_of(kind))
+        return PartsOnList(
+            parts, parts.offers(kind, context_of), depth_first=self._policy.depth_first, make_room=make_room
+        )
 
     def _list_with_rooms(
-        self, kind: int, ask: Ask, slots: KindSlots, permitted: partial[tuple[NDArray[np.int32], NDArray[np.int32]]],
-        limits: Limits, *, only_rank: bool,
-    ) -> Candidates | None:  # fmt: skip
+        self,
+        kind: int,
+        context_of: ContextOf,
+        slots: KindSlots,
+        permitted: partial[tuple[NDArray[np.int32], NDArray[np.int32]]],
+        limits: Limits,
+        *,
+        only_rank: bool,
+    ) -> Candidates | None:
         """Return the list including slots on which preemption makes room, None if it makes room on no slot."""
         rooms, order = self.rooms, slots.order
         assert rooms is not None
         freed = partial(self._classes.freed, order.classes)
         refused = rooms.find(
-            ask(kind), slots.suitable.rows, self._kinds.machine_ranks(kind, ask), limits, freed, only_rank=only_rank
+            context_of(kind),
+            slots.suitable.rows,
+            self._kinds.machine_ranks(kind, context_of),
+            limits,
+            freed,
+            only_rank=only_rank,
         )
         if refused is None:
             return None
@@ -142,7 +157,9 @@ class CandidateLists:
                 key[index_by_row[row]] = value
         refused = refused or bool(len(refused_rows))
         if self._kinds.parts is not None and not only_rank:
-            return ConsumptionList(self._kinds.parts, kind, ask, entries, keys, numbers, classes, limits, refused)
+            return ConsumptionList(
+                self._kinds.parts, kind, context_of, entries, keys, numbers, classes, limits, refused
+            )
         sort_ranks = np.unique(-np.array(keys), axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
         if self._policy.tie_break == "std_sort":
             best_first = entries[list(std_sorted(sort_ranks))]
@@ -202,7 +219,7 @@ class ConsumptionList:
 
     Args:
         parts: the slots with consumption policies.
-        kind, ask: the request.
+        kind, context_of: the request.
         undivided: the other slots on the list, indices in the pool; *undivided_keys* are their sort keys.
         numbers: the class of every slot of the pool, described by *classes*.
         limits: the limits; their use changes as matches are made.
@@ -213,7 +230,7 @@ class ConsumptionList:
         self,
         parts: Parts,
         kind: int,
-        ask: Ask,
+        context_of: ContextOf,
         undivided: NDArray[np.int32],
         undivided_keys: Sequence[Key],
         numbers: NDArray[np.int32],
@@ -221,7 +238,7 @@ class ConsumptionList:
         limits: Limits,
         refused_by_limit: bool,
     ) -> None:
-        self._offers_now = partial(parts.offers, kind, ask)
+        self._offers_now = partial(parts.offers, kind, context_of)
         self._numbers, self._classes, self._limits = numbers, classes, limits
         self._is_first = True
         self._last: tuple[int, Offers] | None = None
@@ -260,7 +277,7 @@ class ConsumptionList:
             _, slot = self._entries.pop(0)
             part = self._parts.get(slot)
             if part is None:
-                state, cost, freed = self._classes.of(self._numbers.item(slot))
+                state, cost, freed = self._classes.slot_class(self._numbers.item(slot))
             else:
                 state, cost, freed = NONE, float(self._offers.cost[part]), ()
             if self._is_first or self._limits.permit_popped(cost, state, freed):
@@ -286,7 +303,7 @@ class ConsumptionList:
         if not self._entries:
             return None
         slot = self._entries[0][1]
-        return slot, NONE if slot in self._parts else self._classes.of(self._numbers.item(slot)).state
+        return slot, NONE if slot in self._parts else self._classes.slot_class(self._numbers.item(slot)).state
 
     def _insert_again(self, part: int, offers: Offers) -> None:
         self._offers.refresh()

@@ -99,7 +99,7 @@ class ConcurrencyLimits:
         self._in_use_before = dict(self._in_use)
         self._by_slot = Evaluation(self._evaluate, kinds, slots, [_ATTRIBUTE], [], None)
 
-    def of(self, context: RequestContext) -> JobLimits | None:
+    def job_limits(self, context: RequestContext) -> JobLimits | None:
         """Return the limits of the request's autocluster, None if it has none."""
         if _ATTRIBUTE not in context.job:
             return None

@@ -152,9 +152,9 @@ class PslotPreemption:
         """Propose a match that preempts; return the partitionable slot and the preempt state, None if there is none."""
         rows, partitions, preemption, job = self._rows, self._partitions, self._preemption, context.ad()
         rank, current = (evaluate_in_columns(expression, self._slots, job, rows).as_rank(0.0) for expression in RANKS)
-        kind, ask = context.autocluster, lambda _: context
-        by_priority = (preemption.preemptable(kind, ask) & ~preemption.own(context.submitter))[rows]
-        preemption_rank = preemption.ranks(kind, ask)[rows]
+        kind, context_of = context.autocluster, lambda _: context
+        by_priority = (preemption.preemptable(kind, context_of) & ~preemption.own(context.submitter))[rows]
+        preemption_rank = preemption.ranks(kind, context_of)[rows]
         better = rank > current
         usable = preemption.held[rows] & ~self._marks[rows] & (better | ((rank == current) & by_priority))
         reachable = partitions.remaining.copy()

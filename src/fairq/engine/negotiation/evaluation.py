@@ -67,7 +67,7 @@ ADDED = frozenset(
 
 Result = TypeVar("Result")
 
-Ask = Callable[[int], RequestContext]
+ContextOf = Callable[[int], RequestContext]
 """Returns the request of an autocluster with the current attributes."""
 
 _MAX_TEMPORARY = 256
@@ -142,16 +142,16 @@ class Evaluation(Generic[Result]):
         """Whether the slots' side reads any attribute of jobs."""
         return bool(self._by_slots)
 
-    def get(self, kind: int, ask: Ask) -> Result:
+    def get(self, kind: int, context_of: ContextOf) -> Result:
         """Return the result for an autocluster."""
         result = self._final.get(kind)
         if result is not None:
             return result
         reads = self.reads(kind)
         if not reads.added and not reads.follows_matches:
-            result = self._final[kind] = self._get_or_compute(self._results, reads.values, kind, ask)
+            result = self._final[kind] = self._get_or_compute(self._results, reads.values, kind, context_of)
             return result
-        added = ask(kind).ephemeral
+        added = context_of(kind).ephemeral
         key: list[Hashable] = [reads.values, *(added.get(name) for name in reads.added)]
         if reads.follows_matches:
             assert self._live is not None
@@ -159,7 +159,7 @@ class Evaluation(Generic[Result]):
             key.append(self._live.version)
         if len(self._temporary) > _MAX_TEMPORARY:
             self._temporary.clear()
-        return self._get_or_compute(self._temporary, tuple(key), kind, ask)
+        return self._get_or_compute(self._temporary, tuple(key), kind, context_of)
 
     def reads(self, kind: int) -> _Reads:
         """Return the inputs of an autocluster's result."""
@@ -179,14 +179,16 @@ class Evaluation(Generic[Result]):
         reads = self.reads(kind)
         return not reads.added and not reads.follows_matches
 
-    def _get_or_compute(self, results: dict[Hashable, Result], key: Hashable, kind: int, ask: Ask) -> Result:
+    def _get_or_compute(
+        self, results: dict[Hashable, Result], key: Hashable, kind: int, context_of: ContextOf
+    ) -> Result:
         result = results.get(key)
         if result is None:
             result = results.get((kind, key))
         if result is None:
             budget = self._slots.budget
             before = 0 if budget is None else budget.cut_short
-            result = self._compute(ask(kind))
+            result = self._compute(context_of(kind))
             # A result cut short by a budget is not shared with other autoclusters.
             is_cut_short = budget is not None and budget.cut_short > before
             results[(kind, key) if is_cut_short else key] = result

@@ -225,7 +225,7 @@ class SlotClasses:
     def __len__(self) -> int:
         return self.divided + 1 + self._further
 
-    def of(self, number: int) -> SlotClass:
+    def slot_class(self, number: int) -> SlotClass:
         """Return the common properties of the slots of a class."""
         slot_class = self._by_number.get(number)
         if slot_class is None:
@@ -238,7 +238,7 @@ class SlotClasses:
 
     def is_permitted(self, number: int, limits: Limits, used: tuple[float, float]) -> bool:
         """Return whether *limits* permit a class on a list that was built when *used* was in use (`Limits`)."""
-        state, cost, freed = self.of(number)
+        state, cost, freed = self.slot_class(number)
         return limits.permit_on_list(cost, state, freed, *used)
 
     def in_state(self, state: NDArray[np.int8]) -> NDArray[np.int32]:
@@ -249,7 +249,7 @@ class SlotClasses:
 
     def freed(self, numbers: NDArray[np.int32], slots: Iterable[int]) -> Freed:
         """Return what a match that preempts these *slots* frees; *numbers* are the classes of all slots."""
-        return [group_and_weight for slot in slots for group_and_weight in self.of(numbers.item(slot)).freed]
+        return [group_and_weight for slot in slots for group_and_weight in self.slot_class(numbers.item(slot)).freed]
 
     def among(self, numbers: NDArray[np.int32], states: Collection[PreemptState]) -> set[int]:
         """Return the different classes in *numbers* that have one of *states*."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fairq.common.records import Ad
 from fairq.engine.classad import Expression, evaluate_in_columns, parse
-from fairq.engine.negotiation.evaluation import Ask, Evaluation, RequestContext, Result, negotiator_rank, suitable
+from fairq.engine.negotiation.evaluation import ContextOf, Evaluation, RequestContext, Result, negotiator_rank, suitable
 from fairq.engine.negotiation.free_slots import SlotClasses, TakenSlots
 from fairq.engine.negotiation.order import Order, StaticRanks, order_slots, sort_keys
 from fairq.engine.negotiation.parts import Parts
@@ -210,9 +210,9 @@ class Kinds:
         self.parts, self.keeps_keys = parts, True
         self.classes.free[parts.rows] = self.classes.divided
 
-    def of(self, kind: int, ask: Ask) -> KindSlots:
+    def slots_of(self, kind: int, context_of: ContextOf) -> KindSlots:
         """Return the slots of a kind; autoclusters with equal results share them."""
-        slots, order = self._suitable_of.get(kind, ask), self._orders.get(kind, ask)
+        slots, order = self._suitable_of.get(kind, context_of), self._orders.get(kind, context_of)
         # Of results that change with the matches, only the last is stored.
         is_constant = self._suitable_of.is_constant(kind) and self._orders.is_constant(kind)
         key = (slots.number, order.number) if is_constant else (-1, kind)
@@ -221,11 +221,11 @@ class Kinds:
             kind_slots = self._kind_slots[key] = KindSlots(slots, order, self.classes, self.taken)
         return kind_slots
 
-    def record_availability(self, kind: int, ask: Ask) -> None:
+    def record_availability(self, kind: int, context_of: ContextOf) -> None:
         """Record whether a slot is left for a kind, if that is the same for everybody, and who uses suitable slots."""
         if not (self.slots_stay and not self.limited[kind] and self._suitable_of.is_constant(kind)):
             return
-        slots = self.of(kind, ask)
+        slots = self.slots_of(kind, context_of)
         if slots.none_available(self.taken):
             if self.parts is not None and not self.parts.none_has_enough(kind):
                 return
@@ -234,7 +234,7 @@ class Kinds:
             # The worst slot is taken last.
             worst = slots.available[-1]
             self._seen_free[kind] = slots.available[slots.head] if self.taken.marks[worst] else worst
-        self._user_codes[kind] = self._user_of_suitable(self._suitable_of.get(kind, ask))
+        self._user_codes[kind] = self._user_of_suitable(self._suitable_of.get(kind, context_of))
 
     def is_known(self, kind: int) -> bool:
         """Return whether a lookup for this kind was recorded: no slot is left, or one was seen."""
@@ -264,10 +264,15 @@ class Kinds:
         excluded = (users == _SEVERAL) | ((users != _NOBODY) & (users != self.preemption.code_of(submitter)))
         return np.select([excluded, self.status[kinds] == GONE], [POLICY, NO_MATCH], LIMIT).astype(np.uint8)
 
-    def basis(self, kind: int, ask: Ask, *, only_free: bool) -> ListBasis:
+    def basis(self, kind: int, context_of: ContextOf, *, only_free: bool) -> ListBasis:
         """Return the data from which `policy_excludes` later explains why a list built now found no slot."""
-        preemptable = None if only_free else self.preemption.preemptable(kind, ask)
-        return ListBasis(ask(kind), self._suitable_of.get(kind, ask), self._orders.get(kind, ask).state, preemptable)
+        preemptable = None if only_free else self.preemption.preemptable(kind, context_of)
+        return ListBasis(
+            context_of(kind),
+            self._suitable_of.get(kind, context_of),
+            self._orders.get(kind, context_of).state,
+            preemptable,
+        )
 
     def policy_excludes(self, basis: ListBasis) -> bool:
         """Return whether the preemption policy excludes a slot that the job could use without it."""
@@ -285,28 +290,28 @@ class Kinds:
         excluded &= ~preemptable[rows] & ~self.taken.marks[rows]
         return bool((excluded if self.scanned is None else excluded & self.scanned[rows]).any())
 
-    def could_preempt(self, kind: int, ask: Ask) -> bool:
+    def could_preempt(self, kind: int, context_of: ContextOf) -> bool:
         """Return whether the job could preempt a slot by priority if the submitter had no limit."""
         if not self.lists_held:
             return False
-        rows, state = self._suitable_of.get(kind, ask).rows, self._orders.get(kind, ask).state
+        rows, state = self._suitable_of.get(kind, context_of).rows, self._orders.get(kind, context_of).state
         assert state is not None
-        is_own = self.preemption.codes[rows] == self.preemption.code_of(ask(kind).submitter)
-        preemptable = self.preemption.preemptable(kind, ask)[rows] & (state[rows] >= 0) & ~is_own
+        is_own = self.preemption.codes[rows] == self.preemption.code_of(context_of(kind).submitter)
+        preemptable = self.preemption.preemptable(kind, context_of)[rows] & (state[rows] >= 0) & ~is_own
         return bool((preemptable & ~self.taken.marks[rows]).any())
 
-    def matches_any(self, kind: int, ask: Ask) -> bool:
+    def matches_any(self, kind: int, context_of: ContextOf) -> bool:
         """Return whether the job matches any slot, used or not, that is not draining; only explains a turn's end."""
-        slots = self._suitable_of.get(kind, ask)
-        return bool(len(slots.rows)) or any(map(len, slots.in_use())) or self._matches_others.get(kind, ask)
+        slots = self._suitable_of.get(kind, context_of)
+        return bool(len(slots.rows)) or any(map(len, slots.in_use())) or self._matches_others.get(kind, context_of)
 
-    def machine_rank(self, slot: int, kind: int, ask: Ask) -> float:
+    def machine_rank(self, slot: int, kind: int, context_of: ContextOf) -> float:
         """Return the Rank of a slot for a job."""
-        return float(self.machine_ranks(kind, ask)[slot])
+        return float(self.machine_ranks(kind, context_of)[slot])
 
-    def machine_ranks(self, kind: int, ask: Ask) -> Sequence[float] | NDArray[np.float64]:
+    def machine_ranks(self, kind: int, context_of: ContextOf) -> Sequence[float] | NDArray[np.float64]:
         """Return the Rank of every slot for a job."""
-        return self._machine_ranks.get(kind, ask) if self.ranks_of_all is None else self.ranks_of_all
+        return self._machine_ranks.get(kind, context_of) if self.ranks_of_all is None else self.ranks_of_all
 
     def evaluation(
         self,

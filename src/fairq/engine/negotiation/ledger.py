@@ -24,7 +24,7 @@ from fairq.engine.negotiation.decision import (
     ProcRange,
     SubmitterDecision,
 )
-from fairq.engine.negotiation.evaluation import Ask, RequestContext
+from fairq.engine.negotiation.evaluation import ContextOf, RequestContext
 from fairq.engine.negotiation.free_slots import FreeResources, FreeWeight, TakenSlots
 from fairq.engine.negotiation.kind_slots import Kinds
 from fairq.engine.negotiation.limits import Limits, PieRules
@@ -248,7 +248,9 @@ class Entries:
         if self._ledger.observer is not None:
             self._ledger.observer(rejection, context, self._ledger.kinds)
 
-    def refuse_many(self, kinds: Numbers, clusters: Numbers, procs: Numbers, why: NDArray[np.uint8], ask: Ask) -> None:
+    def refuse_many(
+        self, kinds: Numbers, clusters: Numbers, procs: Numbers, why: NDArray[np.uint8], context_of: ContextOf
+    ) -> None:
         """Record that the first jobs of requests were refused: their *kinds*, and *why* as indices in `OF_MANY`."""
         submitter, limits = self._submitter, self._limits
         submitter.decision.rejected += len(kinds)
@@ -259,4 +261,4 @@ class Entries:
         self._ledger.decision.rejections.append(entry)
         if self._ledger.observer is not None:
             for kind, rejection in zip(kinds.tolist(), entry.each(), strict=True):
-                self._ledger.observer(rejection, ask(kind), self._ledger.kinds)
+                self._ledger.observer(rejection, context_of(kind), self._ledger.kinds)

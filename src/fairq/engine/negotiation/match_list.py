@@ -131,7 +131,7 @@ class MatchList:
                     parts.propose(row)
                     return [row], NONE
                 continue
-            state, cost, freed = self._classes.of(number)
+            state, cost, freed = self._classes.slot_class(number)
             free_first = limits.free_first and not self._is_sorted and self.refused_free
             is_listed = self._is_on_list(number) and not (state == PRIO and free_first)
             if is_listed and (self._is_first or limits.permit_popped(cost, state, freed)):
@@ -164,7 +164,7 @@ class MatchList:
             if number == self._classes.divided:
                 return row, NONE
             if self._is_on_list(number):
-                return row, self._classes.of(number).state
+                return row, self._classes.slot_class(number).state
             self._close(number)
         return None
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fairq.common.records import Ad
 from fairq.engine.negotiation.dynamic_slots import Permits, PslotPreemption
-from fairq.engine.negotiation.evaluation import Ask, Evaluation, RequestContext
+from fairq.engine.negotiation.evaluation import ContextOf, Evaluation, RequestContext
 from fairq.engine.negotiation.offer_terms import Terms, TermsFinder
 from fairq.engine.negotiation.offers import EvaluatedTerms, Offers, expressions_read
 from fairq.engine.negotiation.order import Key
@@ -67,9 +67,9 @@ class Parts:
         self._offers = evaluate(self._find_offers, read, expressions_read(partitions, policy), partitions.ads)
         self._stored = 0
 
-    def offers(self, kind: int, ask: Ask) -> Offers:
+    def offers(self, kind: int, context_of: ContextOf) -> Offers:
         """Return the current offers of the slots to a kind of job."""
-        offers = self._offers.get(kind, ask)
+        offers = self._offers.get(kind, context_of)
         offers.refresh()
         return offers
 

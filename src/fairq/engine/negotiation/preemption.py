@@ -31,7 +31,7 @@ from fairq.common.records import Ad
 from fairq.engine.classad import EVERY_ATTRIBUTE, AdColumns, attributes_read, columns_read, evaluate_in_columns, parse
 from fairq.engine.classad.nodes import Literal
 from fairq.engine.negotiation.evaluation import (
-    Ask,
+    ContextOf,
     Evaluation,
     RequestContext,
     negotiator_rank,
@@ -161,21 +161,21 @@ class Preemption:
             state[self.held & (rank < current)] = -1
         return state
 
-    def preemptable(self, kind: int, ask: Ask) -> NDArray[np.bool_]:
+    def preemptable(self, kind: int, context_of: ContextOf) -> NDArray[np.bool_]:
         """Return which slots' jobs may be preempted by priority, if they are not the submitter's own."""
-        meeting = self.meeting.get(kind, ask)
+        meeting = self.meeting.get(kind, context_of)
         margin = self._policy.preempt_prio_delta
         if margin is None or not self.any_held:
             return meeting
-        priority, theirs = ask(kind).priority, self._holders.priorities
+        priority, theirs = context_of(kind).priority, self._holders.priorities
         preemptable: NDArray[np.bool_] = meeting & (theirs > priority) & (theirs >= priority + margin)
         return preemptable
 
-    def ranks(self, kind: int, ask: Ask) -> NDArray[np.floating]:
+    def ranks(self, kind: int, context_of: ContextOf) -> NDArray[np.floating]:
         """Return the current PREEMPTION_RANK of every slot."""
         if self._holders.changing is not None:
             self._holders.changing.refresh()
-        return negotiator_rank(self._policy.preemption_rank, self._slots, ask(kind).ad(), self._rows)
+        return negotiator_rank(self._policy.preemption_rank, self._slots, context_of(kind).ad(), self._rows)
 
     def _find_meeting(self, context: RequestContext) -> NDArray[np.bool_]:
         requirements = self._policy.preemption_requirements

@@ -88,7 +88,7 @@ class Rejections(Sequence[Rejection]):
         """Add one rejection, or several in one entry."""
         self.entries.append(entry)
 
-    def of(self, submitter: str, schedd: str) -> Rejections:
+    def of_submitter(self, submitter: str, schedd: str) -> Rejections:
         """Return the rejections of one submitter at one schedd, without expanding the others."""
         rejections = Rejections()
         rejections.entries = [entry for entry in self.entries if (entry.submitter, entry.schedd) == (submitter, schedd)]

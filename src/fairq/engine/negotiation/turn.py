@@ -112,12 +112,12 @@ class Turn:
         session, submitter = Session(self._submitter.queue), self._submitter
         if session.advance() and submitter.stopped_at != (job := session.first_job()):
             submitter.stopped_at = job
-            self._entries.refuse(job, RejectReason.SUBMITTER_LIMIT, self._ask(session.kind), ())
+            self._entries.refuse(job, RejectReason.SUBMITTER_LIMIT, self._context_of(session.kind), ())
 
     def would_preempt(self) -> bool:
         """Return whether the next job could preempt a slot by priority if there were no limit."""
         session = Session(self._submitter.queue)
-        return session.advance() and self._kinds.could_preempt(session.kind, self._ask)
+        return session.advance() and self._kinds.could_preempt(session.kind, self._context_of)
 
     def _run_timed(self, max_matches: int | None) -> TurnEnd | None:
         """Run until *max_matches* are made (return None) or the turn ends, and measure the time."""
@@ -211,7 +211,7 @@ class Turn:
         None if *max_matches* were made.
         """
         kind, ledger = session.kind, self._ledger
-        job_limits = ledger.concurrency.of(self._ask(kind)) if ledger.has_limits else None
+        job_limits = ledger.concurrency.job_limits(self._context_of(kind)) if ledger.has_limits else None
         while session.count:
             end = self._end_by_limit()
             if end is not None:
@@ -253,14 +253,16 @@ class Turn:
         """Return the current list if it is for this kind of request and valid, otherwise a new one."""
         if self._list is None or self._list_key != (kind, only_rank) or not self._still_valid(kind, self._list):
             kinds, limits = self._kinds, self._limits
-            candidates = self._lists.make(kind, self._ask, limits, only_rank=only_rank, only_free=self._only_free)
+            candidates = self._lists.make(
+                kind, self._context_of, limits, only_rank=only_rank, only_free=self._only_free
+            )
             # The preemption policy is explained as of when the list was built.
-            self._basis = kinds.basis(kind, self._ask, only_free=self._only_free)
+            self._basis = kinds.basis(kind, self._context_of, only_free=self._only_free)
             rooms = None if self._lists.rooms is None else self._lists.rooms.listed
             self._list = candidates if job_limits is None else job_limits.narrow(candidates, rooms)
             self._list_key = kind, only_rank
             if not self._policy.preemption_rank_stable:
-                self._ranks = kinds.preemption.ranks(kind, self._ask)
+                self._ranks = kinds.preemption.ranks(kind, self._context_of)
         return self._list
 
     def _still_valid(self, kind: int, matches: Candidates) -> bool:
@@ -283,13 +285,13 @@ class Turn:
         if not policy.requirements_stable and state == PRIO:
             room = None if self._lists.rooms is None else self._lists.rooms.on(slot)
             if room is None:
-                stays = bool(preemption.preemptable(kind, self._ask)[slot])
+                stays = bool(preemption.preemptable(kind, self._context_of)[slot])
             else:
-                stays = room.meets(self._ask(kind).ad(), policy)
+                stays = room.meets(self._context_of(kind).ad(), policy)
             if not stays:
                 return False
         changes = not policy.preemption_rank_stable and state != NONE
-        return not changes or bool(preemption.ranks(kind, self._ask)[slot] == self._ranks[slot])
+        return not changes or bool(preemption.ranks(kind, self._context_of)[slot] == self._ranks[slot])
 
     @property
     def _version(self) -> tuple[int, int]:
@@ -302,7 +304,7 @@ class Turn:
         self._limited |= matches.refused_by_limit
         self._limited_free |= matches.refused_free
         if not only_rank and (matches.refused_free or not matches.refused_by_limit):
-            self._kinds.record_availability(kind, self._ask)
+            self._kinds.record_availability(kind, self._context_of)
         if isinstance(matches, LimitedList) and matches.used_up:
             return _Refusal(RejectReason.CONCURRENCY_LIMIT, self._name_limits(matches.used_up))
         if not only_rank and self._basis is not None and self._kinds.policy_excludes(self._basis):
@@ -320,7 +322,7 @@ class Turn:
         self._named_limits.update(names)
         return tuple(sorted(self._named_limits))
 
-    def _ask(self, kind: int) -> RequestContext:
+    def _context_of(self, kind: int) -> RequestContext:
         """Return the request for a kind of job with the current attributes; only a match changes the use in them."""
         ledger, moment = self._ledger, (kind, self._offered, len(self._ledger.decision.matches))
         if self._last_request is None or self._last_request[0] != moment:
@@ -339,20 +341,20 @@ class Turn:
         elif self._policy.limits_of_slots_stay and state != NONE:
             ledger.concurrency.use_limits_of_slot(slots[0])
         is_alike = self._in_runs and state == NONE and text is None
-        rank = None if is_alike else self._kinds.machine_rank(slots[0], kind, self._ask)
+        rank = None if is_alike else self._kinds.machine_rank(slots[0], kind, self._context_of)
         request = self._offered if self._policy.request_counts else None
         self._entries.match(session.take(len(slots)), request, slots, state, text, rank)
         if self._policy.depth_first:
-            session.pack(ledger.packed_jobs(slots[0], self._ask(kind).job) - 1)
+            session.pack(ledger.packed_jobs(slots[0], self._context_of(kind).job) - 1)
 
     def _refuse(self, session: Session, refusal: _Refusal) -> None:
         """Record that the next job of the request was refused."""
         reason, kind = refusal.reason, session.kind
-        self._entries.refuse(self._offered, reason, self._ask(kind), refusal.limits)
+        self._entries.refuse(self._offered, reason, self._context_of(kind), refusal.limits)
         # A job stopped by the slice did not fail.
         session.refuse(is_failure=reason is not RejectReason.SUBMITTER_LIMIT and not self._limits.is_used_up)
         self._reasons.add(reason)
-        self._busy = self._busy or self._kinds.matches_any(kind, self._ask)
+        self._busy = self._busy or self._kinds.matches_any(kind, self._context_of)
 
     def _refuse_many(self, session: Session) -> bool:
         """Refuse the next requests whose kinds have no slot left for anybody; return whether there were any.
@@ -386,7 +388,7 @@ class Turn:
         self._offered = int(clusters[-1]), int(procs[-1])
         self._named_limits.clear()
         self._list = None
-        self._entries.refuse_many(numbers, clusters, procs, why, self._ask)
+        self._entries.refuse_many(numbers, clusters, procs, why, self._context_of)
         self._reasons |= {OF_MANY[reason] for reason in set(why.tolist())}
-        self._busy = self._busy or any(kinds.matches_any(kind, self._ask) for kind in numbers.tolist())
+        self._busy = self._busy or any(kinds.matches_any(kind, self._context_of) for kind in numbers.tolist())
         return True

@@ -24,6 +24,7 @@ from fairq.steps.jobs.end_records import take_from_queue
 from fairq.steps.jobs.selection import Selection, Target, find, matcher, without
 from fairq.steps.jobs.waits import settle_released
 from fairq.steps.launch import events
+from fairq.steps.launch.holds import store_holds
 from fairq.steps.launch.launchers import is_launching
 from fairq.steps.launch.order import order_ends
 from fairq.steps.rights import check_owner, check_submitters, is_own
@@ -97,8 +98,8 @@ class JobEditor:
         def change(state: State, ranges: Sequence[JobRange]) -> None:
             others = self._order(state, ranges, {"how": "hold", "reason": text, "code": BY_USER, "subcode": 0})
             end_running(state, self._settings, others, self._actor.time, "held")
-            jobs.set_status(state, (job.procs for job in others), JobStatus.HELD, self._actor.time, text, BY_USER, 0)
-            self._record_events(state, others, events.HELD, {"reason": text, "code": BY_USER, "subcode": 0})
+            always = is_launching(state, self._settings)
+            store_holds(state, others, text, BY_USER, self._actor.time, always=always)
 
         after = {"JobStatus": int(JobStatus.HELD), "HoldReason": text}
         return self._change(selection, (*_UNHELD, JobStatus.RUNNING), change, lambda _: after, "hold")

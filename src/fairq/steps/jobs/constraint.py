@@ -53,7 +53,7 @@ class Matcher:
 
     def _ads(self, tested: Sequence[tuple[JobRange, JobRange]], shared: Mapping[int, Ad]) -> Iterator[Ad]:
         for _, part in tested:
-            ad = part.ad_of(shared[part.ad_id], part.first_proc) | self._overlay.of(part, part.first_proc)
+            ad = part.ad_of(shared[part.ad_id], part.first_proc) | self._overlay.attributes(part, part.first_proc)
             self.unknown.see(ad)
             yield ad
 

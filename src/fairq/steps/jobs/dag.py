@@ -60,7 +60,7 @@ def made_nodes(
     indexes = {node.name: index for index, node in enumerate(dag.nodes)}
     makers = _Makers(context, name, macros, timeout, defaults)
     for index, node in enumerate(dag.nodes):
-        make = makers.of(node)
+        make = makers.maker(node)
         category = node.category if node.most else None
         yield MadeNode(make(first + index), [indexes[parent] for parent in node.parents], make, category, node.most)
 
@@ -80,7 +80,7 @@ class _Makers:
         self._varying: dict[Hashable, list[str]] = {}
         self._known: dict[Hashable, Submissions] = {}
 
-    def of(self, node: Node) -> Callable[[int], Submission]:
+    def maker(self, node: Node) -> Callable[[int], Submission]:
         """Return the function that makes the jobs of *node* as a cluster."""
         directory = self._context.directory / (node.directory or "")
         path = directory / node.file

@@ -49,15 +49,15 @@ class Overlay:
     ) -> None:
         """Read from *state*, only the claims of the jobs *only* if given.
 
-        With *by_range*, `of` is called only for the first job of each of the `stretches`. *borrowed* are the running
-        jobs above the quotas of their groups.
+        With *by_range*, `attributes` is called only for the first job of each of the `stretches`. *borrowed* are the
+        running jobs above the quotas of their groups.
         """
         self.borrowed = borrowed
         self._state = state
         self._only = only
         self._by_range = by_range
 
-    def of(self, job: JobRange, proc: int) -> Ad:
+    def attributes(self, job: JobRange, proc: int) -> Ad:
         """Return the further attributes of one proc; times in seconds since 1970."""
         if job.status == JobStatus.HELD:
             hold = {"HoldReason": job.reason, "HoldReasonCode": job.hold_code, "HoldReasonSubCode": job.hold_subcode}
@@ -67,23 +67,22 @@ class Overlay:
         if job.status == JobStatus.RUNNING:
             return self._of_running(job, proc)
         if job.status == JobStatus.WAITING:
-            return {OWN_WAIT: self._reasons.of(job.cluster, proc)}
+            return {OWN_WAIT: self._reasons.reason(job.cluster, proc)}
         return {WAITS_FOR: job.reason} if was_withdrawn(job) else {}
 
     def _of_running(self, job: JobRange, proc: int) -> Ad:
         claim = self._claims.get((job.schedd, job.cluster, proc))
         if claim is None:
             return {}
-        host = self._slot_names.get(claim.slot_id, "")
-        is_borrowed = {BORROWED: True} if (job.schedd, job.cluster, proc) in self.borrowed else {}
         launch = self._launches.get((job.schedd, job.cluster, proc))
-        if launch is None or (launch.engine_id is None and launch.reason is None):
-            return dict(zip(RUNNING_ATTRIBUTES, (host, claim.start_time, claim.start_time), strict=True)) | is_borrowed
-        facts = {"Launch": launch.launcher, "EngineJobId": launch.engine_id, WAITS_FOR: launch.reason}
-        engine = {name: value for name, value in facts.items() if value is not None} | is_borrowed
-        if launch.phase is not LaunchPhase.STARTED:
-            return {"RemoteHost": host, **engine}
-        return dict(zip(RUNNING_ATTRIBUTES, (host, claim.start_time, claim.start_time), strict=True)) | engine
+        of_engine: Ad = {}
+        if launch is not None and not (launch.engine_id is None and launch.reason is None):
+            of_engine = {"Launch": launch.launcher, "EngineJobId": launch.engine_id, WAITS_FOR: launch.reason}
+        waits = bool(of_engine) and launch is not None and launch.phase is not LaunchPhase.STARTED
+        host, start = self._slot_names.get(claim.slot_id, ""), None if waits else claim.start_time
+        is_borrowed = True if (job.schedd, job.cluster, proc) in self.borrowed else None
+        facts = dict(zip(RUNNING_ATTRIBUTES, (host, start, start), strict=True)) | of_engine | {BORROWED: is_borrowed}
+        return {name: value for name, value in facts.items() if value is not None}
 
     def waits_for(self, job: JobRange, proc: int) -> str | None:
         """Return why one proc waits in an engine's queue, or why the engine does not answer; None without a reason."""
@@ -120,14 +119,14 @@ class Overlay:
         return claims.count_matched(self._state) - sum(claim.matched for claim in claims.of_procs(self._state, started))
 
     def load_for(self, ranges: Iterable[JobRange]) -> None:
-        """Read the data that `of` needs for these jobs now, so that the state can be closed."""
+        """Read the data that `attributes` needs for these jobs now, so that the state can be closed."""
         ranges = list(ranges)
         if any(job.status in (JobStatus.RUNNING, JobStatus.COMPLETED) for job in ranges):
             self.load()
         self._reasons.load(job.cluster for job in ranges if job.status == JobStatus.WAITING)
 
     def load(self) -> None:
-        """Read the data that `of` needs now, so that the state can be closed."""
+        """Read the data that `attributes` needs now, so that the state can be closed."""
         _ = self._claims, self._slot_names, self._launches, self._exits
 
     @cached_property

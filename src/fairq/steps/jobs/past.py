@@ -52,23 +52,16 @@ class Past:
             return ended_jobs.count(state, self._wanted)
 
     def rows(self) -> Iterator[Ad]:
-        """Yield one ad per record, with ``Jobs`` naming its procs."""
-        for ended, shared in self._records():
-            ad = ended.ad_of(shared, ended.first_proc)
-            yield {**ad, **_shown(ended, ad), "Jobs": ended.name}
+        """Return one ad per record, with ``Jobs`` naming its procs."""
+        return (_row(ended, shared) for ended, shared in self._records())
 
     def each(self) -> Iterator[Ad]:
-        """Yield one ad per job, with ``Jobs`` as `rows`."""
-        for ended, shared in self._records():
-            for proc in ended.numbers:
-                ad = ended.ad_of(shared, proc)
-                yield {**ad, **_shown(ended, ad), "Jobs": f"{ended.cluster}.{proc}"}
+        """Return one ad per job, with ``Jobs`` as `rows`."""
+        return (_row(single, shared) for ended, shared in self._records() for single in ended.each())
 
     def ads(self) -> Iterator[Ad]:
-        """Yield the whole ad of every job."""
-        for ended, shared in self._records():
-            for proc in ended.numbers:
-                yield ended.ad_of(shared, proc)
+        """Return the whole ad of every job."""
+        return (ended.ad_of(shared, proc) for ended, shared in self._records() for proc in ended.numbers)
 
     def _records(self) -> Iterator[tuple[EndedJob, Ad]]:
         last_seen: tuple[int, int] | None = None
@@ -86,16 +79,19 @@ class Past:
             last_seen = page[-1][1].end_time, page[-1][0]
 
 
-def _shown(ended: EndedJob, ad: Ad) -> Ad:
-    """Return the values computed for display: seconds of waiting, efficiency from 0 to 1, reasons and the command."""
+def _row(ended: EndedJob, shared: Ad) -> Ad:
+    """Return an ad with values computed for display: seconds of waiting, efficiency from 0 to 1, reasons, command."""
+    ad = ended.ad_of(shared, ended.first_proc)
     started = ended.end_time if ended.first_start is None else ended.first_start
     return {
+        **ad,
         "WaitTime": max(0, started - ended.queue_date),
         "CpuEfficiency": ended.cpu_efficiency,
         "Memory": _memory(ended),
         "Exit": f"SIG {ended.signal}" if ended.signal is not None else ended.exit_code,
         "Reason": ended.reason or ended.hold_reason,
         "Command": command_of(ad),
+        "Jobs": ended.name,
     }
 
 

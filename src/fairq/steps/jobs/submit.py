@@ -328,7 +328,7 @@ def _ranges(
     result = []
     names = _Submitters(domain, owner)
     for group in draft.groups:
-        for first, last, submitter in names.of(group):
+        for first, last, submitter in names.submitters(group):
             result.append(
                 JobRange(
                     cluster=cluster,
@@ -358,7 +358,7 @@ class _Submitters:
         self._known: dict[tuple[tuple[str, object], ...], str] = {}
         self._shared: dict[int, list[tuple[str, object]]] = {}
 
-    def of(self, group: JobGroup) -> Iterator[tuple[int, int, str]]:
+    def submitters(self, group: JobGroup) -> Iterator[tuple[int, int, str]]:
         """Yield each run of jobs of *group* with the same submitter: first, last, name."""
         if group.template and not _IDENTITY.isdisjoint(name.lower() for name in group.template):
             for proc in range(group.first_proc, group.last_proc + 1):

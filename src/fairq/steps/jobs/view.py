@@ -63,8 +63,8 @@ class Queue(Struct):
         spellings: dict[tuple[str, ...], str | None] = {}
         """The last spelling of the attribute among these names."""
         for job in self.ranges:
-            ad = self._ad(job, job.first_proc)
-            ad |= self._shown(job, ad, job.first_proc)
+            ad = self._ad(job)
+            ad |= self._shown(job, ad)
             names = tuple(ad)
             if names not in spellings:
                 spellings[names] = next((name for name in reversed(names) if name.lower() == lower_name), None)
@@ -88,22 +88,17 @@ class Queue(Struct):
         )
 
     def rows(self) -> Iterator[Ad]:
-        """Yield one ad per range of identical jobs, with ``Jobs`` naming them and ``RunTime`` in seconds.
+        """Return one ad per range of identical jobs, with ``Jobs`` naming them and ``RunTime`` in seconds.
 
         ``Matched`` is true for jobs that are only matched.
         """
-        for job in self._alike():
-            ad = self._ad(job, job.first_proc)
-            ad |= self._shown(job, ad, job.first_proc)
-            ad["Jobs"] = job.name
-            yield ad
+        return map(self._row, self._alike())
 
     def waiting(self) -> Iterator[tuple[JobRange, Ad]]:
         """Yield the ranges of idle jobs, each with its ad from `rows`."""
         for job in self.ranges:
             if job.status in (JobStatus.IDLE, JobStatus.WAITING):
-                ad = self._ad(job, job.first_proc)
-                yield job, {**ad, **self._shown(job, ad, job.first_proc), "Jobs": job.name}
+                yield job, self._row(job)
 
     def _alike(self) -> Iterator[JobRange]:
         for job in self.ranges:
@@ -127,23 +122,23 @@ class Queue(Struct):
         return bool(self.overlay.borrowed) and any(job.status == JobStatus.RUNNING for job in self.ranges)
 
     def each(self) -> Iterator[Ad]:
-        """Yield one ad per job, with ``Jobs`` and ``RunTime`` as `rows`."""
-        for job in self.ranges:
-            for proc in job.numbers:
-                ad = self._ad(job, proc)
-                yield {**ad, **self._shown(job, ad, proc), "Jobs": f"{job.cluster}.{proc}"}
+        """Return one ad per job, with ``Jobs`` and ``RunTime`` as `rows`."""
+        return (self._row(single) for job in self.ranges for single in job.each())
 
     def ads(self) -> Iterator[Ad]:
-        """Yield the whole ad of every job."""
-        for job in self.ranges:
-            for proc in job.numbers:
-                yield self._ad(job, proc)
+        """Return the whole ad of every job."""
+        return (self._ad(single) for job in self.ranges for single in job.each())
 
-    def _ad(self, job: JobRange, proc: int) -> Ad:
-        return {**job.ad_of(self.shared[job.ad_id], proc), **self.overlay.of(job, proc)}
+    def _row(self, job: JobRange) -> Ad:
+        ad = self._ad(job)
+        return {**ad, **self._shown(job, ad), "Jobs": job.name}
 
-    def _shown(self, job: JobRange, ad: Ad, proc: int) -> Ad:
-        matched = job.status == JobStatus.RUNNING and self.overlay.is_matched_only(job, proc)
+    def _ad(self, job: JobRange) -> Ad:
+        """Return the whole ad of the first job of a range."""
+        return {**job.ad_of(self.shared[job.ad_id], job.first_proc), **self.overlay.attributes(job, job.first_proc)}
+
+    def _shown(self, job: JobRange, ad: Ad) -> Ad:
+        matched = job.status == JobStatus.RUNNING and self.overlay.is_matched_only(job, job.first_proc)
         start = None if matched else start_date(ad)
         return {
             "Submitter": job.submitter,

@@ -19,7 +19,7 @@ from fairq.common.waits import AFTER_FAILED, UNMET, JobAfter, JobCap, JobWait, c
 from fairq.state import jobs, runs, waits
 from fairq.state.connection import State
 from fairq.steps.jobs.conditions import is_cron, times_of
-from fairq.steps.launch import events
+from fairq.steps.launch.holds import store_holds
 from fairq.steps.launch.outcome import LATE, MISSED
 from fairq.steps.launch.values import UnusableValueError
 
@@ -122,7 +122,7 @@ def settle_due(state: State, now: int) -> None:
     settle(state, waits.admitted(state), now)
     for wait in waits.missed(state, now):
         late = list(_within(state, wait, (JobStatus.IDLE, JobStatus.WAITING)))
-        _hold(state, late, LATE, MISSED, now)
+        store_holds(state, late, LATE, MISSED, now)
 
 
 def settle_released(state: State, ranges: Sequence[JobRange], now: int) -> None:
@@ -149,7 +149,7 @@ def schedule_next(state: State, ranges: Iterable[JobRange], now: int) -> None:
             try:
                 wait.begin, wait.deadline = times_of(job.ad_of(shared[job.ad_id], wait.first_proc), now)
             except UnusableValueError as error:
-                _hold(state, [part], str(error), UNUSABLE, now)
+                store_holds(state, [part], str(error), UNUSABLE, now)
             waits.set_times(state, wait)
         settle(state, [job.cluster], now)
 
@@ -174,7 +174,7 @@ def _settle(state: State, cluster: int, now: int) -> None:
             else None
         )
         if failed is not None:
-            _hold(state, waiting_ranges, _failure_reason(failed), UNMET, now)
+            store_holds(state, waiting_ranges, _failure_reason(failed), UNMET, now)
         else:
             _change(state, [job for job in waiting_ranges if job.status == JobStatus.IDLE], JobStatus.WAITING, now)
     free = _free_places(state, waits.cap(state, cluster))
@@ -209,13 +209,6 @@ def _change(state: State, ranges: Sequence[JobRange], status: JobStatus, now: in
         jobs.set_status(state, (job.procs for job in ranges), status, now)
 
 
-def _hold(state: State, ranges: Sequence[JobRange], reason: str, code: int, now: int) -> None:
-    if ranges:
-        body = {"reason": reason, "code": code, "subcode": 0}
-        events.record(state, ranges, events.HELD, body, now, always=True)
-        jobs.set_status(state, (job.procs for job in ranges), JobStatus.HELD, now, reason, code, 0)
-
-
 def _failure_reason(after: JobAfter) -> str:
     """Return why a condition can never come true."""
     is_one = after.other_first == after.other_last
@@ -241,7 +234,7 @@ class Reasons:
         self._clusters: dict[int, tuple[list[JobWait], dict[int, str], JobCap | None]] = {}
 
     def load(self, clusters: Iterable[int]) -> None:
-        """Read the data that `of` needs for jobs of these *clusters*."""
+        """Read the data that `reason` needs for jobs of these *clusters*."""
         for cluster in clusters:
             if cluster not in self._clusters:
                 cluster_waits = waits.of_cluster(self._state, cluster)
@@ -250,7 +243,7 @@ class Reasons:
                 }
                 self._clusters[cluster] = cluster_waits, texts, waits.cap(self._state, cluster)
 
-    def of(self, cluster: int, proc: int) -> str:
+    def reason(self, cluster: int, proc: int) -> str:
         """Return the reason for which a waiting job waits, the first obstacle first."""
         self.load([cluster])
         cluster_waits, texts, cap = self._clusters[cluster]

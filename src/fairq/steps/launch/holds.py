@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,18 +27,31 @@ def hold(
     state: State, settings: Settings, actor: Actor, job: JobRange, reason: str, code: int, subcode: int = 0
 ) -> set[str]:
     """Hold jobs in the caller's transaction; return the names of those of their runs that must end first."""
-    now, procs = actor.time, [job.procs]
     order: dict[str, Any] = {"how": "hold", "reason": reason, "code": code, "subcode": subcode}
     ordered, others = order_ends(state, [job], order)
     if ordered and not others:
         return ordered
-    end_running(state, settings, [job], now, "held")
-    body = {"reason": reason, "code": code, "subcode": subcode}
-    events.record(state, [job], events.HELD, body, now, always=True)
-    jobs.set_status(state, procs, JobStatus.HELD, now, reason, code, subcode)
+    end_running(state, settings, [job], actor.time, "held")
+    store_holds(state, [job], reason, code, actor.time, subcode=subcode)
     after = {"JobStatus": int(JobStatus.HELD), "HoldReason": reason}
     history.record(state, actor, [Change(f"job {job.name}", {"JobStatus": job.status}, after)])
     return ordered
+
+
+def store_holds(
+    state: State,
+    ranges: Sequence[JobRange],
+    reason: str,
+    code: int,
+    now: int,
+    *,
+    subcode: int = 0,
+    always: bool = True,
+) -> None:
+    """Store that jobs without a run are held, and record the event; unless *always*, only for jobs with a log."""
+    body = {"reason": reason, "code": code, "subcode": subcode}
+    events.record(state, ranges, events.HELD, body, now, always=always)
+    jobs.set_status(state, (job.procs for job in ranges), JobStatus.HELD, now, reason, code, subcode)
 
 
 @contextmanager

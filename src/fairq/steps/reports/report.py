@@ -81,7 +81,7 @@ def report(
         if "group" in by and not of_slots:
             for submitter, start, end, weight in borrowed_runs(state, settings, since, until, now):
                 for index, seconds in _overlaps(spans, start, end):
-                    if (line := parts[index].of(submitter)) is not None:
+                    if (line := parts[index].line(submitter)) is not None:
                         line.borrowed_seconds += seconds * weight
         if not of_slots:
             for part in parts:
@@ -165,7 +165,7 @@ class _Lines:
         self._start = span.start if any(name in KINDS for name in by) else None
         self._bare: set[str] = set()
 
-    def of(self, submitter: str, slot: str = "") -> Line | None:
+    def line(self, submitter: str, slot: str = "") -> Line | None:
         """Return the line of a submitter (and a slot); None if the submitter is not wanted."""
         if not self._wanted(submitter):
             return None
@@ -178,7 +178,7 @@ class _Lines:
         """Add the runs of one submitter."""
         if is_group_name(submitter):
             self._bare.add(submitter)
-        if (line := self.of(submitter, slot)) is not None:
+        if (line := self.line(submitter, slot)) is not None:
             line.runs += run_sums.runs
             line.slot_seconds += run_sums.seconds
             line.weighted_seconds += run_sums.weighted
@@ -186,7 +186,7 @@ class _Lines:
     def add_ended(self, state: State) -> None:
         """Add the jobs that ended."""
         for figures in report_figures.ended(state, self._span.start, self._span.end):
-            if (line := self.of(figures.submitter)) is not None:
+            if (line := self.line(figures.submitter)) is not None:
                 line.jobs += figures.jobs
                 line.failed += figures.failed
                 line.removed += figures.removed
@@ -198,19 +198,19 @@ class _Lines:
     def add_lost(self, state: State) -> None:
         """Add the use of preempted runs."""
         for submitter, seconds in report_figures.lost(state, self._span.start, self._span.end).items():
-            if (line := self.of(submitter)) is not None:
+            if (line := self.line(submitter)) is not None:
                 line.lost_seconds += seconds
 
     def add_ledger(self, state: State) -> None:
         """Add charges, edits and imports."""
         for name, row in usage.sums(state, self._span.start, self._span.end).items():
-            if self._is_submitter(name) and (line := self.of(name)) is not None:
+            if self._is_submitter(name) and (line := self.line(name)) is not None:
                 line.charged_seconds += row.weighted
                 line.entitled_seconds += row.entitled
                 line.delivered_seconds += row.delivered
                 line.wanting_seconds += row.wanting
         for edit in usage.edits_between(state, self._span.start, self._span.end):
-            if self._is_submitter(edit.name) and (line := self.of(edit.name)) is not None:
+            if self._is_submitter(edit.name) and (line := self.line(edit.name)) is not None:
                 if edit.kind in _IMPORTED:
                     line.imported_seconds += edit.weighted
                 else:

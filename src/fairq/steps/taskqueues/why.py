@@ -197,7 +197,7 @@ def _why_not_waiting(state: State, world: ShareWorld, cluster: int, proc: int) -
     job = matching[0]
     if job.status == JobStatus.RUNNING:
         claimed = claims.of_procs(state, [jobs.Procs(job.schedd, cluster, proc, proc)])
-        host = Overlay(state).of(job, proc).get("RemoteHost") if claimed else None
+        host = Overlay(state).attributes(job, proc).get("RemoteHost") if claimed else None
         return f"it is running{f' on {host}' if host else ''}"
     if job.status == JobStatus.HELD:
         reason = f": {job.reason}" if job.reason else ""

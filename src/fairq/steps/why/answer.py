@@ -350,7 +350,7 @@ class _Study:
     def _not_idle(self, job: JobRange) -> Document:
         overlay = Overlay(self._state, [job])
         shared: Ad = job_ads.ads(self._state, [job.ad_id])[job.ad_id]
-        ad = {**job.ad_of(shared, job.first_proc), **overlay.of(job, job.first_proc)}
+        ad = {**job.ad_of(shared, job.first_proc), **overlay.attributes(job, job.first_proc)}
         name = f"{job.cluster}.{job.first_proc}"
         status = JobStatus(job.status).name.lower()
         document: Document = {"kind": "job", "subject": name, "status": status, "submitter": job.submitter}
