@@ -104,11 +104,20 @@ def read_archive(name: str) -> Bundle:
         bundle.configuration = (f"{Path(name).name}:pool.conf", members["configuration"].decode("utf-8", "replace"))
     else:
         bundle.missing.append(f"{name} has no configuration")
-    time_text = members.get("time", b"").decode("ascii", "replace").strip()
-    bundle.time = int(time_text) if time_text.isdecimal() and len(time_text) < 12 else None
-    problems = members.get("problems", b"").decode("utf-8", "replace")
-    bundle.missing += [line.strip() for line in problems.splitlines() if line.strip()]
+    bundle.time = read_time(members.get("time", b"").decode("ascii", "replace"))
+    bundle.missing += read_problems(members.get("problems", b"").decode("utf-8", "replace"))
     return bundle
+
+
+def read_time(text: str) -> int | None:
+    """Return the time of an archive, in seconds since 1970, as its script wrote it; None if it did not."""
+    text = text.strip()
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 12 else None
+
+
+def read_problems(text: str) -> list[str]:
+    """Return what the script of an archive could not get."""
+    return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 _KINDS: Mapping[str, str] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -229,9 +229,7 @@ def _slots(path: Path) -> Finding:
             if last and isinstance(last[0].after, dict) and "did not start" in str(last[0].after.get("Reason")):
                 failing.append(name)
     if failing:
-        detail = (
-            f"jobs did not start on {', '.join(failing[:3])}{' and others' * (len(failing) > 3)}, so fairq drains them"
-        )
+        detail = f"jobs did not start on {_some(failing)}, so fairq drains them"
         return Finding("slots", FAULT, detail, f"fix the machine, then run 'fairq slots drain {failing[0]} --cancel'")
     return Finding("slots", GOOD, "jobs start on all slots that take any")
 
@@ -241,10 +239,14 @@ def _jobs(path: Path) -> Finding:
     with reading(path) as state:
         held = [job for job in jobs.select(state, statuses=[JobStatus.HELD]) if job.hold_code == UNFORESEEN]
     if held:
-        names = ", ".join(job.name for job in held[:3]) + " and others" * (len(held) > 3)
+        names = _some([job.name for job in held])
         cure = "report the reason, which 'fairq queue --held' shows; then remove or release them"
         return Finding("jobs", FAULT, f"an error that nobody foresaw holds {names}: {held[0].reason}", cure)
     return Finding("jobs", GOOD, "no job is held for an error that nobody foresaw")
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + " and others" * (len(names) > 3)
 
 
 def _launching(path: Path, settings: Settings) -> Iterator[Finding]:
@@ -265,10 +267,8 @@ def _launching(path: Path, settings: Settings) -> Iterator[Finding]:
             return
     lost = sorted(launch.job for launch in live if looks[launch.name].condition in (Condition.LOST, Condition.STRAY))
     if lost:
-        names = ", ".join(lost[:3]) + (" and others" if len(lost) > 3 else "")
-        detail = (
-            f"{len(lost)} of {counted(len(live), 'run')} {'has' if len(lost) == 1 else 'have'} no supervisor: {names}"
-        )
+        has = "has" if len(lost) == 1 else "have"
+        detail = f"{len(lost)} of {counted(len(live), 'run')} {has} no supervisor: {_some(lost)}"
         yield Finding(
             "supervisor", FAULT, detail, "run 'fairq negotiate'; it collects these runs and starts the jobs again"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -101,12 +102,8 @@ class Editor:
     def set_priority(self, name: str, value: float) -> Edited:
         """Set the real priority; below 0.5 it counts as 0.5."""
         _check_number("the priority", value, 0.0)
-
-        def change(record: AccountingRecord) -> None:
-            record.priority = value
-
         message = f"The priority of {_NAME} {self._was} set to {value:f}"
-        return self._change(name, change, message, account=True)
+        return self._change(name, partial(_set, "priority", value), message, account=True)
 
     def set_bound(self, name: str, bound: Bound, value: float, seconds: int | None = None) -> Edited:
         """Set the priority factor, the floor or the ceiling, permanently or for *seconds* (a lease).
@@ -138,37 +135,24 @@ class Editor:
     def cancel(self, name: str, bound: Bound) -> Edited:
         """End a lease; raises NoLeaseError if there is none."""
         leasable = Leasable[bound.upper()]
-
-        def change(record: AccountingRecord) -> None:
-            cancel_lease(record, leasable)
-
-        return self._change(name, change, f"{self._cancelled} {_LEASE_NAME[leasable]} lease for {_NAME}", create=False)
+        message = f"{self._cancelled} {_LEASE_NAME[leasable]} lease for {_NAME}"
+        return self._change(name, partial(cancel_lease, kind=leasable), message, create=False)
 
     def set_usage(self, name: str, seconds: float) -> Edited:
         """Set the accumulated weighted usage, in weighted seconds; the unweighted usage stays."""
         _check_number("the accumulated usage", seconds, 0.0)
-
-        def change(record: AccountingRecord) -> None:
-            record.weighted_accumulated_usage = seconds
-
         message = f"The Accumulated Usage of {_NAME} {self._was} set to {seconds:f}"
-        return self._change(name, change, message, account=True)
+        return self._change(name, partial(_set, "weighted_accumulated_usage", seconds), message, account=True)
 
     def set_begin(self, name: str, time: int) -> Edited:
         """Set the time of the first use (seconds since 1970)."""
-
-        def change(record: AccountingRecord) -> None:
-            record.begin_usage_time = time
-
-        return self._change(name, change, f"The Begin Usage Time of {_NAME} {self._was} set to {shown_time(time)}")
+        message = f"The Begin Usage Time of {_NAME} {self._was} set to {shown_time(time)}"
+        return self._change(name, partial(_set, "begin_usage_time", time), message)
 
     def set_last(self, name: str, time: int) -> Edited:
         """Set the time of the last use (seconds since 1970)."""
-
-        def change(record: AccountingRecord) -> None:
-            record.last_usage_time = time
-
-        return self._change(name, change, f"The Last Usage Time of {_NAME} {self._was} set to {shown_time(time)}")
+        message = f"The Last Usage Time of {_NAME} {self._was} set to {shown_time(time)}"
+        return self._change(name, partial(_set, "last_usage_time", time), message)
 
     def reset_usage(self, name: str) -> Edited:
         """Set the accumulated usage to 0, counted from now. Priority, last use and slots in use stay."""
@@ -223,7 +207,7 @@ class Editor:
     def _change(
         self,
         name: str,
-        change: Callable[[AccountingRecord], None],
+        change: Callable[[AccountingRecord], object],
         message: str,
         *,
         create: bool = True,
@@ -368,6 +352,10 @@ _NAME = "\0"
 
 _LEAST = {Leasable.FACTOR: MINIMUM_FACTOR, Leasable.FLOOR: 0.0, Leasable.CEILING: -1.0}
 _LEASE_NAME = {Leasable.FACTOR: "priority-factor", Leasable.FLOOR: "floor", Leasable.CEILING: "ceiling"}
+
+
+def _set(attribute: str, value: float, record: AccountingRecord) -> None:
+    setattr(record, attribute, value)
 
 
 def _check_number(noun: str, value: float, minimum: float) -> None:

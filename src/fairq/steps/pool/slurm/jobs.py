@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from fairq.common.expression_form import as_expression
 from fairq.common.records import Ad, JobStatus
+from fairq.engine.classad.nodes import literal_text
 from fairq.formats.slurm.queue import SlurmJob
 from fairq.formats.slurm.text import Resources
 from fairq.steps.pool.slurm.groups import Groups
@@ -123,15 +124,15 @@ def _requirements(job: SlurmJob) -> Iterator[str]:
     """Yield what a job asks of its node: partition, features and nodes."""
     if job.partitions:
         # A machine that is added on trial is in every partition.
-        members = [f"stringListMember({_quoted(name)}, TARGET.SlurmPartitions)" for name in job.partitions]
+        members = [f"stringListMember({literal_text(name)}, TARGET.SlurmPartitions)" for name in job.partitions]
         yield _any(["TARGET.SlurmPartitions is undefined", *members])
     features = _features(job.features)
     if features:
         yield features
     if job.required:
-        yield _any(f"TARGET.Machine == {_quoted(name)}" for name in job.required)
+        yield _any(f"TARGET.Machine == {literal_text(name)}" for name in job.required)
     for name in job.excluded:
-        yield f"TARGET.Machine != {_quoted(name)}"
+        yield f"TARGET.Machine != {literal_text(name)}"
     yield "TARGET.Cpus >= RequestCpus && TARGET.Memory >= RequestMemory"
     if job.asked.gpus:
         yield "TARGET.GPUs >= RequestGPUs"
@@ -142,7 +143,7 @@ def _features(text: str) -> str | None:
     for sign, word in (("[&,]", " && "), (r"\|", " || ")):
         if re.fullmatch(rf"{_NAME}({sign}{_NAME})*", text):
             names = re.findall(_NAME, text)
-            return _joined((f"stringListMember({_quoted(name)}, TARGET.SlurmFeatures)" for name in names), word)
+            return _joined((f"stringListMember({literal_text(name)}, TARGET.SlurmFeatures)" for name in names), word)
     return None
 
 
@@ -153,9 +154,3 @@ def _any(conditions: Iterable[str]) -> str:
 def _joined(conditions: Iterable[str], word: str) -> str:
     clauses = list(conditions)
     return clauses[0] if len(clauses) == 1 else f"({word.join(clauses)})"
-
-
-def _quoted(text: str) -> str:
-    """Return a text as a string of an expression."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'

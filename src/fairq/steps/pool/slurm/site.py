@@ -14,7 +14,7 @@ from fairq.formats.slurm.sacct import read_records
 from fairq.formats.slurm.site import SiteFiles, read_files
 from fairq.formats.slurm.text import duration, lines, moment
 from fairq.formats.source import Held
-from fairq.steps.pool.bundle import Bundle, SiteSettings
+from fairq.steps.pool.bundle import Bundle, SiteSettings, read_problems, read_time
 from fairq.steps.pool.slurm.accounting import accounting_ads
 from fairq.steps.pool.slurm.groups import Groups
 from fairq.steps.pool.slurm.jobs import Work, read_work
@@ -31,8 +31,7 @@ def read_site(name: str, now: int) -> Bundle:
     Raises UnreadableDumpError, EmptyInputError, InvalidDumpError.
     """
     site = read_files(name)
-    time_text = site.note("time").strip()
-    time = int(time_text) if time_text.isascii() and time_text.isdecimal() and len(time_text) < 12 else None
+    time = read_time(site.note("time"))
     config = _config(site)
     as_of = moment(config.get("as of", ""))
     offset = 0 if time is None or as_of is None else round((as_of - time) / _QUARTER) * _QUARTER
@@ -43,7 +42,7 @@ def read_site(name: str, now: int) -> Bundle:
     groups = Groups(accounts)
     domain = config.get("ClusterName") or (accounts.cluster if accounts is not None else "") or "slurm"
     bundle = Bundle(missing=[*site.missing, *groups.not_imported()], time=time)
-    bundle.missing += [line.strip() for line in site.note("problems").splitlines() if line.strip()]
+    bundle.missing += read_problems(site.note("problems"))
     moment_of = now if time is None else time
     work = _read_pool(bundle, site, groups, config, domain, moment_of, offset)
     bundle.missing += work.notes
