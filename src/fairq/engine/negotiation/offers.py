@@ -5,7 +5,7 @@ docs/htcondor.md 3.14; consumption_policy.cpp (cp_override_requested, cp_suffici
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from msgspec.structs import replace
@@ -37,15 +37,23 @@ class Offers:
     Args:
         job: an ad of the autocluster.
         partitions: the slots.
-        terms: computes the offers to the job.
+        terms: computes the offers to the job. *reduced* returns terms that are faster if asked again, None: there are none.
         any_held: whether any slot has a holder, so that the order has keys for preemption.
         tie_order: each part's position among parts that rank equally.
     """
 
     def __init__(
-        self, job: Ad, partitions: Partitions, terms: Terms, any_held: bool, tie_order: NDArray[np.int64]
+        self,
+        job: Ad,
+        partitions: Partitions,
+        terms: Terms,
+        reduced: Callable[[], Terms | None],
+        any_held: bool,
+        tie_order: NDArray[np.int64],
     ) -> None:
-        self._job, self._partitions, self._terms, self._tie_order = job, partitions, terms, tie_order
+        self._job, self._partitions, self._tie_order = job, partitions, tie_order
+        self._terms, self._reduced = terms, reduced
+        self._is_first = True
         size = len(partitions.rows)
         first = terms.offer(np.arange(size))
         self.suitable = np.zeros(size, np.bool_)
@@ -61,6 +69,8 @@ class Offers:
         """Update the offers after the latest matches."""
         changed = self._partitions.changed
         if self._changes_seen < len(changed):
+            if self._is_first:
+                self._is_first, self._terms = False, self._reduced() or self._terms
             parts = distinct(changed[self._changes_seen :])
             self._store(parts, self._terms.offer(parts))
             self._changes_seen = len(changed)

@@ -60,8 +60,7 @@ class Parts:
         """Per slot of the pool, its number among the divided ones, -1 for others."""
         self.number_of[self.rows] = np.arange(len(self.rows))
         self.ties = tie_order
-        # Reduced terms are not valid for slots that get resources back.
-        self._terms = None if preempted is not None else TermsFinder(partitions, policy)
+        self._finder: TermsFinder | None = None
         requests = [f"request{name.lower()}" for name in partitions.resources]
         read = ["requirements", "rank", "requiregpus", *requests]
         self._offers = evaluate(self._find_offers, read, expressions_read(partitions, policy), partitions.ads)
@@ -87,9 +86,16 @@ class Parts:
         if self._stored > _MAX_STORED:
             self._offers.forget()
             self._stored = len(self.rows)
-        reduced = None if self._terms is None else self._terms.find(context)
-        terms: Terms = reduced or EvaluatedTerms(context.ad(), self.partitions, self._policy)
-        return Offers(context.ad(), self.partitions, terms, self._any_held, self.ties[self.rows])
+        terms = EvaluatedTerms(context.ad(), self.partitions, self._policy)
+        ties = self.ties[self.rows]
+        return Offers(context.ad(), self.partitions, terms, lambda: self._reduced(context), self._any_held, ties)
+
+    def _reduced(self, context: RequestContext) -> Terms | None:
+        """Return terms that take long to make and are fast; None for slots that get resources back."""
+        if self.preempted is not None:
+            return None
+        self._finder = self._finder or TermsFinder(self.partitions, self._policy)
+        return self._finder.find(context)
 
 
 class PartsOnList:
