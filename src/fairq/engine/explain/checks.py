@@ -16,6 +16,7 @@ from fairq.engine.classad import (
     ERROR_KIND,
     UNDEFINED_KIND,
     AdColumns,
+    Values,
     evaluate_in_ad,
     evaluate_in_columns,
     evaluate_scalar,
@@ -23,7 +24,7 @@ from fairq.engine.classad import (
 from fairq.engine.classad.column import ABSENT
 from fairq.engine.classad.nodes import Literal
 from fairq.engine.explain.clauses import Clause, clauses_of
-from fairq.engine.explain.comparisons import Comparison, comparison, plain
+from fairq.engine.explain.comparisons import Comparison, comparison
 
 MOST_SLOT_EXPRESSIONS = 200
 """Maximum number of distinct slot Requirements to split; others count as one clause."""
@@ -109,42 +110,15 @@ class PoolChecks:
             fits[slot_check.refusing] = False
         return fits
 
-    def values(self, check: JobCheck) -> NDArray[np.float64]:
-        """Return the slots' values of the attribute that *check* compares, NaN if not a number."""
+    def values(self, check: JobCheck, rows: NDArray[np.intp] | list[int] | None = None) -> Values:
+        """Return the attribute that *check* compares, of all slots or of *rows*."""
         assert check.comparison is not None
-        return evaluate_in_columns(check.comparison.attribute, self.slots, self.job).numbers
+        return evaluate_in_columns(check.comparison.attribute, self.slots, self.job, rows)
 
-    def text_values(self, check: JobCheck, rows: NDArray[np.intp]) -> dict[str, int]:
-        """Return the number of slots of *rows* for each text of the attribute that *check* compares."""
+    def bounds(self, check: SlotCheck, rows: NDArray[np.intp] | list[int]) -> Values:
+        """Return the values with which the slots *rows* compare the job's attribute."""
         assert check.comparison is not None
-        values = evaluate_in_columns(check.comparison.attribute, self.slots, self.job, rows)
-        counts: dict[str, int] = defaultdict(int)
-        for number in range(len(rows)):
-            value = values.python(number)
-            if isinstance(value, str):
-                counts[value] += 1
-        return counts
-
-    def bound(self, check: SlotCheck, row: int) -> Any:
-        """Return the value with which a slot compares the job's attribute, None if there is none."""
-        assert check.comparison is not None
-        return _plain_or_none(evaluate_in_columns(check.comparison.value, self.slots, self.job, [row]).python(0))
-
-    def easiest_bound(self, check: SlotCheck, rows: NDArray[np.intp]) -> int | float | None:
-        """Return the easiest number to satisfy among those with which the slots *rows* compare the job's attribute."""
-        assert check.comparison is not None
-        bounds = evaluate_in_columns(check.comparison.value, self.slots, self.job, rows)
-        numbers = bounds.numbers
-        if np.isnan(numbers).all():
-            return None
-        nearest = np.nanargmin(numbers) if check.comparison.prefers_more else np.nanargmax(numbers)
-        number: int | float = plain(bounds.python(int(nearest)))
-        return number
-
-    def slot_value(self, check: JobCheck, row: int) -> Any:
-        """Return the value of one slot's attribute that *check* compares, None if there is none."""
-        assert check.comparison is not None
-        return _plain_or_none(evaluate_in_columns(check.comparison.attribute, self.slots, self.job, [row]).python(0))
+        return evaluate_in_columns(check.comparison.value, self.slots, self.job, rows)
 
     def _clauses(self, rows: NDArray[np.intp], attribute: str, levels: int) -> list[tuple[Clause, NDArray[np.intp]]]:
         """Return the clauses of *attribute*, equal in all *rows*; a named expression is replaced by its clauses."""
@@ -166,10 +140,6 @@ class PoolChecks:
         passes = evaluate_in_columns(clause.expression, self.slots, self.job, rows).is_true()
         compared = comparison(clause.text, self.slots.names())
         return SlotCheck(clause, rows, passes, compared)
-
-
-def _plain_or_none(value: Any) -> Any:
-    return plain(value) if isinstance(value, bool | int | float | str) else None
 
 
 def _rows_by_value(slots: AdColumns, rows: NDArray[np.intp], attribute: str) -> list[NDArray[np.intp]]:

@@ -324,16 +324,15 @@ class Diagnosis:
         return Reason.NOT_OFFERED if self.lost[LostTo.LIMIT] else None
 
     @cached_property
+    def taken(self) -> list[Match]:
+        """The matches of suitable slots in this cycle."""
+        rows = set(self.losses.rows(LostTo.TAKEN).tolist())
+        return [match for match in self.outcome.decision.matches if match.slot in rows]
+
+    @property
     def taken_by(self) -> Counter[str]:
         """Number of suitable slots taken in this cycle, by submitter."""
-        rows = set(self.losses.rows(LostTo.TAKEN).tolist())
-        return Counter(match.submitter for match in self.outcome.decision.matches if match.slot in rows)
-
-    @cached_property
-    def taken_by_preemption(self) -> int:
-        """Number of suitable slots taken in this cycle by preemption."""
-        rows = set(self.losses.rows(LostTo.TAKEN).tolist())
-        return sum(match.slot in rows and match.preempted is not None for match in self.outcome.decision.matches)
+        return Counter(match.submitter for match in self.taken)
 
     @cached_property
     def limit_amounts(self) -> dict[str, float]:

@@ -155,23 +155,13 @@ class Observer:
             self._candidates &= ~rolled_up_slots
         self._kept_out = ~slots_taking_part(pool.ads, policy) | slots_shutting_down(pool.ads, policy)
         self.holders = holders_of(pool.ads)
-        self._own: dict[str, NDArray[np.bool_]] = {}
 
     def losses(self, context: RequestContext, standing: Standing, limited: bool = False) -> Losses:
         """Sort all slots for *context* by their *standing*; *limited*: a concurrency limit refuses its job."""
-        return self.sort(standing.tests(context), self.accepted(context), context.submitter, limited)
-
-    def accepted(self, context: RequestContext) -> NDArray[np.bool_]:
-        """Return the slots for which the job's own Requirements are true."""
-        job = context.ad()
-        if "requirements" not in job:
-            return np.zeros(len(self._pool.ads), np.bool_)
-        return evaluate_in_ad(expression_of(job["requirements"]), job, self._pool.ads).is_true()
-
-    def sort(self, tests: SlotTests, accepted: NDArray[np.bool_], submitter: str, limited: bool) -> Losses:
-        """Sort all slots by *tests*; *accepted* are those for which the job's own Requirements are true."""
+        tests, accepted = standing.tests(context), self.accepted(context)
         busy = ~self._candidates & ~self._draining
-        own = self._held_by(submitter)
+        is_own = np.array([*(name == context.submitter for name in self.holders.distinct), False], np.bool_)
+        own = is_own[self.holders.codes]  # code -1, a slot without a holder, finds the False at the end
         contested = tests.held & ~tests.preferred
         failed = {
             LostTo.JOB_REQUIREMENTS: ~accepted,
@@ -192,13 +182,12 @@ class Observer:
             codes[fails] = TESTS.index(test)
         return Losses(codes)
 
-    def _held_by(self, submitter: str) -> NDArray[np.bool_]:
-        is_held = self._own.get(submitter)
-        if is_held is None:
-            is_own = np.array([name == submitter for name in self.holders.distinct], np.bool_)
-            # Code -1, a slot without a holder, selects the appended False.
-            is_held = self._own[submitter] = np.append(is_own, False)[self.holders.codes]
-        return is_held
+    def accepted(self, context: RequestContext) -> NDArray[np.bool_]:
+        """Return the slots for which the job's own Requirements are true."""
+        job = context.ad()
+        if "requirements" not in job:
+            return np.zeros(len(self._pool.ads), np.bool_)
+        return evaluate_in_ad(expression_of(job["requirements"]), job, self._pool.ads).is_true()
 
 
 class ExplainedRejection(Struct, frozen=True):

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairq.common.records import JOB_COLUMNS
-from fairq.engine.classad import evaluate_in_columns
 from fairq.engine.explain.changes import Change, ChangeKind
 from fairq.engine.explain.checks import JobCheck, PoolChecks, SlotCheck
 
@@ -57,8 +56,9 @@ def _add_change(changes: dict[tuple[ChangeKind, str], tuple[Change, bool]], chan
 
 def _job_change(check: JobCheck, checks: PoolChecks, row: int, job: str) -> tuple[Change, bool]:
     compared, clause = check.comparison, check.clause
-    value = None if compared is None or isinstance(check.compared_with, bool) else checks.slot_value(check, row)
-    if compared is None or value is None:
+    is_compared = compared is not None and not isinstance(check.compared_with, bool)
+    value = checks.values(check, [row]).python(0) if is_compared else None
+    if compared is None or not isinstance(value, int | float | str):
         return Change(ChangeKind.REQUIREMENTS_CLAUSE, job, None, clause.attribute, clause.text), False
     to = compared.value_for(value)
     if compared.own is not None and compared.own.lower() not in JOB_COLUMNS:
@@ -70,8 +70,8 @@ def _job_change(check: JobCheck, checks: PoolChecks, row: int, job: str) -> tupl
 def _slot_change(check: SlotCheck, checks: PoolChecks, row: int, job: str, slot: str) -> tuple[Change, bool]:
     compared, clause = check.comparison, check.clause
     if compared is not None and compared.attribute.lower() not in JOB_COLUMNS:
-        bound = checks.bound(check, row)
-        if bound is not None:
+        bound = checks.bounds(check, [row]).python(0)
+        if isinstance(bound, int | float | str):
             now = checks.job.get(compared.attribute.lower())
             to = compared.attribute_for(bound)
             return Change(ChangeKind.JOB_ATTRIBUTE, job, to, compared.attribute, now=now), not compared.prefers_more
@@ -83,15 +83,14 @@ def _job_cost(check: JobCheck, checks: PoolChecks) -> NDArray[np.float64] | floa
         return _NO_CLAUSE
     if isinstance(check.compared_with, str):
         return _OTHER_TEXT
-    return _distance(checks.values(check), float(check.compared_with), _NO_CLAUSE)
+    return _distance(checks.values(check).numbers, float(check.compared_with), _NO_CLAUSE)
 
 
 def _slot_cost(check: SlotCheck, checks: PoolChecks) -> NDArray[np.float64] | float:
     compared = check.comparison
     if compared is None or compared.attribute.lower() in JOB_COLUMNS:
         return _OTHER_SLOT
-    rows = check.refusing
-    bounds = evaluate_in_columns(compared.value, checks.slots, checks.job, rows).numbers
+    bounds = checks.bounds(check, check.refusing).numbers
     now = checks.job.get(compared.attribute.lower())
     if not isinstance(now, int | float):
         return np.where(np.isfinite(bounds), _OTHER_TEXT, _NO_CLAUSE)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,19 +60,10 @@ def slots_of(pool: PoolSlots, rows: Sequence[int], ads: AdColumns) -> PoolSlots:
 def rows_called(pool: PoolSlots, label: str) -> list[int]:
     """Return the rows of the slots with this name, or this name and address."""
     name, bracket, address = label.partition("<")
-    rows = list(_rows_named(pool.names, label))
+    rows = [row for row, other in enumerate(pool.names) if other == label]
     if rows or not bracket:
         return rows
-    return [row for row in _rows_named(pool.names, name) if _address(pool, row) == bracket + address]
-
-
-def _rows_named(names: Sequence[str], name: str) -> Iterator[int]:
-    """Yield the rows of a name; index() takes a tenth of the time of a loop."""
-    row = -1
-    with suppress(ValueError):
-        while True:
-            row = names.index(name, row + 1)
-            yield row
+    return [row for row, other in enumerate(pool.names) if other == name and _address(pool, row) == bracket + address]
 
 
 def _address(pool: PoolSlots, row: int) -> str:

@@ -15,6 +15,7 @@ from fairq.engine.explain.losses import LostTo
 from fairq.engine.explain.nearest_slots import changes_for, nearest_slots
 from fairq.engine.explain.pieces import pieces_of
 from fairq.engine.explain.report import queue_position
+from fairq.engine.negotiation.preemption import permits_preemption
 
 BEST_FACTOR, BEST_PRIORITY = 1.0, 0.5
 _NEAREST = 3
@@ -76,7 +77,7 @@ def _candidates(diagnosis: Diagnosis) -> Iterator[Remedy]:  # noqa: PLR0911, PLR
             yield _time_budget(diagnosis)
             return
         case Reason.DRAINING:
-            yield from _best_slots(diagnosis, LostTo.DRAINING, ChangeKind.UNDRAIN, 1)
+            yield from _undrain(diagnosis)
             return
         case Reason.CEILING:
             yield _ceiling(diagnosis, 1)
@@ -89,20 +90,21 @@ def _candidates(diagnosis: Diagnosis) -> Iterator[Remedy]:  # noqa: PLR0911, PLR
             yield from _quota(diagnosis)
             yield from _free_of_group(diagnosis)
     yield from _highest_of_own(diagnosis)
-    yield from _share(diagnosis)
+    if diagnosis.has_free_matches or permits_preemption(diagnosis.outcome.input.policy):
+        yield from _share(diagnosis)
     yield from _free_slots(diagnosis)
     if diagnosis.submitter.quota_group is not None:
         yield from _quota(diagnosis)
     if diagnosis.submitter.ceiling >= 0:
         yield _ceiling(diagnosis, _left_idle_ahead(diagnosis) + 1)
-    yield from _best_slots(diagnosis, LostTo.DRAINING, ChangeKind.UNDRAIN, 1)
+    yield from _undrain(diagnosis)
     yield from one_more_slot(diagnosis)
 
 
 def fitting_changes(diagnosis: Diagnosis) -> Iterator[Remedy]:
     """Yield the changes of the job or of slots with which it matches one of the nearest slots."""
     names, checks = diagnosis.outcome.labels, diagnosis.checks
-    free = diagnosis.outcome.standing.tests(diagnosis.context).free & ~_is_held(diagnosis)
+    free = diagnosis.outcome.standing.tests(diagnosis.context).free & (diagnosis.outcome.observer.holders.codes < 0)
     for row in nearest_slots(checks, free, _NEAREST):
         yield tuple(changes_for(row, checks, job_name(diagnosis.job), names[row]))
 
@@ -120,39 +122,33 @@ def _give_back_pieces(diagnosis: Diagnosis) -> Iterator[Remedy]:
         yield tuple(Change(ChangeKind.FREE_SLOT, names[row]) for row in rows)
 
 
-def _is_held(diagnosis: Diagnosis) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    return np.array([name is not None for name in diagnosis.outcome.observer.holders], np.bool_)
-
-
-def _best_slots(diagnosis: Diagnosis, test: LostTo, kind: ChangeKind, count: int) -> Iterator[Remedy]:
-    """Change the best *count* slots lost to *test*, one at a time."""
+def _best_slots(diagnosis: Diagnosis, test: LostTo, count: int = 1) -> list[int]:
+    """Return the rows of the best *count* slots lost to *test*, the best first."""
     rows = diagnosis.losses.rows(test)
     positions = diagnosis.outcome.standing.positions(diagnosis.context)
-    if len(rows) > count:
-        # Sorting the slots of a large pool takes longer than finding the best few.
-        rows = rows[np.argpartition(positions[rows], count - 1)[:count]]
-    for row in rows[np.argsort(positions[rows])].tolist():
-        yield (Change(kind, diagnosis.outcome.labels[row]),)
+    best: list[int] = rows[np.argsort(positions[rows])][:count].tolist()
+    return best
+
+
+def _undrain(diagnosis: Diagnosis) -> Iterator[Remedy]:
+    for row in _best_slots(diagnosis, LostTo.DRAINING):
+        yield (Change(ChangeKind.UNDRAIN, diagnosis.outcome.labels[row]),)
 
 
 def _free_slots(diagnosis: Diagnosis) -> Iterator[Remedy]:
     """Free slots in use, those of other submitters first."""
-    users = diagnosis.outcome.observer.holders
     for test in _TESTS_OF_HELD_SLOTS:
-        for remedy in _best_slots(diagnosis, test, ChangeKind.FREE_SLOT, 2):
-            row = diagnosis.outcome.labels.index(remedy[0].of)
-            if users[row] is not None:
-                yield remedy
+        for row in _best_slots(diagnosis, test, 2):
+            if diagnosis.outcome.observer.holders[row] is not None:
+                yield (Change(ChangeKind.FREE_SLOT, diagnosis.outcome.labels[row]),)
 
 
 def _free_of_group(diagnosis: Diagnosis) -> Iterator[Remedy]:
     """Free a slot in use by the same group: it counts against the quota, whether it matches or not."""
-    accountant, users = diagnosis.outcome.input.accountant, diagnosis.outcome.observer.holders
-    members = {
-        name for name in set(users) if name is not None and accountant.group_of(name) == diagnosis.submitter.group
-    }
-    row = next((row for row, name in enumerate(users) if name in members), None)
-    if row is not None:
+    accountant, holders = diagnosis.outcome.input.accountant, diagnosis.outcome.observer.holders
+    is_member = [accountant.group_of(name) == diagnosis.submitter.group for name in holders.distinct]
+    rows = np.flatnonzero(np.array([*is_member, False])[holders.codes])
+    for row in rows[:1].tolist():
         yield (Change(ChangeKind.FREE_SLOT, diagnosis.outcome.labels[row]),)
 
 

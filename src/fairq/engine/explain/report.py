@@ -52,12 +52,12 @@ def _nearest(check: JobCheck, checks: PoolChecks, among: NDArray[np.bool_]) -> D
         return {}
     name = check.comparison.attribute
     if isinstance(check.compared_with, str):
-        counts = checks.text_values(check, np.flatnonzero(among))
-        if not counts:
+        texts = Counter(text for text in checks.values(check, np.flatnonzero(among)).texts() if text is not None)
+        if not texts:
             return {"compares": name, "wanted": check.compared_with}
-        value, slot_count = max(counts.items(), key=lambda item: item[1])
+        ((value, slot_count),) = texts.most_common(1)
         return {"compares": name, "wanted": check.compared_with, "nearest": value, "nearest_slots": slot_count}
-    values = checks.values(check)[among]
+    values = checks.values(check).numbers[among]
     nearest = check.comparison.nearest(values, float(check.compared_with))
     if nearest is None:
         return {"compares": name, "wanted": check.compared_with}
@@ -82,11 +82,13 @@ def _refusal(check: SlotCheck, checks: PoolChecks, refusing: NDArray[np.intp]) -
         "slots": len(refusing),
     }
     if check.comparison is not None:
-        easiest = checks.easiest_bound(check, refusing)
-        if easiest is not None:
+        bounds = checks.bounds(check, refusing)
+        numbers = bounds.numbers
+        if not np.isnan(numbers).all():
+            easiest = np.nanargmin(numbers) if check.comparison.prefers_more else np.nanargmax(numbers)
             row["compares"] = check.comparison.attribute
             row["wanted"] = checks.job.get(check.comparison.attribute.lower())
-            row["nearest"] = easiest
+            row["nearest"] = plain(bounds.python(int(easiest)))
     return row
 
 

@@ -37,7 +37,8 @@ class Offers:
     Args:
         job: an ad of the autocluster.
         partitions: the slots.
-        terms: computes the offers to the job. *reduced* returns terms that are faster if asked again, None: there are none.
+        terms: computes the offers to the job. *reduced* returns terms that are faster if asked again; None: there are
+            none.
         any_held: whether any slot has a holder, so that the order has keys for preemption.
         tie_order: each part's position among parts that rank equally.
     """

@@ -19,7 +19,7 @@ from fairq.engine.negotiation.budgets import Clock
 from fairq.engine.negotiation.cycle import NegotiationCycle
 from fairq.engine.negotiation.decision import CycleDecision, Match
 from fairq.engine.negotiation.policy import NegotiationPolicy
-from fairq.engine.negotiation.preemption import HOUR
+from fairq.engine.negotiation.preemption import HOUR, permits_preemption
 from fairq.engine.negotiation.queue import Jobs
 from fairq.engine.simulation.pool import SimulatedPool, Tenant
 from fairq.engine.simulation.promises import Promise, limited_submitters
@@ -383,9 +383,4 @@ def may_preempt(policy: NegotiationPolicy, pool: SimulatedPool) -> bool:
 
     Priority preempts nothing if PREEMPTION_REQUIREMENTS is false, machine rank nothing if no slot's rank prefers jobs.
     """
-    if not policy.consider_preemption:
-        return False
-    if pool.ranks_jobs:
-        return True
-    requirements = policy.preemption_requirements
-    return requirements is None or str(requirements).strip().lower() != "false"
+    return policy.consider_preemption and (pool.ranks_jobs or permits_preemption(policy))

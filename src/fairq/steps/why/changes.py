@@ -4,72 +4,58 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairq.engine.explain.changes import OWNERS, REQUESTS, Change, ChangeKind
+from fairq.engine.explain.changes import REQUESTS, Change, ChangeKind
 
 
-def change_words(change: Change) -> str:  # noqa: PLR0911 - one per kind
+def change_words(change: Change) -> str:
     """Return *change* as the end of a sentence that begins with "It would run"."""
-    match change.kind:
-        case ChangeKind.JOB_ATTRIBUTE:
-            name = REQUESTS.get((change.attribute or "").lower(), change.attribute)
-            return f"with {name} = {_shown(change.to)}"
-        case ChangeKind.REQUIREMENTS_CLAUSE | ChangeKind.SLOT_CLAUSE:
-            whose = "" if change.kind is ChangeKind.REQUIREMENTS_CLAUSE else f" of {change.of}"
-            return f"without {change.clause}{whose}" if change.to is None else f"with {change.to}{whose}"
-        case ChangeKind.FREE_SLOT:
-            return f"as soon as {change.of} is free"
-        case ChangeKind.UNDRAIN:
-            return f"with {change.of} not draining"
-        case ChangeKind.ADD_SLOT:
-            more = "one more slot" if change.to == 1 or isinstance(change.to, str) else f"{change.to} more slots"
-            return f"with {more} like {change.of}"
-        case ChangeKind.SETTING:
-            return f"without {change.of}"
-        case ChangeKind.TIME_BUDGET:
-            return f"with {change.of} = {_shown(change.to)}"
-        case ChangeKind.ACCEPT_SURPLUS:
-            return f"with accept_surplus for {change.of}"
-        case _:
-            whose = "" if change.kind is ChangeKind.JOB_PRIORITY else f" for {change.of}"
-            return f"with a {change.kind} of {_shown(change.to)}{whose}"
+    return _filled(_phrases(change)[0], change)
 
 
 def change_order(change: Change) -> str:
     """Return *change* as an imperative."""
-    to = _shown(change.to)
-    if change.kind is ChangeKind.JOB_ATTRIBUTE:
-        return f"set {REQUESTS.get((change.attribute or '').lower(), change.attribute)} = {to}"
-    if change.kind is ChangeKind.REQUIREMENTS_CLAUSE:
-        return f"remove {change.clause}" if change.to is None else f"replace {change.clause} by {to}"
-    if change.kind is ChangeKind.SLOT_CLAUSE:
-        return f"{'remove' if change.to is None else 'replace'} {change.clause} of {change.of}" + (
-            "" if change.to is None else f" by {to}"
-        )
-    if change.kind is ChangeKind.ADD_SLOT:
-        several = isinstance(change.to, int) and change.to > 1
-        return f"add {change.to if several else 'one'} slot{'s' if several else ''} like {change.of}"
-    return _ORDERS[change.kind].format(of=change.of, to=to)
+    return _filled(_phrases(change)[1], change)
 
 
-_ORDERS = {
-    ChangeKind.JOB_PRIORITY: "set the priority of the job to {to}",
-    ChangeKind.FACTOR: "set the factor of {of} to {to}",
-    ChangeKind.PRIORITY: "set the real priority of {of} to {to}",
-    ChangeKind.FLOOR: "set the floor of {of} to {to}",
-    ChangeKind.CEILING: "raise the ceiling of {of} to {to}",
-    ChangeKind.QUOTA: "raise the quota of {of} to {to}",
-    ChangeKind.ACCEPT_SURPLUS: "set accept_surplus for {of}",
-    ChangeKind.CONCURRENCY_LIMIT: "raise the concurrency limit {of} to {to}",
-    ChangeKind.SETTING: "unset {of}",
-    ChangeKind.TIME_BUDGET: "set {of} = {to}",
-    ChangeKind.FREE_SLOT: "free {of}",
-    ChangeKind.UNDRAIN: "undrain {of}",
+def _filled(phrase: str, change: Change) -> str:
+    name = REQUESTS.get((change.attribute or "").lower(), change.attribute)
+    return phrase.format(of=change.of, to=_shown(change.to), name=name, clause=change.clause)
+
+
+def _phrases(change: Change) -> tuple[str, str]:
+    """Return the end of the sentence and the imperative for *change*, with gaps."""
+    match change.kind:
+        case ChangeKind.REQUIREMENTS_CLAUSE if change.to is None:
+            return "without {clause}", "remove {clause}"
+        case ChangeKind.SLOT_CLAUSE if change.to is None:
+            return "without {clause} of {of}", "remove {clause} of {of}"
+        case ChangeKind.ADD_SLOT if isinstance(change.to, int) and change.to > 1:
+            return "with {to} more slots like {of}", "add {to} slots like {of}"
+        case _:
+            return _PHRASES[change.kind]
+
+
+_PHRASES = {
+    ChangeKind.JOB_ATTRIBUTE: ("with {name} = {to}", "set {name} = {to}"),
+    ChangeKind.REQUIREMENTS_CLAUSE: ("with {to}", "replace {clause} by {to}"),
+    ChangeKind.SLOT_CLAUSE: ("with {to} of {of}", "replace {clause} of {of} by {to}"),
+    ChangeKind.JOB_PRIORITY: ("with a job priority of {to}", "set the priority of the job to {to}"),
+    ChangeKind.FACTOR: ("with a factor of {to} for {of}", "set the factor of {of} to {to}"),
+    ChangeKind.PRIORITY: ("with a priority of {to} for {of}", "set the real priority of {of} to {to}"),
+    ChangeKind.FLOOR: ("with a floor of {to} for {of}", "set the floor of {of} to {to}"),
+    ChangeKind.CEILING: ("with a ceiling of {to} for {of}", "raise the ceiling of {of} to {to}"),
+    ChangeKind.QUOTA: ("with a quota of {to} for {of}", "raise the quota of {of} to {to}"),
+    ChangeKind.ACCEPT_SURPLUS: ("with accept_surplus for {of}", "set accept_surplus for {of}"),
+    ChangeKind.CONCURRENCY_LIMIT: (
+        "with a concurrency limit of {to} for {of}",
+        "raise the concurrency limit {of} to {to}",
+    ),
+    ChangeKind.SETTING: ("without {of}", "unset {of}"),
+    ChangeKind.TIME_BUDGET: ("with {of} = {to}", "set {of} = {to}"),
+    ChangeKind.FREE_SLOT: ("as soon as {of} is free", "free {of}"),
+    ChangeKind.UNDRAIN: ("with {of} not draining", "undrain {of}"),
+    ChangeKind.ADD_SLOT: ("with one more slot like {of}", "add one slot like {of}"),
 }
-
-
-def is_owners(change: Change) -> bool:
-    """Return whether the job's owner can make *change*; other changes need an administrator."""
-    return change.kind in OWNERS
 
 
 def _shown(value: Any) -> str:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from fairq.common.quantities import counted, rounded
 from fairq.engine.explain.alternatives import asks_for_nothing
-from fairq.engine.explain.changes import TIME_BUDGETS, Change, ChangeKind
+from fairq.engine.explain.changes import OWNERS, TIME_BUDGETS, Change, ChangeKind
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome, Reason
 from fairq.engine.explain.losses import LostTo
 from fairq.engine.explain.remedies import job_name, weight
@@ -18,7 +18,7 @@ from fairq.engine.explain.search import SearchResult
 from fairq.engine.negotiation.evaluation import RequestContext
 from fairq.engine.quotas.enforcement import rounding
 from fairq.steps.cycle.document import overrun_document
-from fairq.steps.why.changes import change_words, is_owners
+from fairq.steps.why.changes import change_words
 from fairq.steps.why.machines_off import machines_off
 
 _MANY = 3
@@ -80,8 +80,8 @@ def _joined(result: SearchResult) -> str:
         return f"once {free}"
     if len(others) == 1:
         return f"{change_words(others[0])}{f', once {free}' if freed else ''}"
-    owners = _listed([change for change in others if is_owners(change)])
-    administrators = _listed([change for change in others if not is_owners(change)])
+    owners = _listed([change for change in others if change.kind in OWNERS])
+    administrators = _listed([change for change in others if change.kind not in OWNERS])
     parts = [f"{owners} (you can set this)"] if owners else []
     parts += [f"{administrators} (an administrator can set this)"] if administrators else []
     return f"with all of: {'; '.join(parts)}{f', once {free}' if freed else ''}"
@@ -200,7 +200,7 @@ def _matching(count: int) -> str:
 
 def _taken(diagnosis: Diagnosis) -> str:
     """Return who got the slots; preempted slots are counted separately from free ones."""
-    taken, preempted = diagnosis.lost[LostTo.TAKEN], diagnosis.taken_by_preemption
+    taken, preempted = diagnosis.lost[LostTo.TAKEN], sum(match.preempted is not None for match in diagnosis.taken)
     free = taken - preempted
     if not preempted:
         which = "the only free slot" if taken == 1 else f"the {taken} free slots"

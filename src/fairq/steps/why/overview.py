@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -18,6 +18,7 @@ from fairq.engine.explain.diagnosis import Diagnosis, Outcome
 from fairq.engine.explain.remedies import Remedy
 from fairq.steps.why.advice import too_large_sentence
 from fairq.steps.why.changes import change_order
+from fairq.steps.why.trials import key_of
 from fairq.steps.why.world import ImaginedPool
 
 KINDS = 100
@@ -72,7 +73,8 @@ def overview(world: ImaginedPool, outcome: Outcome) -> dict[str, Any]:
         if count > entry.largest:
             entry.largest, entry.example, entry.alike = count, diagnosis, ranges
     ordered = sorted(entries.items(), key=lambda item: (-item[1].jobs, item[0]))
-    help_of = {reason: _best_changes(world, entry) for reason, entry in ordered}
+    gains: dict[Hashable, int] = {}
+    help_of = {reason: _best_changes(world, entry, gains) for reason, entry in ordered}
     idle = sum(len(jobs) for queue in outcome.input.jobs.queues for jobs in queue.idle)
     most = sorted(
         ((reason, item) for reason, helps in help_of.items() for item in helps), key=lambda item: -item[1].starts
@@ -124,17 +126,19 @@ def _kinds(outcome: Outcome) -> Iterator[_Kind]:
         yield from ((ranges, counts[kind]) for kind, ranges in ranges_by_kind.items())
 
 
-def _best_changes(world: ImaginedPool, entry: _Entry) -> list[_Help]:
-    """Try changes in a cycle each; return the best one of the owners and of administrators, if any starts a job."""
+def _best_changes(world: ImaginedPool, entry: _Entry, gains: dict[Hashable, int]) -> list[_Help]:
+    """Try changes in a cycle each; return the best one of the owners and of administrators, if any starts a job.
+
+    *gains* are the jobs that changes start, also those tried for other reasons.
+    """
     example = entry.example
     assert example is not None
-    before = len(example.outcome.decision.matches)
     best: dict[str, _Help] = {}
     for remedy in islice(widened_remedies(example, entry.jobs), _TRIED):
         changed = world.changed_for_all(entry.alike[:_RANGES], remedy).try_cycle()
-        if changed is None:
-            continue
-        improvement = _Help(remedy, len(changed.decision.matches) - before)
+        if changed is not None:
+            gains[key_of(remedy)] = len(changed.decision.matches) - len(example.outcome.decision.matches)
+        improvement = _Help(remedy, gains.get(key_of(remedy), 0))
         if improvement.starts > best.get(improvement.who, _NOTHING).starts:
             best[improvement.who] = improvement
     return sorted(best.values(), key=lambda improvement: (-improvement.starts, improvement.who != "owner"))

@@ -27,6 +27,7 @@ from fairq.engine.negotiation.queue import Jobs, SubmitterQueue
 from fairq.steps.cycle.load import LoadedPool
 from fairq.steps.pool.claimed_ads import without_claim, without_draining
 from fairq.steps.pool.imported_parts import merged
+from fairq.steps.pool.reservation_clause import CLAUSE
 from fairq.steps.why.trials import Trials, key_of
 
 
@@ -117,8 +118,7 @@ class ImaginedPool(Struct, frozen=True):
             case ChangeKind.FREE_SLOT:
                 return self._with_free_slot(change.of)
             case ChangeKind.SLOT_CLAUSE:
-                row = self._row(change.of)
-                return self._with_slot(row, with_clauses(self.ads[row], [change]))
+                return self._with_slot_clause(change)
             case ChangeKind.UNDRAIN:
                 return self._with_undrained(self._row(change.of))
             case ChangeKind.ADD_SLOT:
@@ -138,6 +138,17 @@ class ImaginedPool(Struct, frozen=True):
                 return self._with_group(change)
             case _:
                 return self._with_record(change)
+
+    def _with_slot_clause(self, change: Change) -> Self:
+        row = self._row(change.of)
+        world = self._with_slot(row, with_clauses(self.ads[row], [change]))
+        if str(change.attribute).lower() != CLAUSE.lower():
+            return world
+        # Without the clause of a reservation, the slot is in everybody's pie.
+        reserved = [
+            replace(slots, rows=[other for other in slots.rows if other != row]) for slots in world.slots.reserved
+        ]
+        return replace(world, slots=replace(world.slots, reserved=reserved))
 
     def _with_undrained(self, row: int) -> Self:
         world = replace(self, slots=replace(self.slots, draining=self.slots.draining - {row}))
@@ -179,7 +190,9 @@ class ImaginedPool(Struct, frozen=True):
         return replace(self, target=new, jobs=replace(self.jobs, queues=queues))
 
     def _with_slot(self, row: int, ad: Ad) -> Self:
-        return self._with_slots(np.arange(len(self.ads)), {row: ad})
+        rows, changed = np.arange(len(self.ads)), {row: ad}
+        slots = replace(self.slots, ads=self.slots.ads.edited(rows, changed))
+        return replace(self, slots=slots, ads=EditedAds(self.ads, rows.tolist(), changed))
 
     def _with_slots(self, rows: NDArray[np.intp], changed_ads: Mapping[int, Ad]) -> Self:
         """Return the pool with the slots of *rows* in this order; *changed_ads* replaces ads by position."""
@@ -194,7 +207,11 @@ class ImaginedPool(Struct, frozen=True):
         row = self._row(name)
         key = self.slots.keys[row]
         parent = next((parent_row for parent_row, rows in pieces_of(self.slots).items() if row in rows), None)
-        world = self._without_piece(row, parent) if parent is not None else self._with_unclaimed(row)
+        if parent is None:
+            world = self._with_slot(row, without_claim(self.ads[row], self.now))
+        else:
+            remaining = np.delete(np.arange(len(self.ads)), row)
+            world = self._with_slots(remaining, {parent - (parent > row): merged(self.ads[parent], self.ads[row])})
         return replace(world._without_job(key), claims=self.claims.without(key))
 
     def _without_job(self, key: int) -> Self:
@@ -206,14 +223,6 @@ class ImaginedPool(Struct, frozen=True):
         return replace(
             self, jobs=replace(self.jobs, queues=[queue for queue in queues if queue.running_jobs or queue.idle])
         )
-
-    def _with_unclaimed(self, row: int) -> Self:
-        return self._with_slot(row, without_claim(self.ads[row], self.now))
-
-    def _without_piece(self, row: int, parent: int) -> Self:
-        """Remove a dynamic slot with its job, and return its resources to the parent."""
-        remaining = np.delete(np.arange(len(self.ads)), row)
-        return self._with_slots(remaining, {parent - (parent > row): merged(self.ads[parent], self.ads[row])})
 
     def _with_new_slot(self, change: Change) -> Self:
         """Add one slot, or several if the change has a number instead of a name."""
