@@ -10,6 +10,7 @@ from typer import Argument, Option
 
 from fairq.cli.command import App, Context
 from fairq.cli.config_import import import_notes
+from fairq.cli.figures import yes_or_no
 from fairq.cli.invocation import Invocation
 from fairq.cli.options import DryRun, Reason
 from fairq.cli.output import Column, Table, View, emit, write_text
@@ -212,8 +213,8 @@ def path(context: Context) -> None:
     columns = [
         Column("Layer", "layer"),
         Column("File", "path"),
-        Column("Exists", "exists", _yes_no, "left", level=1),
-        Column("Changes go there", "changes", _yes_no, "left"),
+        Column("Exists", "exists", yes_or_no, "left", level=1),
+        Column("Changes go there", "changes", yes_or_no, "left"),
     ]
     emit(View(tables=[Table(columns=columns, records=records)]), output)
 
@@ -356,10 +357,6 @@ def _leaves(value: Any) -> int:
 
 def _shown(text: str) -> str:
     return text or "unset"
-
-
-def _yes_no(value: bool) -> str:
-    return "yes" if value else "no"
 
 
 def _summary(imported: ImportedConfig) -> dict[str, Any]:

@@ -23,6 +23,7 @@ __all__ = [
     "short",
     "stopped_by",
     "two_places",
+    "yes_or_no",
 ]
 
 
@@ -44,6 +45,11 @@ def short(value: float) -> str:
 def percent(value: float) -> str:
     """Return a share of 0 to 1 as a percentage."""
     return unsigned(f"{100 * value:.1f}%")
+
+
+def yes_or_no(value: object) -> str:
+    """Return a truth value in a word."""
+    return "yes" if value else "no"
 
 
 def stopped_by(submitter: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec.structs import replace
 from typer import Option
@@ -14,14 +14,12 @@ from fairq.cli.invocation import Invocation, operating_system_user
 from fairq.cli.job_options import ALL, PEOPLE, Jobs, selection_given
 from fairq.cli.options import Now, parse_time
 from fairq.cli.output import Column, Output, Table, View, emit
+from fairq.cli.output.constraint import matching
 from fairq.cli.output.long import long_texts
 from fairq.cli.tools import HISTORY
 from fairq.errors.base import InvalidNumberError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from fairq.common.records import Ad
     from fairq.steps.jobs.past import Past
 
 app = App()
@@ -120,12 +118,12 @@ def _exit_code(text: str | None) -> int | None:
 
 def _view(invocation: Invocation, past: Past, output: Output, limit: int | None, *, procs: bool, long: bool) -> View:
     if output.format != "table" or long:
-        ads = islice(_matching(past.ads(), output), limit)
+        ads = islice(matching(past.ads(), output.constraint), limit)
         if output.format == "table":
             return View(text=long_texts(ads))
         return View(tables=[Table(columns=_COLUMNS, records=ads, constrained=True)], fields=_FIELDS)
     # One ad may represent many jobs only if no constraint can distinguish them.
-    lines = _matching(past.each() if procs or output.constraint else past.rows(), output)
+    lines = iter(matching(past.each() if procs or output.constraint else past.rows(), output.constraint))
     records = list(islice(lines, limit or _LINES))
     if limit is None and len(records) == _LINES and next(lines, None) is not None:
         invocation.note(f"only the last {_LINES} lines are shown; give --limit or --since")
@@ -137,20 +135,8 @@ def _view(invocation: Invocation, past: Past, output: Output, limit: int | None,
     return View(tables=tables)
 
 
-def _matching(ads: Iterable[Ad], output: Output) -> Iterator[Ad]:
-    if output.constraint is None:
-        return iter(ads)
-    from fairq.cli.output.constraint import matching
-
-    return iter(matching(ads, output.constraint))  # type: ignore[arg-type]
-
-
 def _share(value: float) -> str:
     return f"{100 * value:.0f}%"
-
-
-def _plain(value: Any) -> str:
-    return str(value)
 
 
 _COLUMNS = [
@@ -161,9 +147,9 @@ _COLUMNS = [
     Column("RUN", "RemoteWallClockTime", duration, "right"),
     Column("ENDED", "EnteredCurrentStatus", moment, "right"),
     Column("ST", "JobStatus", lambda status: "C" if status == 4 else "X", "left"),
-    Column("EXIT", "Exit", _plain, "right"),
+    Column("EXIT", "Exit", str, "right"),
     Column("CPU", "CpuEfficiency", _share, "right", level=2),
-    Column("MEMORY", "Memory", _plain, "right", level=4),
+    Column("MEMORY", "Memory", str, "right", level=4),
     Column("CMD", "Command", narrow="cut", level=1),
 ]
 

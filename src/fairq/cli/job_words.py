@@ -15,7 +15,6 @@ from fairq.cli.tools import JOBS
 
 if TYPE_CHECKING:
     from fairq.cli.invocation import Invocation
-    from fairq.steps.jobs.selection import Selection
 
 _DONE = {"remove": "removed", "hold": "held", "release": "released"}
 
@@ -57,8 +56,7 @@ def remove(
     (launch.grace), with SIGKILL. The command waits two seconds for this. A job that takes longer keeps its slot until
     the next fairq negotiate or fairq run collects it.
     """
-    selection = selected(context.obj, jobs, now)
-    _change(context.obj, "remove", selection, reason, now, ask=not yes, dry_run=dry_run)
+    _change(context.obj, "remove", jobs, reason, now, ask=not yes, dry_run=dry_run)
 
 
 @_APPS["hold"].report(
@@ -89,8 +87,7 @@ def hold(
     (launch.grace), with SIGKILL. The command waits two seconds for this. A job that takes longer keeps its slot until
     the next fairq negotiate or fairq run collects it.
     """
-    selection = selected(context.obj, jobs, now)
-    _change(context.obj, "hold", selection, reason, now, ask=not yes, dry_run=dry_run)
+    _change(context.obj, "hold", jobs, reason, now, ask=not yes, dry_run=dry_run)
 
 
 @_APPS["release"].report(
@@ -114,21 +111,21 @@ def release(
     Released jobs become idle. Name jobs as for fairq remove. If you name a cluster, an owner or a constraint, the
     command releases only its held jobs.
     """
-    selection = selected(context.obj, jobs, now)
-    _change(context.obj, "release", selection, reason, now, ask=False, dry_run=dry_run)
+    _change(context.obj, "release", jobs, reason, now, ask=False, dry_run=dry_run)
 
 
 def _change(
     invocation: Invocation,
     word: str,
-    selection: Selection,
+    jobs: list[str] | None,
     reason: str | None,
     now: int | None,
     *,
     ask: bool,
     dry_run: bool,
 ) -> None:
-    """Do *word* to the jobs of *selection* and report it; with *ask*, ask before changing many jobs."""
+    """Do *word* to the selected *jobs* and report it; with *ask*, ask before changing many jobs."""
+    selection = selected(invocation, jobs, now)
     editor, trial = job_editor(invocation, now, reason, dry_run=dry_run)
     if not dry_run:
         confirm_many(invocation, word.capitalize(), not ask, lambda: len(getattr(trial, word)(selection)))

@@ -76,6 +76,11 @@ def duration_of(option: str) -> Callable[[str], int]:
     return parse
 
 
+def duration_option(name: str, text: str, *, metavar: str = "TIME") -> Any:
+    """Return the option *name* whose value is a duration: ``Annotated[int | None, duration_option(...)]``."""
+    return Option(name, metavar=metavar, parser=duration_of(name), help=text)
+
+
 Now = Annotated[
     int | None,
     Option(

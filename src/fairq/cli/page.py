@@ -9,7 +9,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from fairq.cli.command import App, Context
-from fairq.cli.options import Now, duration_of
+from fairq.cli.options import Now, duration_option
 from fairq.common import files
 from fairq.errors.report import ReportFileError
 
@@ -37,12 +37,7 @@ def page(
     ] = None,
     old_after: Annotated[
         int | None,
-        Option(
-            "--old-after",
-            metavar="TIME",
-            parser=duration_of("--old-after"),
-            help="Age from which the page says that it is old [default: 1h].",
-        ),
+        duration_option("--old-after", "Age from which the page says that it is old [default: 1h]."),
     ] = None,
     now: Now = None,
 ) -> None:

@@ -8,7 +8,7 @@ from typer import Option
 
 from fairq.cli.command import App, Context
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import DryRun, Now, Reason, duration_of, parse_end
+from fairq.cli.options import DryRun, Now, Reason, duration_option, parse_end
 from fairq.cli.output import Column, Table, View, emit
 from fairq.cli.output.messages import tell
 from fairq.cli.pool_host import add_host
@@ -93,12 +93,7 @@ def check(
     context: Context,
     max_age: Annotated[
         int | None,
-        Option(
-            "--max-age",
-            metavar="TIME",
-            parser=duration_of("--max-age"),
-            help=f"Longest time since the last cycle [default: {shown_duration(_LONGEST)}].",
-        ),
+        duration_option("--max-age", f"Longest time since the last cycle [default: {shown_duration(_LONGEST)}]."),
     ] = None,
     mail: Annotated[
         bool,

@@ -170,7 +170,7 @@ def fairness_view(report: Report, blocked: Sequence[Blocked]) -> View:
         Column("BLOCKED", "wanting_seconds", duration, "right", level=1),
         Column("ENTITLED", "entitled_seconds", _hours),
         Column("DELIVERED", "delivered_seconds", _hours),
-        Column("MET", "met", _share, "right"),
+        Column("MET", "met", percent, "right"),
         Column("LOST", "lost_seconds", _hours, level=2),
     ]
     blocked_columns = [
@@ -261,10 +261,6 @@ def _hours(seconds: float) -> str:
     return f"{seconds / 3600:.2f}"
 
 
-def _share(value: float) -> str:
-    return f"{100 * value:.1f}%"
-
-
 def _columns(report: Report) -> list[Column]:
     if not report.charged:
         return [
@@ -283,12 +279,12 @@ def _columns(report: Report) -> list[Column]:
         Column("FAILED", "failed", level=1),
         Column("SLOT_HOURS", "slot_seconds", _hours, level=5),
         Column("CHARGED", "charged_seconds", _hours),
-        Column("SHARE", "share", _share, "right", level=4),
+        Column("SHARE", "share", percent, "right", level=4),
         *edited,
         Column("ENTITLED", "entitled_seconds", _hours, level=1),
-        Column("MET", "met", _share, "right", level=1),
+        Column("MET", "met", percent, "right", level=1),
         Column("WAIT", "wait_median", duration, "right", level=2),
         Column("WAIT95", "wait_95_percent", duration, "right", level=6),
-        Column("CPU", "cpu_efficiency", _share, "right", level=3),
+        Column("CPU", "cpu_efficiency", percent, "right", level=3),
         *([Column("DOMINANT", "dominant", align="left", level=1)] if report.dominant else []),
     ]

@@ -11,7 +11,7 @@ from typer import Option
 from fairq.cli.command import App, Context
 from fairq.cli.figures import counted
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import duration_of
+from fairq.cli.options import duration_option
 from fairq.cli.output.messages import tell_error
 from fairq.common.interrupts import INTERRUPTED
 from fairq.errors import alerts
@@ -41,12 +41,7 @@ def run(
     until_idle: Annotated[bool, Option("--until-idle", help="End when no job runs and none can start.")] = False,
     every: Annotated[
         int | None,
-        Option(
-            "--every",
-            metavar="TIME",
-            parser=duration_of("--every"),
-            help="Longest time between two cycles [seconds or 10m; default: 60].",
-        ),
+        duration_option("--every", "Longest time between two cycles [seconds or 10m; default: 60]."),
     ] = None,
     stop: Annotated[bool, Option("--stop", help="On Ctrl-C, end the running jobs and requeue them.")] = False,
 ) -> None:

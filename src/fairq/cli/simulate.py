@@ -7,7 +7,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from fairq.cli.command import App, Context
-from fairq.cli.options import duration_of
+from fairq.cli.options import duration_option
 from fairq.cli.output import emit
 from fairq.errors.base import UsageError
 
@@ -42,12 +42,7 @@ def simulate(
     ] = None,
     every: Annotated[
         int,
-        Option(
-            "--every",
-            metavar="TIME",
-            parser=duration_of("--every"),
-            help="Time between cycles; 0 is a cycle per event.",
-        ),
+        duration_option("--every", "Time between cycles; 0 is a cycle per event."),
     ] = "300",  # type: ignore[assignment]
     factor: Annotated[
         list[str] | None, Option("--factor", metavar="NAME=VALUE", help="Priority factor of a user; repeatable.")
@@ -58,16 +53,11 @@ def simulate(
     ] = None,
     window: Annotated[
         int,
-        Option("--window", metavar="TIME", parser=duration_of("--window"), help="Length of the windows of shares."),
+        duration_option("--window", "Length of the windows of shares."),
     ] = "1d",  # type: ignore[assignment]
     shake: Annotated[
         int | None,
-        Option(
-            "--shake",
-            metavar="TIME",
-            parser=duration_of("--shake"),
-            help="Move each user at random by up to TIME.",
-        ),
+        duration_option("--shake", "Move each user at random by up to TIME."),
     ] = None,
     seed: Annotated[int, Option("--seed", metavar="N", help="Random seed of --shake.")] = 1,
     reserve: Annotated[

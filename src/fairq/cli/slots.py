@@ -337,9 +337,7 @@ def _selected(state: Path, names: list[str], output: Output, time: int, *, avail
     from fairq.steps.pool.current_ads import look
     from fairq.steps.pool.machines import is_available
 
-    ads = look(state, names, time)
-    if output.constraint is not None:
-        ads = [dict(ad) for ad in matching(ads, output.constraint)]
+    ads = list(matching(look(state, names, time), output.constraint))
     return [ad for ad in ads if is_available(ad)] if available else ads
 
 

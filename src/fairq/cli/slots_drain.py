@@ -175,8 +175,7 @@ def chosen_slots(
     from fairq.cli.output.constraint import matching
     from fairq.steps.pool.current_ads import look
 
-    ads = look(invocation.state_path, names or [], now)
-    matching_ads = ads if constraint is None else matching(ads, constraint)
+    matching_ads = matching(look(invocation.state_path, names or [], now), constraint)
     return list(dict.fromkeys(str(ad["Name"]) for ad in matching_ads if ad.get("DynamicSlot") is not True))
 
 

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
+from msgspec.structs import asdict
 from typer import Argument, Option
 
 from fairq.cli.command import App, Context
 from fairq.cli.confirm import Yes, asks, confirm
-from fairq.cli.figures import second
+from fairq.cli.figures import second, yes_or_no
 from fairq.cli.options import Now, Reason, time_of
 from fairq.cli.output import Column, Form, Record, Table, View, emit
 from fairq.common.quantities import counted
@@ -186,19 +187,9 @@ def history(
 
     invocation, output = context.obj, context.obj.output
     complete_if_possible(invocation.existing_state)
-    records = [
-        {
-            "number": entry.number,
-            "time": entry.time,
-            "user": entry.user,
-            "command": entry.command,
-            "reason": entry.reason,
-            "subject": entry.subject,
-            "before": entry.before,
-            "after": entry.after,
-        }
-        for entry in changes(invocation.existing_state, limit or None, subject=subject, user=user, since=since)
-    ]
+    fields = ("number", "time", "user", "command", "reason", "subject", "before", "after")
+    entries = changes(invocation.existing_state, limit or None, subject=subject, user=user, since=since)
+    records = [{name: getattr(entry, name) for name in fields} for entry in entries]
     columns = [
         Column("Number", "number"),
         Column("Time", "time", second, align="left", level=1),
@@ -210,7 +201,6 @@ def history(
     ]
     if any(record["reason"] for record in records):
         columns.insert(4, Column("Reason", "reason", lambda reason: reason or "-", align="left", level=2))
-    fields = ("number", "time", "user", "command", "reason", "subject", "before", "after")
     emit(View(tables=[Table(columns, records, empty="no changes")], fields=fields), output)
 
 
@@ -236,24 +226,15 @@ def cycles(
     from fairq.steps.state import recent_cycles
 
     invocation, output = context.obj, context.obj.output
-    records = [
-        {
-            "cycle": summary.number,
-            "time": summary.time,
-            "rules": summary.rules,
-            "matches": summary.matches,
-            "preempted": summary.preempted,
-            "kept": summary.kept,
-        }
-        for summary in recent_cycles(invocation.existing_state, limit or None)
-    ]
+    summaries = map(asdict, recent_cycles(invocation.existing_state, limit or None))
+    records = [{"cycle": summary.pop("number"), **summary} for summary in summaries]
     columns = [
         Column("Cycle", "cycle"),
         Column("Time", "time", second, align="left", level=1),
         Column("Rules", "rules", level=4),
         Column("Matches", "matches"),
         Column("Preempted", "preempted", level=2),
-        Column("Kept", "kept", lambda kept: "yes" if kept else "no", level=3),
+        Column("Kept", "kept", yes_or_no, level=3),
     ]
     emit(View(tables=[Table(columns, records, empty="no cycles yet")]), output)
 

@@ -11,7 +11,7 @@ from typer import Argument, Option
 
 from fairq.cli.command import App, Context
 from fairq.cli.confirm import Yes
-from fairq.cli.options import DryRun, Now, Reason, duration_of
+from fairq.cli.options import DryRun, Now, Reason, duration_option
 from fairq.cli.output import View, emit
 from fairq.cli.tools import USERPRIO
 from fairq.errors.base import UsageError
@@ -97,12 +97,7 @@ def userprio(  # noqa: PLR0912 - one branch for each kind of view
     force: Annotated[bool, _view("force", "Delete even while its jobs hold slots.")] = False,
     prune: Annotated[
         int | None,
-        Option(
-            "--prune",
-            metavar="AGE",
-            parser=duration_of("--prune"),
-            help="Delete users inactive for AGE (e.g. 90d).",
-        ),
+        duration_option("--prune", "Delete users inactive for AGE (e.g. 90d).", metavar="AGE"),
     ] = None,
     reason: Reason = None,
     yes: Yes = False,

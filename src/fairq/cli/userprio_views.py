@@ -8,6 +8,7 @@ from typing import Literal
 
 from fairq.cli.figures import SLOT, share_colour
 from fairq.cli.output import Column, Form, Table, View
+from fairq.cli.output.constraint import matching
 from fairq.cli.output.long import long_texts
 from fairq.cli.output.text import escape, filled
 from fairq.cli.userprio_layout import (
@@ -57,11 +58,7 @@ def selected(ads: Sequence[Ad], names: Sequence[str], constraint: str | None) ->
     if names:
         is_named = named(names)
         ads = [ad for ad in ads if is_named(ad["Name"])]
-    if constraint is not None:
-        from fairq.cli.output.constraint import matching
-
-        return [dict(ad) for ad in matching(ads, constraint)]
-    return list(ads)
+    return list(matching(ads, constraint))
 
 
 def missing(ads: Sequence[Ad], names: Sequence[str]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from fairq.cli.command import App, Context
-from fairq.cli.options import duration_of
+from fairq.cli.options import duration_option
 from fairq.cli.tools import WAIT
 from fairq.common.quantities import shown_duration
 from fairq.errors.launch import JobHeldError, JobRemovedError, WaitTimeoutError
@@ -31,9 +31,7 @@ def wait(
     ],
     timeout: Annotated[
         int | None,
-        Option(
-            "--timeout", metavar="TIME", parser=duration_of("--timeout"), help="Wait at most this long [seconds or 2h]."
-        ),
+        duration_option("--timeout", "Wait at most this long [seconds or 2h]."),
     ] = None,
     any_: Annotated[bool, Option("--any", help="Wait only until the first job ends.")] = False,
 ) -> None:

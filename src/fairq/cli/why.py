@@ -9,7 +9,7 @@ from typer import Argument, Option
 from fairq.cli.command import App, Context
 from fairq.cli.comparison import Compare, comparison_sentence, comparison_table
 from fairq.cli.cycle_view import overrun_sentence
-from fairq.cli.figures import counted, percent, stopped_by, two_places
+from fairq.cli.figures import counted, percent, stopped_by, two_places, yes_or_no
 from fairq.cli.options import Now
 from fairq.cli.output import Column, Table, View, emit
 from fairq.cli.tools import WHY
@@ -287,6 +287,6 @@ _CLAUSES = [
     Column("Side", "side"),
     Column("Clause", "clause"),
     Column("Value", "value", _short, "left", level=1),
-    Column("Passes", "passes", lambda value: "yes" if value else "no"),
+    Column("Passes", "passes", yes_or_no),
 ]
 _RANKS = [Column("Rank", "rank"), Column("Value", "value", _short, "right")]

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any, TextIO
 
 from fairq.cli.output import activity
+from fairq.cli.output.constraint import matching
 from fairq.cli.output.messages import tell
 from fairq.cli.output.selection import Output
 from fairq.cli.output.text import escape, prose
@@ -78,11 +79,7 @@ def _write_lines(text: str, stream: TextIO, limit: int | None = None) -> None:
 
 
 def _selected(table: Table, output: Output) -> Iterable[Record]:
-    if output.constraint is None or table.constrained:
-        return table.records
-    from fairq.cli.output.constraint import matching
-
-    return matching(table.records, output.constraint)
+    return matching(table.records, None if table.constrained else output.constraint)
 
 
 def _document(view: View, output: Output) -> Any:

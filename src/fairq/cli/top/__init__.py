@@ -6,10 +6,8 @@ import os
 import sys
 from typing import Annotated
 
-from typer import Option
-
 from fairq.cli.command import App, Context
-from fairq.cli.options import duration_of
+from fairq.cli.options import duration_option
 from fairq.cli.terminal_guard import guarded_terminal
 from fairq.errors.base import UsageError
 from fairq.errors.report import TopPackageError
@@ -34,12 +32,7 @@ def top(
     context: Context,
     every: Annotated[
         int | None,
-        Option(
-            "--every",
-            metavar="TIME",
-            parser=duration_of("--every"),
-            help="Time between two looks at the pool [seconds or 1m; default: 5].",
-        ),
+        duration_option("--every", "Time between two looks at the pool [seconds or 1m; default: 5]."),
     ] = None,
 ) -> None:
     """Show the queue on the whole screen, and change its jobs.
