@@ -34,9 +34,10 @@ module defines ``app``::
   in ``output.constraint``; a step that applies it itself says so by ``Table(constrained=True)``. A command that reports
   one thing is declared with ``@app.report`` and has no ``--constraint``, one without output options with
   ``@app.command``.
-- Options and arguments are Typer's, in the form ``Annotated[str, Option(...)]``. Shared ones are in
-  ``fairq.cli.options``: ``now: Now = None``, ``dry_run: DryRun = False``, ``constraint: Constraint = None`` (for
-  commands that change things; see ``joined``), ``time_of("--at")`` and ``duration_of("--prune")`` as ``parser=``.
+- Options and arguments are Typer's, in the form ``Annotated[str, Option(...)]``, and with a value ``Annotated[str,
+  valued(...)]``. Shared ones are in ``fairq.cli.options``: ``now: Now = None``, ``dry_run: DryRun = False``,
+  ``constraint: Constraint = None`` (for commands that change things; see ``joined``), ``time_of("--at")`` as
+  ``parser=`` and ``duration_option("--prune", "...")``.
 - The metavar of an option says how many words it takes: ``NAME VALUE`` two, ``ATTR...`` all up to the next dash,
   ``[SECONDS]`` one or none (`fairq.cli.single_dash.Values`).
 - Several commands in one module: ``app = App(help="The slots of the pool.", default="list")``, then

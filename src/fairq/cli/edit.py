@@ -6,14 +6,14 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Argument, Option
+from typer import Argument
 
 from fairq.cli.command import App, Context
 from fairq.cli.confirm import Yes
 from fairq.cli.figures import counted
 from fairq.cli.invocation import operating_system_user
 from fairq.cli.job_options import SELECTION, Reason, confirm_many, job_editor, report, selected
-from fairq.cli.options import DryRun, Now, parse_duration
+from fairq.cli.options import DryRun, Now, parse_duration, valued
 from fairq.cli.output import emit
 from fairq.cli.submission import attribute_of, mail_commands
 from fairq.errors.base import UsageError
@@ -48,10 +48,6 @@ _ASSIGNMENT = re.compile(r"\w+\s*=(?!=|\?=|!=)")
 """The beginning of ATTRIBUTE=VALUE; no job and no expression begins like this."""
 
 
-def _option(spellings: str, text: str, metavar: str) -> object:
-    return Option(*spellings.split(), help=text, metavar=metavar)
-
-
 @app.report(
     selection=SELECTION,
     examples="""
@@ -66,27 +62,23 @@ def edit(
     words: Annotated[
         list[str] | None, Argument(metavar="JOB... [ATTRIBUTE VALUE]", help="Jobs as for fairq remove; an attribute.")
     ] = None,
-    cpus: Annotated[str | None, _option("--cpus --request-cpus", "Cores.", "N")] = None,
-    mem: Annotated[str | None, _option("--mem --request-memory", "Memory, such as 512 (MB) or 2GB.", "SIZE")] = None,
-    disk: Annotated[str | None, _option("--disk --request-disk", "Disk space, such as 2GB.", "SIZE")] = None,
-    gpus: Annotated[str | None, _option("--gpus --request-gpus", "GPUs.", "N")] = None,
-    time: Annotated[str | None, _option("--time", "Time after which a run is ended, such as 2h.", "DURATION")] = None,
+    cpus: Annotated[str | None, valued("--cpus --request-cpus", "Cores.", "N")] = None,
+    mem: Annotated[str | None, valued("--mem --request-memory", "Memory, such as 512 (MB) or 2GB.", "SIZE")] = None,
+    disk: Annotated[str | None, valued("--disk --request-disk", "Disk space, such as 2GB.", "SIZE")] = None,
+    gpus: Annotated[str | None, valued("--gpus --request-gpus", "GPUs.", "N")] = None,
+    time: Annotated[str | None, valued("--time", "Time after which a run is ended, such as 2h.", "DURATION")] = None,
     environment: Annotated[
-        str | None, _option("--environment", 'Environment in place of the former, such as "A=1;B=2".', "VARS")
+        str | None, valued("--environment", 'Environment in place of the former, such as "A=1;B=2".', "VARS")
     ] = None,
-    retries: Annotated[
-        int | None, Option("--retries", metavar="N", min=0, help="Runs to add until one exits with 0.")
-    ] = None,
+    retries: Annotated[int | None, valued("--retries", "Runs to add until one exits with 0.", "N", min=0)] = None,
     group: Annotated[
-        str | None, _option("--accounting-group", "Accounting group to charge; not of running jobs.", "GROUP")
+        str | None, valued("--accounting-group", "Accounting group to charge; not of running jobs.", "GROUP")
     ] = None,
-    batch_name: Annotated[str | None, _option("--batch-name", "Name of the batch.", "NAME")] = None,
-    mail: Annotated[str | None, _option("--mail", "Mail about ends: end, fail or all.", "WHEN")] = None,
-    rank: Annotated[str | None, _option("--rank", "Slot preference; higher is better.", "EXPR")] = None,
-    limits: Annotated[str | None, _option("--concurrency-limits", "Concurrency limits.", "NAME,...")] = None,
-    attribute: Annotated[
-        list[str] | None, Option("--attribute", metavar="NAME=EXPR", help="Set an attribute; repeatable.")
-    ] = None,
+    batch_name: Annotated[str | None, valued("--batch-name", "Name of the batch.", "NAME")] = None,
+    mail: Annotated[str | None, valued("--mail", "Mail about ends: end, fail or all.", "WHEN")] = None,
+    rank: Annotated[str | None, valued("--rank", "Slot preference; higher is better.", "EXPR")] = None,
+    limits: Annotated[str | None, valued("--concurrency-limits", "Concurrency limits.", "NAME,...")] = None,
+    attribute: Annotated[list[str] | None, valued("--attribute", "Set an attribute; repeatable.", "NAME=EXPR")] = None,
     reason: Reason = None,
     yes: Yes = False,
     now: Now = None,

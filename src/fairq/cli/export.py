@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 from typer import Option
 
 from fairq.cli.command import App, Context
-from fairq.cli.options import Now
+from fairq.cli.options import Now, valued
 from fairq.cli.output.renderer import make_room
 from fairq.common import files
 from fairq.errors.base import UsageError
@@ -38,7 +38,7 @@ def export(
     accounting: Annotated[bool, Option("--accounting", help="Write accounting ads, with real priorities.")] = False,
     json: Annotated[bool, Option("--json", help="Write JSON [default].")] = False,
     long: Annotated[bool, Option("--long", help="Write ads as 'Name = value' lines.")] = False,
-    output: Annotated[str | None, Option("--output", "-o", metavar="FILE", help="Write to FILE; - is stdout.")] = None,
+    output: Annotated[str | None, valued("--output -o", "Write to FILE; - is stdout.", "FILE")] = None,
     now: Now = None,
 ) -> None:
     """Export the whole state as one JSON document, or slots, jobs or accounting records as HTCondor dumps.

@@ -12,7 +12,7 @@ from fairq.cli.command import App, Context
 from fairq.cli.figures import counted, duration, moment
 from fairq.cli.invocation import Invocation, operating_system_user
 from fairq.cli.job_options import ALL, PEOPLE, Jobs, selection_given
-from fairq.cli.options import Now, parse_time
+from fairq.cli.options import Now, parse_time, valued
 from fairq.cli.output import Column, Output, Table, View, emit
 from fairq.cli.output.constraint import matching
 from fairq.cli.output.long import long_texts
@@ -42,25 +42,21 @@ _LINES = 1000
 def history(
     context: Context,
     jobs: Jobs = None,
-    since: Annotated[
-        str | None, Option("--since", metavar="TIME", help="Show jobs that ended at this time or later.")
-    ] = None,
-    until: Annotated[
-        str | None, Option("--until", metavar="TIME", help="Show jobs that ended before this time.")
-    ] = None,
+    since: Annotated[str | None, valued("--since", "Show jobs that ended at this time or later.", "TIME")] = None,
+    until: Annotated[str | None, valued("--until", "Show jobs that ended before this time.", "TIME")] = None,
     group: Annotated[
-        str | None, Option("--group", metavar="GROUP", help="Show jobs of an accounting group and its subgroups.")
+        str | None, valued("--group", "Show jobs of an accounting group and its subgroups.", "GROUP")
     ] = None,
     exit_: Annotated[
         str | None,
-        Option("--exit", metavar="CODE", help="Show jobs with this exit code, or failed jobs [failed]."),
+        valued("--exit", "Show jobs with this exit code, or failed jobs [failed].", "CODE"),
     ] = None,
     mine: Annotated[bool, Option("--mine", help="Show only your own jobs.")] = False,
     completed: Annotated[bool, Option("--completed", help="Show only completed jobs.")] = False,
     removed: Annotated[bool, Option("--removed", help="Show only removed jobs.")] = False,
     procs: Annotated[bool, Option("--procs", help="Show each job on its own line.")] = False,
     long: Annotated[bool, Option("--long", help="Show whole ads, attribute by attribute.")] = False,
-    limit: Annotated[int | None, Option("--limit", metavar="N", min=1, help="Show at most N lines or ads.")] = None,
+    limit: Annotated[int | None, valued("--limit", "Show at most N lines or ads.", "N", min=1)] = None,
     now: Now = None,
 ) -> None:
     """Show jobs that have left the queue, the latest first.

@@ -12,7 +12,7 @@ from typer import Argument, Option
 from fairq.cli.command import App, Context
 from fairq.cli.figures import counted
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import DryRun, Now
+from fairq.cli.options import DryRun, Now, valued
 from fairq.cli.output import Output, View, emit, progress, write_text
 from fairq.errors.base import UsageError
 from fairq.errors.pool import IncompleteImportError
@@ -45,32 +45,28 @@ def import_(
     ] = None,
     slots: Annotated[
         str | None,
-        Option("--slots", metavar="FILE", help="Slot ads; replace all slots; - is stdin."),
+        valued("--slots", "Slot ads; replace all slots; - is stdin.", "FILE"),
     ] = None,
     jobs: Annotated[
         str | None,
-        Option("--jobs", metavar="FILE", help="Job ads; replace the queue; - is stdin."),
+        valued("--jobs", "Job ads; replace the queue; - is stdin.", "FILE"),
     ] = None,
     accounting: Annotated[
         str | None,
-        Option(
-            "--accounting",
-            metavar="FILE",
-            help="Accounting ads; replace records of the same name.",
-        ),
+        valued("--accounting", "Accounting ads; replace records of the same name.", "FILE"),
     ] = None,
     schedds: Annotated[
         str | None,
-        Option("--schedds", metavar="FILE", help="Schedd ads, with the maxima of running jobs; - is stdin."),
+        valued("--schedds", "Schedd ads, with the maxima of running jobs; - is stdin.", "FILE"),
     ] = None,
     live: Annotated[bool, Option("--live", help="Query a running pool and import everything.")] = False,
     pool: Annotated[
         str | None,
-        Option("--pool", metavar="HOST", help="Collector for --live [default: COLLECTOR_HOST]."),
+        valued("--pool", "Collector for --live [default: COLLECTOR_HOST].", "HOST"),
     ] = None,
     slurm: Annotated[
         str | None,
-        Option("--slurm", metavar="NAME", help="Archive or directory of a Slurm site; import everything."),
+        valued("--slurm", "Archive or directory of a Slurm site; import everything.", "NAME"),
     ] = None,
     script: Annotated[bool, Option("--script", help="Print the script that writes an archive of dumps.")] = False,
     now: Now = None,

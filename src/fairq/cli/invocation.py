@@ -85,7 +85,7 @@ class Invocation(Struct, dict=True):
 
                 read_a_copy(host.state, host.site, self.door(host), self._refusal, private=private)
             elif private:
-                from fairq.host.client.share import withdraw
+                from fairq.host.client.copy import withdraw
 
                 withdraw(host.state)
         return in_use

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Option
+from typer import Argument
 from typer.core import TyperOption
 
 from fairq.cli.confirm import MOST_UNASKED, asks, confirm
 from fairq.cli.figures import counted
-from fairq.cli.options import joined, parse_time
+from fairq.cli.options import joined, parse_time, valued
 from fairq.cli.output import View
 from fairq.errors.base import UsageError
 
@@ -30,7 +30,7 @@ Jobs = Annotated[
     ),
 ]
 
-Reason = Annotated[str | None, Option("--reason", metavar="TEXT", help="Reason to store with the job and the history.")]
+Reason = Annotated[str | None, valued("--reason", "Reason to store with the job and the history.", "TEXT")]
 
 
 def job_editor(

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Option
-
 from fairq.cli.command import App, Context
 from fairq.cli.confirm import Yes
 from fairq.cli.job_options import SELECTION, Jobs, Reason, confirm_many, job_editor, note_ending, report, selected
-from fairq.cli.options import DryRun, Now, parse_time
+from fairq.cli.options import DryRun, Now, parse_time, valued
 from fairq.cli.output import emit
 from fairq.cli.tools import JOBS
 
@@ -146,12 +144,10 @@ def _change(
 def finish(
     context: Context,
     jobs: Jobs = None,
-    exit_code: Annotated[
-        int | None, Option("--exit-code", metavar="N", min=-255, max=255, help="Exit code of the program.")
-    ] = None,
+    exit_code: Annotated[int | None, valued("--exit-code", "Exit code of the program.", "N", min=-255, max=255)] = None,
     at: Annotated[
         str | None,
-        Option("--at", metavar="TIME", help="End time, such as 10:30 or -5m [default: now]."),
+        valued("--at", "End time, such as 10:30 or -5m [default: now].", "TIME"),
     ] = None,
     reason: Reason = None,
     yes: Yes = False,

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Struct
-from typer import Option
 
 from fairq.cli.command import App, Context
-from fairq.cli.options import Now
+from fairq.cli.options import Now, valued
 from fairq.cli.output.renderer import write_text
 from fairq.common import files
 from fairq.errors.report import ReportFileError
@@ -57,12 +56,10 @@ class Metric(Struct, frozen=True):
 )
 def metrics(
     context: Context,
-    out: Annotated[
-        str | None, Option("--out", metavar="FILE", help="Write this file, in one step, instead of stdout.")
-    ] = None,
+    out: Annotated[str | None, valued("--out", "Write this file, in one step, instead of stdout.", "FILE")] = None,
     users: Annotated[
         int | None,
-        Option("--users", metavar="N", min=0, help="Submitters by name [default: metrics.submitters]."),
+        valued("--users", "Submitters by name [default: metrics.submitters].", "N", min=0),
     ] = None,
     now: Now = None,
 ) -> None:

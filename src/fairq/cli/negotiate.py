@@ -9,7 +9,7 @@ from typer import Option
 
 from fairq.cli.command import App, Context
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import DryRun, Now
+from fairq.cli.options import DryRun, Now, valued
 from fairq.cli.output import Output
 from fairq.cli.output.activity import doing
 from fairq.cli.whatif import Ceiling, Factor, Floor, Limit, Set, With, Without, alteration_of
@@ -48,9 +48,7 @@ def negotiate(
     ceiling: Ceiling = None,
     floor: Floor = None,
     limit: Limit = None,
-    slots: Annotated[
-        str | None, Option("--slots", metavar="+SIZE", help="Try more slots, such as +100 or +10x64c256g.")
-    ] = None,
+    slots: Annotated[str | None, valued("--slots", "Try more slots, such as +100 or +10x64c256g.", "+SIZE")] = None,
     without: Without = None,
 ) -> None:
     """Run one negotiation cycle: match idle jobs with slots, and start them.

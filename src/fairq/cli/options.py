@@ -76,35 +76,31 @@ def duration_of(option: str) -> Callable[[str], int]:
     return parse
 
 
+def valued(spellings: str, text: str, metavar: str = "VALUE", **how: Any) -> Any:
+    """Return an option with a value, by its *spellings*: ``Annotated[str | None, valued("--mem -m", "Memory.")]``."""
+    return Option(*spellings.split(), metavar=metavar, help=text, **how)
+
+
 def duration_option(name: str, text: str, *, metavar: str = "TIME") -> Any:
     """Return the option *name* whose value is a duration: ``Annotated[int | None, duration_option(...)]``."""
-    return Option(name, metavar=metavar, parser=duration_of(name), help=text)
+    return valued(name, text, metavar, parser=duration_of(name))
 
 
 Now = Annotated[
     int | None,
-    Option(
-        "--now",
-        parser=time_of("--now"),
-        metavar="TIME",
-        help="Use TIME instead of the clock [such as 10:30 or -1h].",
-    ),
+    valued("--now", "Use TIME instead of the clock [such as 10:30 or -1h].", "TIME", parser=time_of("--now")),
 ]
 """``now: Now = None``; pass it to `Invocation.now`."""
 
 DryRun = Annotated[bool, Option("--dry-run", help="Show the result without storing it.")]
 """``dry_run: DryRun = False``"""
 
-Reason = Annotated[str | None, Option("--reason", metavar="TEXT", help="Reason to store in the history.")]
+Reason = Annotated[str | None, valued("--reason", "Reason to store in the history.", "TEXT")]
 """``reason: Reason = None``; pass it to `Invocation.actor`."""
 
 Constraint = Annotated[
     list[str] | None,
-    Option(
-        "--constraint",
-        metavar="EXPR",
-        help="Select only matches of this ClassAd expression; repeatable.",
-    ),
+    valued("--constraint", "Select only matches of this ClassAd expression; repeatable.", "EXPR"),
 ]
 """``constraint: Constraint = None``, for commands that change the selected objects; see `joined`."""
 

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Argument
 
 from fairq.cli.command import App, Context
-from fairq.cli.options import Now, duration_option
+from fairq.cli.options import Now, duration_option, valued
 from fairq.common import files
 from fairq.errors.report import ReportFileError
 
@@ -32,9 +32,7 @@ _OLD = 3600
 def page(
     context: Context,
     directory: Annotated[str, Argument(metavar="DIRECTORY", help="Where to write; it is made if it is missing.")],
-    title: Annotated[
-        str | None, Option("--title", metavar="TEXT", help="Title [default: the name of the host].")
-    ] = None,
+    title: Annotated[str | None, valued("--title", "Title [default: the name of the host].", "TEXT")] = None,
     old_after: Annotated[
         int | None,
         duration_option("--old-after", "Age from which the page says that it is old [default: 1h]."),

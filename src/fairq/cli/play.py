@@ -6,9 +6,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Option
-
 from fairq.cli.invocation import Invocation
+from fairq.cli.options import valued
 from fairq.cli.output import Output, View, emit
 from fairq.common import files
 from fairq.errors.pool import DemoError
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 Keep = Annotated[
     Path | None,
-    Option("--keep", metavar="DIR", help="Use this new directory and keep it."),
+    valued("--keep", "Use this new directory and keep it.", "DIR"),
 ]
 """``keep: Keep = None``; pass it to `play`."""
 

@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from fairq.cli.command import App, Context
 from fairq.cli.figures import local
-from fairq.cli.options import Now, parse_time
+from fairq.cli.options import Now, parse_time, valued
 from fairq.cli.output import Output, emit
 from fairq.cli.output.terminal import is_plain
 from fairq.common.quantities import shown_duration
@@ -51,20 +51,14 @@ _COLUMNS_OF_FILE = 100
 def plot(
     context: Context,
     what: Annotated[str, Argument(metavar="WHAT", help="usage, shares, priority, queue or wait.")],
-    by: Annotated[
-        str | None, Option("--by", metavar="WHAT", help="submitter, group or pool [default: submitter].")
-    ] = None,
-    since: Annotated[
-        str | None, Option("--since", metavar="TIME", help="Begin of the time [default: 7 days ago].")
-    ] = None,
-    until: Annotated[str | None, Option("--until", metavar="TIME", help="End of the time [default: now].")] = None,
-    top: Annotated[int, Option("--top", metavar="N", min=1, help="Show N lines, the rest as others.")] = 6,
-    out: Annotated[
-        str | None, Option("--out", metavar="FILE", help="Write a picture, .svg or .png, with Matplotlib.")
-    ] = None,
+    by: Annotated[str | None, valued("--by", "submitter, group or pool [default: submitter].", "WHAT")] = None,
+    since: Annotated[str | None, valued("--since", "Begin of the time [default: 7 days ago].", "TIME")] = None,
+    until: Annotated[str | None, valued("--until", "End of the time [default: now].", "TIME")] = None,
+    top: Annotated[int, valued("--top", "Show N lines, the rest as others.", "N", min=1)] = 6,
+    out: Annotated[str | None, valued("--out", "Write a picture, .svg or .png, with Matplotlib.", "FILE")] = None,
     simulation: Annotated[
         str | None,
-        Option("--simulation", metavar="FILE", help="Draw the result of fairq simulate --json; - is stdin."),
+        valued("--simulation", "Draw the result of fairq simulate --json; - is stdin.", "FILE"),
     ] = None,
     ascii_: Annotated[bool, Option("--ascii", help="Use ASCII letters only.")] = False,
     now: Now = None,

@@ -8,7 +8,7 @@ from typer import Option
 
 from fairq.cli.command import App, Context
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import DryRun, Now, Reason, duration_option, parse_end
+from fairq.cli.options import DryRun, Now, Reason, duration_option, parse_end, valued
 from fairq.cli.output import Column, Table, View, emit
 from fairq.cli.output.messages import tell
 from fairq.cli.pool_host import add_host
@@ -150,7 +150,7 @@ def check(
 )
 def pause(
     context: Context,
-    until: Annotated[str | None, Option("--until", metavar="TIME", help="End of the pause [14:00 or +2h].")] = None,
+    until: Annotated[str | None, valued("--until", "End of the pause [14:00 or +2h].", "TIME")] = None,
     reason: Reason = None,
     now: Now = None,
     dry_run: DryRun = False,

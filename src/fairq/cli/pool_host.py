@@ -13,7 +13,7 @@ import fairq.cli.output
 from fairq.cli.command import App, Context
 from fairq.cli.confirm import Yes, asks, confirm
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import DryRun
+from fairq.cli.options import DryRun, valued
 from fairq.cli.output import Output, View, emit
 from fairq.errors.base import UsageError
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Administrators = Annotated[
     list[str] | None,
-    Option("--admin", metavar="USER|%GROUP", help="User or Unix group that may change everything; repeatable."),
+    valued("--admin", "User or Unix group that may change everything; repeatable.", "USER|%GROUP"),
 ]
 
 
@@ -42,17 +42,11 @@ def add_host(app: App) -> None:
         admin: Administrators = None,
         launch: Annotated[
             str | None,
-            Option("--launch", metavar="LAUNCHER", help="Set launch.kind, such as local [default: unchanged]."),
+            valued("--launch", "Set launch.kind, such as local [default: unchanged].", "LAUNCHER"),
         ] = None,
         every: Annotated[
             int | None,
-            Option(
-                "--every",
-                metavar="MINUTES",
-                min=1,
-                max=60,
-                help="Minutes between two cycles [default: unchanged, first 1].",
-            ),
+            valued("--every", "Minutes between two cycles [default: unchanged, first 1].", "MINUTES", min=1, max=60),
         ] = None,
         yes: Yes = False,
         dry_run: DryRun = False,

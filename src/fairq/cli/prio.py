@@ -9,7 +9,7 @@ from typer import Option
 
 from fairq.cli.command import App, Context
 from fairq.cli.job_options import SELECTION, Jobs, Reason, job_editor, report, selected
-from fairq.cli.options import DryRun, Now
+from fairq.cli.options import DryRun, Now, valued
 from fairq.cli.output import emit
 from fairq.cli.tools import PRIO
 from fairq.errors.base import InvalidNumberError, UsageError
@@ -45,8 +45,8 @@ app = App()
 def prio(
     context: Context,
     words: Jobs = None,
-    priority: Annotated[str | None, Option("-p", "--priority", metavar="N", help="Priority to set.")] = None,
-    by: Annotated[str | None, Option("--by", metavar="N", help="Amount to add, negative to lower.")] = None,
+    priority: Annotated[str | None, valued("-p --priority", "Priority to set.", "N")] = None,
+    by: Annotated[str | None, valued("--by", "Amount to add, negative to lower.", "N")] = None,
     top: Annotated[bool, Option("--top", help="Move the jobs ahead of the submitter's others.")] = False,
     reason: Reason = None,
     now: Now = None,

@@ -12,7 +12,7 @@ from fairq.cli.command import App, Context
 from fairq.cli.figures import counted, duration, moment
 from fairq.cli.invocation import operating_system_user
 from fairq.cli.job_options import ALL, PEOPLE, STATUSES, SUBMITTED, Jobs, selection_given
-from fairq.cli.options import Now
+from fairq.cli.options import Now, valued
 from fairq.cli.output import Column, Form, Output, Record, Table, View, emit, terminal
 from fairq.cli.output.long import long_texts
 from fairq.cli.tools import QUEUE
@@ -56,10 +56,8 @@ def queue(
     procs: Annotated[bool, Option("--procs", help="Show each job on its own line.")] = False,
     long: Annotated[bool, Option("--long", help="Show whole ads, attribute by attribute.")] = False,
     totals: Annotated[bool, Option("--totals", help="Show only the number of jobs.")] = False,
-    sort: Annotated[
-        str | None, Option("--sort", metavar="ATTR", help="Sort by this attribute [-ATTR: descending].")
-    ] = None,
-    limit: Annotated[int | None, Option("--limit", metavar="N", min=1, help="Show at most N lines or ads.")] = None,
+    sort: Annotated[str | None, valued("--sort", "Sort by this attribute [-ATTR: descending].", "ATTR")] = None,
+    limit: Annotated[int | None, valued("--limit", "Show at most N lines or ads.", "N", min=1)] = None,
     batch: Annotated[bool, Option("--batch", help="Show batches: jobs with one name, else clusters.")] = False,
     start: Annotated[bool, Option("--start", help="Show when idle jobs will start.")] = False,
     order: Annotated[bool, Option("--order", help="Show the order in which idle jobs are offered.")] = False,

@@ -13,7 +13,7 @@ from fairq.cli.config import tell_change
 from fairq.cli.cycle_view import overrun_sentence
 from fairq.cli.figures import counted
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import DryRun, Now, Reason
+from fairq.cli.options import DryRun, Now, Reason, valued
 from fairq.cli.output import Output, View, emit
 from fairq.cli.whatif import Ceiling, Factor, Floor, Limit, Set, With, Without, alteration_of
 from fairq.common.quantities import rounded
@@ -57,7 +57,7 @@ def show(
     plain: Annotated[bool, Option("--plain", help="Show condor_userprio's table, even on a terminal.")] = False,
     slots: Annotated[
         str | None,
-        Option("--slots", metavar="N", help="Preview a pool of weight N, or more slots: +10x64c256g."),
+        valued("--slots", "Preview a pool of weight N, or more slots: +10x64c256g.", "N"),
     ] = None,
     other: With = None,
     sets: Set = None,
@@ -232,28 +232,18 @@ def _title(report: QuotaReport) -> str:
 def set_(
     context: Context,
     name: Annotated[str, Argument(metavar="NAME", help="Accounting group; created if it does not exist.")],
-    quota: Annotated[
-        str | None, Option("--quota", metavar="WEIGHT", help="Static quota in slot weight [50%: a share].")
-    ] = None,
-    share: Annotated[
-        str | None, Option("--share", metavar="SHARE", help="Share of the parent's quota [0.25 or 25%].")
-    ] = None,
+    quota: Annotated[str | None, valued("--quota", "Static quota in slot weight [50%: a share].", "WEIGHT")] = None,
+    share: Annotated[str | None, valued("--share", "Share of the parent's quota [0.25 or 25%].", "SHARE")] = None,
     surplus: Annotated[
         bool | None, Option("--accept-surplus/--no-surplus", help="Whether it uses what other groups leave.")
     ] = None,
     autoregroup: Annotated[
         bool | None, Option("--autoregroup/--no-autoregroup", help="Whether it also negotiates with <none>.")
     ] = None,
-    factor: Annotated[
-        str | None, Option("--factor", metavar="FACTOR", help="Priority factor of its new submitters.")
-    ] = None,
+    factor: Annotated[str | None, valued("--factor", "Priority factor of its new submitters.", "FACTOR")] = None,
     members: Annotated[
         str | None,
-        Option(
-            "--members",
-            metavar="USER,...",
-            help="Who may submit [%GROUP: a Unix group; +USER adds, -USER removes].",
-        ),
+        valued("--members", "Who may submit [%GROUP: a Unix group; +USER adds, -USER removes].", "USER,..."),
     ] = None,
     reason: Reason = None,
     dry_run: DryRun = False,

@@ -11,7 +11,7 @@ from typer import Option
 
 from fairq.cli.command import App, Context
 from fairq.cli.figures import counted, duration, local, percent, two_places
-from fairq.cli.options import Now, parse_time
+from fairq.cli.options import Now, parse_time, valued
 from fairq.cli.output import Column, Table, View, emit
 from fairq.errors.base import UsageError
 
@@ -41,26 +41,18 @@ def report(
     context: Context,
     by: Annotated[
         list[str] | None,
-        Option(
+        valued(
             "--by",
-            metavar="WHAT",
-            help="One or two of user, submitter, group, slot, machine, hour, day, week, month, year [default: user].",
+            "One or two of user, submitter, group, slot, machine, hour, day, week, month, year [default: user].",
+            "WHAT",
         ),
     ] = None,
-    since: Annotated[
-        str | None, Option("--since", metavar="TIME", help="Begin of the time [default: first of this month].")
-    ] = None,
-    until: Annotated[str | None, Option("--until", metavar="TIME", help="End of the time [default: now].")] = None,
-    month: Annotated[
-        str | None, Option("--month", metavar="YYYY-MM", help="Report on this month, or the last one [last].")
-    ] = None,
-    user: Annotated[str | None, Option("--user", metavar="SUBMITTER", help="Report on this submitter only.")] = None,
-    group: Annotated[
-        str | None, Option("--group", metavar="GROUP", help="Report on this group and its subgroups only.")
-    ] = None,
-    top: Annotated[
-        int | None, Option("--top", metavar="N", min=1, help="Show the N largest lines, the rest as others.")
-    ] = None,
+    since: Annotated[str | None, valued("--since", "Begin of the time [default: first of this month].", "TIME")] = None,
+    until: Annotated[str | None, valued("--until", "End of the time [default: now].", "TIME")] = None,
+    month: Annotated[str | None, valued("--month", "Report on this month, or the last one [last].", "YYYY-MM")] = None,
+    user: Annotated[str | None, valued("--user", "Report on this submitter only.", "SUBMITTER")] = None,
+    group: Annotated[str | None, valued("--group", "Report on this group and its subgroups only.", "GROUP")] = None,
+    top: Annotated[int | None, valued("--top", "Show the N largest lines, the rest as others.", "N", min=1)] = None,
     fairness: Annotated[
         bool,
         Option("--fairness", help="Show what was delivered of what users were entitled to [by default by day, user]."),

@@ -14,7 +14,7 @@ import termios
 import time
 import tty
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import Struct
 from typer import Argument, Option
@@ -23,7 +23,7 @@ from fairq.cli.command import App, Context
 from fairq.cli.figures import moment
 from fairq.cli.invocation import Invocation
 from fairq.cli.job_options import job_editor
-from fairq.cli.options import parse_duration
+from fairq.cli.options import parse_duration, valued
 from fairq.cli.output import activity
 from fairq.cli.submission import program_of, queued, submitter_here
 from fairq.cli.terminal_guard import guarded_terminal
@@ -49,10 +49,6 @@ _VARIABLES = ("TERM", "COLORTERM")
 Text = str | None
 
 
-def _option(names: str, meaning: str, metavar: str = "VALUE") -> Any:
-    return Option(*names.split(), metavar=metavar, help=meaning)
-
-
 @app.command(
     examples="""
         fairq shell                                # your shell, with one core
@@ -65,18 +61,18 @@ def shell(
     words: Annotated[
         list[str] | None, Argument(metavar="[-- PROGRAM ARGS...]", help="Program to run [default: your shell].")
     ] = None,
-    request_cpus: Annotated[Text, _option("--cpus --request-cpus", "Cores to request.")] = None,
+    request_cpus: Annotated[Text, valued("--cpus --request-cpus", "Cores to request.")] = None,
     request_memory: Annotated[
-        Text, _option("--mem --request-memory", "Memory to request [MB, or with unit: 2GB].")
+        Text, valued("--mem --request-memory", "Memory to request [MB, or with unit: 2GB].")
     ] = None,
-    request_gpus: Annotated[Text, _option("--gpus --request-gpus", "GPUs to request.")] = None,
-    execute: Annotated[Text, _option("--time", "Time that it may take, such as 2h; then it ends.")] = None,
-    requirements: Annotated[Text, _option("--requirements", "Expression that the slot must satisfy.", "EXPR")] = None,
-    accounting_group: Annotated[Text, _option("--accounting-group", "Accounting group to charge.", "GROUP")] = None,
-    batch_name: Annotated[Text, _option("--name", "Name of the job (JobBatchName).", "NAME")] = None,
+    request_gpus: Annotated[Text, valued("--gpus --request-gpus", "GPUs to request.")] = None,
+    execute: Annotated[Text, valued("--time", "Time that it may take, such as 2h; then it ends.")] = None,
+    requirements: Annotated[Text, valued("--requirements", "Expression that the slot must satisfy.", "EXPR")] = None,
+    accounting_group: Annotated[Text, valued("--accounting-group", "Accounting group to charge.", "GROUP")] = None,
+    batch_name: Annotated[Text, valued("--name", "Name of the job (JobBatchName).", "NAME")] = None,
     env: Annotated[
         list[str] | None,
-        Option("--env", metavar="NAME[=VALUE]", help="Variable of the job [default value: as it is here]; repeatable."),
+        valued("--env", "Variable of the job [default value: as it is here]; repeatable.", "NAME[=VALUE]"),
     ] = None,
     getenv: Annotated[bool, Option("--getenv", help="Pass on all variables of your environment.")] = False,
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from fairq.cli.command import App, Context
-from fairq.cli.options import duration_option
+from fairq.cli.options import duration_option, valued
 from fairq.cli.output import emit
 from fairq.errors.base import UsageError
 
@@ -32,25 +32,21 @@ def simulate(
     history: Annotated[bool, Option("--history", help="Use the jobs of this state that have ended.")] = False,
     policy: Annotated[
         list[str] | None,
-        Option("--policy", metavar="NAME=FILE", help="Settings to simulate; fifo and current need no FILE."),
+        valued("--policy", "Settings to simulate; fifo and current need no FILE.", "NAME=FILE"),
     ] = None,
     slots: Annotated[
         str | None,
-        Option(
-            "--slots", metavar="SIZE", help="Pool: 1000 slots of one core, or machines such as 10x64c256g [MaxProcs]."
-        ),
+        valued("--slots", "Pool: 1000 slots of one core, or machines such as 10x64c256g [MaxProcs].", "SIZE"),
     ] = None,
     every: Annotated[
         int,
         duration_option("--every", "Time between cycles; 0 is a cycle per event."),
     ] = "300",  # type: ignore[assignment]
     factor: Annotated[
-        list[str] | None, Option("--factor", metavar="NAME=VALUE", help="Priority factor of a user; repeatable.")
+        list[str] | None, valued("--factor", "Priority factor of a user; repeatable.", "NAME=VALUE")
     ] = None,
-    first: Annotated[str | None, Option("--from", metavar="TIME", help="First submission used [such as 1d].")] = None,
-    until: Annotated[
-        str | None, Option("--until", metavar="TIME", help="End of the submissions used [such as 8d].")
-    ] = None,
+    first: Annotated[str | None, valued("--from", "First submission used [such as 1d].", "TIME")] = None,
+    until: Annotated[str | None, valued("--until", "End of the submissions used [such as 8d].", "TIME")] = None,
     window: Annotated[
         int,
         duration_option("--window", "Length of the windows of shares."),
@@ -59,12 +55,12 @@ def simulate(
         int | None,
         duration_option("--shake", "Move each user at random by up to TIME."),
     ] = None,
-    seed: Annotated[int, Option("--seed", metavar="N", help="Random seed of --shake.")] = 1,
+    seed: Annotated[int, valued("--seed", "Random seed of --shake.", "N")] = 1,
     reserve: Annotated[
         list[str] | None,
-        Option("--reserve", metavar="WHO=N@FROM..UNTIL", help="Reserve N slots, or all, for users, groups or nobody."),
+        valued("--reserve", "Reserve N slots, or all, for users, groups or nobody.", "WHO=N@FROM..UNTIL"),
     ] = None,
-    users: Annotated[int, Option("--users", metavar="N", min=0, help="Number of users and groups to list.")] = 10,
+    users: Annotated[int, valued("--users", "Number of users and groups to list.", "N", min=0)] = 10,
 ) -> None:
     """Simulate a trace of jobs under one or more policies, and compare them.
 

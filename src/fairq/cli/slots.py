@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from fairq.cli.command import App, Context
 from fairq.cli.figures import counted, moment
-from fairq.cli.options import DryRun, Now, Reason, parse_end
+from fairq.cli.options import DryRun, Now, Reason, parse_end, valued
 from fairq.cli.output import Column, Output, Table, View, emit
 from fairq.cli.output.long import long_texts
 from fairq.cli.slots_drain import add_drain, add_removal, slots_report
@@ -53,7 +53,7 @@ def sync(
     context: Context,
     engine: Annotated[str, Argument(metavar="ENGINE", help="The engine: slurm or htcondor.")],
     partition: Annotated[
-        str | None, Option("--partition", metavar="NAME", help="Only the nodes of this partition of Slurm.")
+        str | None, valued("--partition", "Only the nodes of this partition of Slurm.", "NAME")
     ] = None,
     reason: Reason = None,
     now: Now = None,
@@ -100,28 +100,24 @@ def add(
     ] = None,
     count: Annotated[
         int,
-        Option("--count", metavar="N", min=1, max=_LARGEST_COUNT, help="Number of identical slots."),
+        valued("--count", "Number of identical slots.", "N", min=1, max=_LARGEST_COUNT),
     ] = 1,
-    cpus: Annotated[int, Option("--cpus", metavar="N", min=1, max=1_000_000, help="Cores per slot.")] = 1,
+    cpus: Annotated[int, valued("--cpus", "Cores per slot.", "N", min=1, max=1_000_000)] = 1,
     memory: Annotated[
-        str | None, Option("--memory", metavar="SIZE", help="Memory per slot [MB or 32GB; default: 1 GB a core].")
+        str | None, valued("--memory", "Memory per slot [MB or 32GB; default: 1 GB a core].", "SIZE")
     ] = None,
-    disk: Annotated[
-        str | None, Option("--disk", metavar="SIZE", help="Disk per slot [KB or 100GB; default: 10 GB].")
-    ] = None,
-    gpus: Annotated[int | None, Option("--gpus", metavar="N", min=0, help="GPUs per slot.")] = None,
+    disk: Annotated[str | None, valued("--disk", "Disk per slot [KB or 100GB; default: 10 GB].", "SIZE")] = None,
+    gpus: Annotated[int | None, valued("--gpus", "GPUs per slot.", "N", min=0)] = None,
     partitionable: Annotated[bool, Option("--partitionable", help="Divide each slot as jobs request.")] = False,
     attribute: Annotated[
         list[str] | None,
-        Option("--attribute", metavar="NAME=EXPR", help="Additional slot attribute; repeatable."),
+        valued("--attribute", "Additional slot attribute; repeatable.", "NAME=EXPR"),
     ] = None,
     file: Annotated[
         str | None,
-        Option("--file", metavar="ADS", help="Slot ads from condor_status -json or -long; - is stdin."),
+        valued("--file", "Slot ads from condor_status -json or -long; - is stdin.", "ADS"),
     ] = None,
-    until: Annotated[
-        str | None, Option("--until", metavar="TIME", help="When they leave the pool again [+7d or a date].")
-    ] = None,
+    until: Annotated[str | None, valued("--until", "When they leave the pool again [+7d or a date].", "TIME")] = None,
     reason: Reason = None,
     now: Now = None,
     dry_run: DryRun = False,
@@ -195,13 +191,7 @@ def detect(
     context: Context,
     slots: Annotated[
         int | None,
-        Option(
-            "--slots",
-            metavar="N",
-            min=1,
-            max=_LARGEST_COUNT,
-            help="Divide the machine into N slots [default: one per core].",
-        ),
+        valued("--slots", "Divide the machine into N slots [default: one per core].", "N", min=1, max=_LARGEST_COUNT),
     ] = None,
     partitionable: Annotated[
         bool, Option("--partitionable", help="Make one partitionable slot, or N with --slots N.")
@@ -209,7 +199,7 @@ def detect(
     store: Annotated[bool, Option("--add", help="Add the slots to the pool.")] = False,
     launch: Annotated[
         str | None,
-        Option("--launch", metavar="NAME", help="Launcher that starts the jobs of the slots, such as local."),
+        valued("--launch", "Launcher that starts the jobs of the slots, such as local.", "NAME"),
     ] = None,
     now: Now = None,
 ) -> None:
@@ -271,7 +261,7 @@ def detect(
 def list_(
     context: Context,
     names: Annotated[list[str] | None, Argument(metavar="SLOT...", help="Only these slots or machines.")] = None,
-    limit: Annotated[int | None, Option("--limit", metavar="N", min=1, help="Show at most N slots.")] = None,
+    limit: Annotated[int | None, valued("--limit", "Show at most N slots.", "N", min=1)] = None,
     available: Annotated[bool, Option("--available", help="Only slots that may take a job.")] = False,
     compact: Annotated[bool, Option("--compact", help="One line per machine, with what is free.")] = False,
     total: Annotated[bool, Option("--total", help="Show only the numbers of slots.")] = False,

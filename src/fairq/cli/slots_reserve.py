@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from typer import Option
-
 from fairq.cli.command import App, Context
 from fairq.cli.figures import counted, moment
-from fairq.cli.options import Constraint, DryRun, Now, Reason, parse_end, parse_time
+from fairq.cli.options import Constraint, DryRun, Now, Reason, parse_end, parse_time, valued
 from fairq.cli.output import Column, Table, View, emit
 from fairq.cli.slots_drain import All, Names, chosen_slots
 from fairq.errors.base import UsageError
@@ -32,19 +30,17 @@ def add_reserve(app: App) -> None:
         names: Names = None,
         everything: All = False,
         constraint: Constraint = None,
-        count: Annotated[int | None, Option("--count", metavar="N", min=1, help="Reserve N of these slots.")] = None,
-        from_: Annotated[str | None, Option("--from", metavar="TIME", help="Begin [default: now].")] = None,
+        count: Annotated[int | None, valued("--count", "Reserve N of these slots.", "N", min=1)] = None,
+        from_: Annotated[str | None, valued("--from", "Begin [default: now].", "TIME")] = None,
         until: Annotated[
             str | None,
-            Option("--until", metavar="TIME", help="End, counted from the begin: 12:00, +2h [default: cancelled]."),
+            valued("--until", "End, counted from the begin: 12:00, +2h [default: cancelled].", "TIME"),
         ] = None,
         people: Annotated[
             list[str] | None,
-            Option("--for", metavar="NAMES", help="Users and groups who may use them, with commas [default: nobody]."),
+            valued("--for", "Users and groups who may use them, with commas [default: nobody].", "NAMES"),
         ] = None,
-        cancel: Annotated[
-            list[int] | None, Option("--cancel", metavar="N", min=1, help="End reservation N; repeatable.")
-        ] = None,
+        cancel: Annotated[list[int] | None, valued("--cancel", "End reservation N; repeatable.", "N", min=1)] = None,
         reason: Reason = None,
         now: Now = None,
         dry_run: DryRun = False,

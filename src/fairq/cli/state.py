@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from msgspec.structs import asdict
-from typer import Argument, Option
+from typer import Argument
 
 from fairq.cli.command import App, Context
 from fairq.cli.confirm import Yes, asks, confirm
 from fairq.cli.figures import second, yes_or_no
-from fairq.cli.options import Now, Reason, time_of
+from fairq.cli.options import Now, Reason, time_of, valued
 from fairq.cli.output import Column, Form, Record, Table, View, emit
 from fairq.common.quantities import counted
 from fairq.errors.base import FairqError
@@ -166,12 +166,12 @@ def restore(
 )
 def history(
     context: Context,
-    limit: Annotated[int, Option("--limit", metavar="N", min=0, help="Number of changes [0: all].")] = 100,
-    subject: Annotated[str | None, Option("--subject", metavar="NAME", help="Show only changes to NAME.")] = None,
-    user: Annotated[str | None, Option("--user", metavar="USER", help="Show only changes by this user.")] = None,
+    limit: Annotated[int, valued("--limit", "Number of changes [0: all].", "N", min=0)] = 100,
+    subject: Annotated[str | None, valued("--subject", "Show only changes to NAME.", "NAME")] = None,
+    user: Annotated[str | None, valued("--user", "Show only changes by this user.", "USER")] = None,
     since: Annotated[
         int | None,
-        Option("--since", metavar="TIME", parser=time_of("--since"), help="Show only changes since then."),
+        valued("--since", "Show only changes since then.", "TIME", parser=time_of("--since")),
     ] = None,
 ) -> None:
     """Show each change with its time, user, command and reason, newest last.
@@ -213,7 +213,7 @@ def history(
 )
 def cycles(
     context: Context,
-    limit: Annotated[int, Option("--limit", metavar="N", min=0, help="Number of cycles [0: all].")] = 20,
+    limit: Annotated[int, valued("--limit", "Number of cycles [0: all].", "N", min=0)] = 20,
 ) -> None:
     """List the negotiation cycles with their time and number of matches, newest last.
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Option
-
 from fairq.cli.command import App, Context
 from fairq.cli.figures import counted, moment, percent, stopped_by, two_places
-from fairq.cli.options import Now
+from fairq.cli.options import Now, valued
 from fairq.cli.output import Column, Table, View, emit
 from fairq.cli.tools import STATUS
 from fairq.common.quantities import shown_duration
@@ -37,9 +35,7 @@ _REASONS = 3
 )
 def status(
     context: Context,
-    limit: Annotated[
-        int, Option("--limit", metavar="N", min=1, help="Show at most N submitters in the table.")
-    ] = _LINES,
+    limit: Annotated[int, valued("--limit", "Show at most N submitters in the table.", "N", min=1)] = _LINES,
     now: Now = None,
 ) -> None:
     """Show the pool at a glance.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
 from fairq.cli.command import App, Context
 from fairq.cli.invocation import Invocation
-from fairq.cli.options import DryRun, Now, parse_duration, parse_end
+from fairq.cli.options import DryRun, Now, parse_duration, parse_end, valued
 from fairq.cli.output import Column, Output, Table, View, emit
 from fairq.cli.single_dash import SEPARATOR
 from fairq.cli.submission import (
@@ -62,10 +62,6 @@ def _program_as_option(words: list[str]) -> list[str]:
 app = App()
 
 
-def _option(names: str, meaning: str, metavar: str = "VALUE") -> Any:
-    return Option(*names.split(), metavar=metavar, help=meaning)
-
-
 Text = str | None
 
 
@@ -98,78 +94,72 @@ def submit(
     ] = None,
     append: Annotated[
         list[str] | None,
-        Option("--append", "-a", metavar="LINE", help="Line to put above queue, as 'priority = 5'; repeatable."),
+        valued("--append -a", "Line to put above queue, as 'priority = 5'; repeatable.", "LINE"),
     ] = None,
     queue: Annotated[
-        Text, Option("--queue", metavar="ARGS...", help="Queue statement of a FILE without one, up to the next dash.")
+        Text, valued("--queue", "Queue statement of a FILE without one, up to the next dash.", "ARGS...")
     ] = None,
     batch_name: Annotated[
-        Text, _option("--batch-name --name", "Name of the jobs as a batch (JobBatchName).", "NAME")
+        Text, valued("--batch-name --name", "Name of the jobs as a batch (JobBatchName).", "NAME")
     ] = None,
     terse: Annotated[bool, Option("--terse", help="Print only the first and the last job.")] = False,
-    count: Annotated[
-        int | None, Option("--count", metavar="N", min=1, max=_LARGEST_COUNT, help="Number of identical jobs.")
-    ] = None,
-    request_cpus: Annotated[Text, _option("--request-cpus --cpus", "Cores to request.")] = None,
+    count: Annotated[int | None, valued("--count", "Number of identical jobs.", "N", min=1, max=_LARGEST_COUNT)] = None,
+    request_cpus: Annotated[Text, valued("--request-cpus --cpus", "Cores to request.")] = None,
     request_memory: Annotated[
-        Text, _option("--request-memory --mem", "Memory to request [MB, or with unit: 2GB].")
+        Text, valued("--request-memory --mem", "Memory to request [MB, or with unit: 2GB].")
     ] = None,
-    request_disk: Annotated[Text, _option("--request-disk", "Disk to request [KB, or with unit: 10GB].")] = None,
-    request_gpus: Annotated[Text, _option("--request-gpus --gpus", "GPUs to request.")] = None,
-    requirements: Annotated[Text, _option("--requirements", "Expression that the slot must satisfy.", "EXPR")] = None,
-    rank: Annotated[Text, _option("--rank", "Slot preference; higher is better.", "EXPR")] = None,
-    priority: Annotated[Text, _option("--priority", "Job priority among your jobs; higher runs first.", "N")] = None,
-    accounting_group: Annotated[Text, _option("--accounting-group", "Accounting group to charge.", "GROUP")] = None,
+    request_disk: Annotated[Text, valued("--request-disk", "Disk to request [KB, or with unit: 10GB].")] = None,
+    request_gpus: Annotated[Text, valued("--request-gpus --gpus", "GPUs to request.")] = None,
+    requirements: Annotated[Text, valued("--requirements", "Expression that the slot must satisfy.", "EXPR")] = None,
+    rank: Annotated[Text, valued("--rank", "Slot preference; higher is better.", "EXPR")] = None,
+    priority: Annotated[Text, valued("--priority", "Job priority among your jobs; higher runs first.", "N")] = None,
+    accounting_group: Annotated[Text, valued("--accounting-group", "Accounting group to charge.", "GROUP")] = None,
     accounting_group_user: Annotated[
-        Text, _option("--accounting-group-user", "User to charge within the group.", "USER")
+        Text, valued("--accounting-group-user", "User to charge within the group.", "USER")
     ] = None,
     nice_user: Annotated[bool, Option("--nice-user", help="Use only otherwise idle slots.")] = False,
     concurrency_limits: Annotated[
-        Text, _option("--concurrency-limits", "Concurrency limits to use, such as LICENSE:2,DISK.", "NAMES")
+        Text, valued("--concurrency-limits", "Concurrency limits to use, such as LICENSE:2,DISK.", "NAMES")
     ] = None,
     attribute: Annotated[
         list[str] | None,
-        Option("--attribute", metavar="NAME=EXPR", help="Additional job attribute; repeatable."),
+        valued("--attribute", "Additional job attribute; repeatable.", "NAME=EXPR"),
     ] = None,
-    input_file: Annotated[Text, _option("--input", "File for standard input.", "FILE")] = None,
-    output_file: Annotated[Text, _option("--output", "File for standard output.", "FILE")] = None,
-    error: Annotated[Text, _option("--error", "File for standard error.", "FILE")] = None,
-    log: Annotated[Text, _option("--log", "File for the job event log.", "FILE")] = None,
-    initialdir: Annotated[Text, _option("--initialdir", "Working directory of the job.", "DIR")] = None,
-    environment: Annotated[Text, _option("--environment", 'Environment of the job, such as "A=1;B=2".', "VARS")] = None,
+    input_file: Annotated[Text, valued("--input", "File for standard input.", "FILE")] = None,
+    output_file: Annotated[Text, valued("--output", "File for standard output.", "FILE")] = None,
+    error: Annotated[Text, valued("--error", "File for standard error.", "FILE")] = None,
+    log: Annotated[Text, valued("--log", "File for the job event log.", "FILE")] = None,
+    initialdir: Annotated[Text, valued("--initialdir", "Working directory of the job.", "DIR")] = None,
+    environment: Annotated[Text, valued("--environment", 'Environment of the job, such as "A=1;B=2".', "VARS")] = None,
     env: Annotated[
         list[str] | None,
-        Option("--env", metavar="NAME[=VALUE]", help="Variable of the job [default value: as it is here]; repeatable."),
+        valued("--env", "Variable of the job [default value: as it is here]; repeatable.", "NAME[=VALUE]"),
     ] = None,
     getenv: Annotated[bool, Option("--getenv", help="Pass on all variables of your environment.")] = False,
-    time: Annotated[Text, _option("--time", "Time that a run may take, such as 2h; then the job is held.")] = None,
-    retries: Annotated[
-        int | None, Option("--retries", metavar="N", min=0, help="Runs to add until one exits with 0.")
-    ] = None,
+    time: Annotated[Text, valued("--time", "Time that a run may take, such as 2h; then the job is held.")] = None,
+    retries: Annotated[int | None, valued("--retries", "Runs to add until one exits with 0.", "N", min=0)] = None,
     mail: Annotated[
-        Text, _option("--mail", "Mail: end, fail, or all: once, when all have ended [none].", "WHEN")
+        Text, valued("--mail", "Mail: end, fail, or all: once, when all have ended [none].", "WHEN")
     ] = None,
     notify_command: Annotated[
-        Text, _option("--notify-command", "Command in place of the mail of --mail all.", "COMMAND")
+        Text, valued("--notify-command", "Command in place of the mail of --mail all.", "COMMAND")
     ] = None,
-    each: Annotated[
-        list[str] | None, Option("--each", metavar="ITEM", help="Item to queue a job for; repeatable.")
-    ] = None,
-    each_line: Annotated[Text, _option("--each-line", "File with an item on each line; - is stdin.", "FILE")] = None,
-    array: Annotated[Text, _option("--array", "Numbers to queue a job for, as sbatch: 0-9%2.", "NUMBERS")] = None,
+    each: Annotated[list[str] | None, valued("--each", "Item to queue a job for; repeatable.", "ITEM")] = None,
+    each_line: Annotated[Text, valued("--each-line", "File with an item on each line; - is stdin.", "FILE")] = None,
+    array: Annotated[Text, valued("--array", "Numbers to queue a job for, as sbatch: 0-9%2.", "NUMBERS")] = None,
     after: Annotated[
-        list[str] | None, _option("--after", "Wait until these jobs have ended, or were removed.", "JOB,...")
+        list[str] | None, valued("--after", "Wait until these jobs have ended, or were removed.", "JOB,...")
     ] = None,
     after_ok: Annotated[
-        list[str] | None, _option("--after-ok", "Wait until all of these jobs have succeeded.", "JOB,...")
+        list[str] | None, valued("--after-ok", "Wait until all of these jobs have succeeded.", "JOB,...")
     ] = None,
     after_failed: Annotated[
-        list[str] | None, _option("--after-failed", "Wait until they have ended, one without success.", "JOB,...")
+        list[str] | None, valued("--after-failed", "Wait until they have ended, one without success.", "JOB,...")
     ] = None,
-    begin: Annotated[Text, _option("--begin", "Do not start before this time: 20:00, +1h, or a date.", "TIME")] = None,
-    deadline: Annotated[Text, _option("--deadline", "Remove what has not ended by this time.", "TIME")] = None,
+    begin: Annotated[Text, valued("--begin", "Do not start before this time: 20:00, +1h, or a date.", "TIME")] = None,
+    deadline: Annotated[Text, valued("--deadline", "Remove what has not ended by this time.", "TIME")] = None,
     max_running: Annotated[
-        int | None, Option("--max-running", metavar="N", min=1, help="Run at most N of these jobs at the same time.")
+        int | None, valued("--max-running", "Run at most N of these jobs at the same time.", "N", min=1)
     ] = None,
     verbatim: Annotated[bool, Option("--verbatim", help="Replace nothing in arguments and file names.")] = False,
     script: Annotated[bool, Option("--script", help="Standard input is a script.")] = False,

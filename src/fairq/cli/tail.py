@@ -14,6 +14,7 @@ from msgspec import Struct
 from typer import Argument, Option
 
 from fairq.cli.command import App, Context
+from fairq.cli.options import valued
 from fairq.cli.tools import TAIL
 from fairq.errors.base import UsageError
 from fairq.errors.launch import NoOutputError, NoRunError
@@ -44,7 +45,7 @@ def tail(
     ],
     follow: Annotated[bool, Option("-f", "--follow", help="Continue to print until the jobs end.")] = False,
     error: Annotated[bool, Option("--err", help="Print standard error, not standard output.")] = False,
-    lines: Annotated[int, Option("-n", "--lines", metavar="N", min=0, help="Number of lines.")] = 10,
+    lines: Annotated[int, valued("-n --lines", "Number of lines.", "N", min=0)] = 10,
 ) -> None:
     """Print the end of the output of a job's last run, or of several jobs' runs.
 

@@ -11,7 +11,7 @@ from typer import Argument, Option
 
 from fairq.cli.command import App, Context
 from fairq.cli.confirm import Yes
-from fairq.cli.options import DryRun, Now, Reason, duration_option
+from fairq.cli.options import DryRun, Now, Reason, duration_option, valued
 from fairq.cli.output import View, emit
 from fairq.cli.tools import USERPRIO
 from fairq.errors.base import UsageError
@@ -103,7 +103,7 @@ def userprio(  # noqa: PLR0912 - one branch for each kind of view
     yes: Yes = False,
     target: Annotated[
         list[str] | None,
-        Option("--target", metavar="NAME=SHARE", help="Find factors for long-run shares; repeatable."),
+        valued("--target", "Find factors for long-run shares; repeatable.", "NAME=SHARE"),
     ] = None,
     apply: Annotated[bool, Option("--apply", help="Set the factors that --target finds.")] = False,
     scale_all: Annotated[bool, Option("--scale-all", help="Let --target raise all factors of the pie.")] = False,

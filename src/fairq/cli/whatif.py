@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Option
-
 from fairq.cli.figures import short, two_places
+from fairq.cli.options import valued
 from fairq.cli.output import Column, Table
 from fairq.common.quantities import rounded
 
@@ -73,21 +72,15 @@ def _reason_for_none(comparison: WhatIf, member: str) -> str:
     return ""
 
 
-With = Annotated[str | None, Option("--with", metavar="FILE", help="Try FILE [settings or HTCondor configuration].")]
-Set = Annotated[list[str] | None, Option("--set", metavar="KEY=VALUE", help="Try a setting; repeatable.")]
-Factor = Annotated[
-    list[str] | None, Option("--factor", metavar="NAME=VALUE", help="Try a priority factor; repeatable.")
-]
+With = Annotated[str | None, valued("--with", "Try FILE [settings or HTCondor configuration].", "FILE")]
+Set = Annotated[list[str] | None, valued("--set", "Try a setting; repeatable.", "KEY=VALUE")]
+Factor = Annotated[list[str] | None, valued("--factor", "Try a priority factor; repeatable.", "NAME=VALUE")]
 Ceiling = Annotated[
-    list[str] | None, Option("--ceiling", metavar="NAME=N", help="Try a ceiling in slot weight [-1: none]; repeatable.")
+    list[str] | None, valued("--ceiling", "Try a ceiling in slot weight [-1: none]; repeatable.", "NAME=N")
 ]
-Floor = Annotated[
-    list[str] | None, Option("--floor", metavar="NAME=N", help="Try a floor in slot weight [0: none]; repeatable.")
-]
-Limit = Annotated[list[str] | None, Option("--limit", metavar="NAME=N", help="Try a concurrency limit; repeatable.")]
-Without = Annotated[
-    list[str] | None, Option("--without", metavar="SLOT", help="Leave out a slot or machine; repeatable.")
-]
+Floor = Annotated[list[str] | None, valued("--floor", "Try a floor in slot weight [0: none]; repeatable.", "NAME=N")]
+Limit = Annotated[list[str] | None, valued("--limit", "Try a concurrency limit; repeatable.", "NAME=N")]
+Without = Annotated[list[str] | None, valued("--without", "Leave out a slot or machine; repeatable.", "SLOT")]
 
 
 def alteration_of(

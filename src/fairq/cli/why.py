@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from typer import Argument, Option
+from typer import Argument
 
 from fairq.cli.command import App, Context
 from fairq.cli.comparison import Compare, comparison_sentence, comparison_table
 from fairq.cli.cycle_view import overrun_sentence
 from fairq.cli.figures import counted, percent, stopped_by, two_places, yes_or_no
-from fairq.cli.options import Now
+from fairq.cli.options import Now, valued
 from fairq.cli.output import Column, Table, View, emit
 from fairq.cli.tools import WHY
 from fairq.errors.base import UsageError
@@ -44,7 +44,7 @@ def why(
     ] = None,
     slot: Annotated[
         str | None,
-        Option("--slot", metavar="NAME", help="Compare the job with this slot [NAME or 'NAME<ADDRESS>']."),
+        valued("--slot", "Compare the job with this slot [NAME or 'NAME<ADDRESS>'].", "NAME"),
     ] = None,
     compare: Compare = False,
     now: Now = None,

@@ -9,14 +9,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from msgspec.structs import asdict
 
-from fairq.launch import processes, run_directories
+from fairq.launch import processes
 from fairq.launch.interface import Assignment, Condition, Known, Look, Node, Options, Refused, Slots, Started
+from fairq.launch.run_directories import RunDirectories
 from fairq.launch.strays import end_strays
 from fairq.launch.supervisor import cgroup, record
 from fairq.launch.supervisor.specification import complete
@@ -31,14 +32,14 @@ _CODE = "import sys; sys.path.insert(0, sys.argv[1]); from fairq.launch.supervis
 _SOURCE = Path(__file__).parent.parent.parent
 
 
-class Local:
+class Local(RunDirectories):
     """The launcher ``local``: jobs are processes of this machine and of this user."""
 
     is_engine = False
 
     def __init__(self, directory: Path, options: Options) -> None:
         """Keep the directories of runs inside *directory*."""
-        self._directory = directory
+        super().__init__(directory)
         self._options = options
         self._warm: subprocess.Popen[bytes] | None = None
         self._partial_line = b""
@@ -91,14 +92,6 @@ class Local:
                     self._stop(directory)
                 finally:
                     os.close(directory)
-
-    def runs(self) -> set[str]:
-        """Return the runs that have a directory."""
-        return run_directories.names(self._directory)
-
-    def forget(self, runs: Iterable[str]) -> None:
-        """Delete the directories of runs."""
-        run_directories.delete(self._directory, runs)
 
     def slots(self) -> Slots:
         """Return the cores in this process's CPU affinity."""

@@ -96,7 +96,7 @@ class Owned(Local):
 
     def runs(self) -> set[str]:
         """Return the runs that have a directory that root owns, or an order."""
-        return run_directories.names(self._orders) | {run for run in super().runs() if not run.startswith(".")}
+        return run_directories.names(self._orders) | super().runs()
 
     def forget(self, runs: Iterable[str]) -> None:
         """Delete the orders of runs; root deletes the directories of runs that the state does not know."""

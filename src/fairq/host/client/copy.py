@@ -18,7 +18,9 @@ from fairq.errors.people import NoAnswerError
 from fairq.host.client.ask import Door
 from fairq.host.client.form import READ
 from fairq.state.location import Elsewhere, read_elsewhere
-from fairq.state.readers_copy import public_copy, time_of
+from fairq.state.readers_copy import public_copy, time_of, withdraw
+
+__all__ = ["read_a_copy", "withdraw"]
 
 
 def read_a_copy(state: Path, site: Path, door: Door, refusal: Callable[[], FairqError], *, private: bool) -> None:

@@ -13,8 +13,9 @@ from fairq.common.records import Actor
 from fairq.errors.base import FairqError
 from fairq.errors.people import RepeatedError, RequestError
 from fairq.host.client.form import MOST_NAMES
-from fairq.host.client.repeat import was_fulfilled
 from fairq.host.verb.document import Request, members, text
+from fairq.state.connection import reading
+from fairq.state.history import is_fulfilled
 from fairq.steps.jobs.change import Changed, JobEditor
 from fairq.steps.jobs.selection import Selection, parse_targets
 from fairq.steps.rights import require_administrator
@@ -53,8 +54,9 @@ def make(pool: Pool, actor: Actor, request: Request) -> Answer:
         return verb(pool, actor, request.arguments)
     except FairqError:
         # A repeated request can fail on its own first effect: the jobs that it removed are gone.
-        if was_fulfilled(pool.state, request.id):
-            raise RepeatedError from None
+        with reading(pool.state) as state:
+            if is_fulfilled(state, request.id):
+                raise RepeatedError from None
         raise
 
 

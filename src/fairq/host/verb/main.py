@@ -10,8 +10,9 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from fairq.common.lock_wait import LISTENER, Holder
 from fairq.common.people import Person
@@ -68,9 +69,7 @@ def _serve(state: Path, site: Path, person: Person) -> int:
             request=(request.id, secrets.token_hex(16)),
         )
         if request.verb == READ:
-            from fairq.host.client.share import shared
-
-            with shared(state, person, actor, private=settings["pool.private_jobs"]) as (answer, content):
+            with _shared(state, person, actor, private=settings["pool.private_jobs"]) as (answer, content):
                 return _write(1, {"done": answer}, content)
         answer = make(Pool(state, settings, host_name()), actor, request)
     except FairqError as error:
@@ -78,6 +77,25 @@ def _serve(state: Path, site: Path, person: Person) -> int:
     except Exception as error:  # do not show internal errors to the caller
         return _refuse(FairqError(message=f"internal error: {type(error).__name__}"))
     return _write(1, {"done": answer})
+
+
+@contextlib.contextmanager
+def _shared(state: Path, person: Person, actor: Actor, *, private: bool) -> Iterator[tuple[dict[str, Any], bytes]]:
+    """Yield the answer to *person*, and the copy to send after it, complete before its first byte is sent.
+
+    The answer is the path of the copy for everybody. With *private* jobs, or if the disk has no room for that copy, it
+    is the size and the time of the copy that follows.
+    """
+    from fairq.state.readers_copy import copy_for, one_copy_each, publish, withdraw
+
+    if private:
+        withdraw(state)
+    elif public := publish(state):
+        yield {"copy": str(public)}, b""
+        return
+    with one_copy_each(state, person.uid):
+        content, time = copy_for(state, actor.user if private and not actor.administrator else None)
+        yield {"size": len(content), "time": time}, content
 
 
 def _end_stuck(path: Path, lock_holders: Sequence[Holder]) -> None:

@@ -14,25 +14,25 @@ from pathlib import Path
 
 from fairq.common import files, lock_wait
 from fairq.errors.launch import EngineError
-from fairq.launch import run_directories
 from fairq.launch.htcondor import ads, machines
 from fairq.launch.htcondor.ads import Ad
 from fairq.launch.htcondor.description import RUN, item
 from fairq.launch.htcondor.schedd import NotMadeError, Schedd
 from fairq.launch.interface import AT_ONCE, Assignment, Condition, Known, Look, Node, Options, Queued, Refused, Slots
+from fairq.launch.run_directories import RunDirectories
 
 _CANCELLED = "cancelled"
 """The file in the directory of a run that must not begin any more."""
 
 
-class HTCondor:
+class HTCondor(RunDirectories):
     """The launcher ``htcondor``; see `fairq.launch.interface.Launcher`."""
 
     is_engine = True
 
     def __init__(self, directory: Path, options: Options) -> None:
         """Keep the directories of runs inside *directory*."""
-        self._directory = directory
+        super().__init__(directory)
         engine = options.engine
         self._schedd = Schedd(
             engine.get("pool"), engine.get("schedd"), engine.get("accounting_group"), engine.get("spool", False)
@@ -81,14 +81,6 @@ class HTCondor:
                 if at_once := [run for run, reason in runs.items() if reason == AT_ONCE]:
                     self._schedd.kill(at_once, "fairq ends it at once")
                 self._schedd.remove(runs, "fairq ends it")
-
-    def runs(self) -> set[str]:
-        """Return the runs that have a directory."""
-        return {run for run in run_directories.names(self._directory) if not run.startswith(".")}
-
-    def forget(self, runs: Iterable[str]) -> None:
-        """Delete the directories of runs."""
-        run_directories.delete(self._directory, runs)
 
     def slots(self) -> Slots:
         """Return no cores: HTCondor chooses them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -13,8 +13,8 @@ from pathlib import Path
 from msgspec.structs import asdict
 
 from fairq.errors.launch import EngineError
-from fairq.launch import run_directories
 from fairq.launch.interface import AT_ONCE, Assignment, Condition, Known, Look, Node, Options, Queued, Refused, Slots
+from fairq.launch.run_directories import RunDirectories
 from fairq.launch.slurm import archive, attempt, nodes, submission, verdict
 from fairq.launch.slurm.attempt import Attempt
 from fairq.launch.slurm.commands import NoAnswerError, RefusedError, call, call_with_words
@@ -29,14 +29,14 @@ _SPARE = 60.0
 """Seconds after the grace of a job after which Slurm itself ends it."""
 
 
-class Slurm:
+class Slurm(RunDirectories):
     """Runs are batch jobs of this user, each pinned to a node."""
 
     is_engine = True
 
     def __init__(self, directory: Path, options: Options) -> None:
         """Keep the directories of runs inside *directory*, which the nodes must share."""
-        self._directory = directory
+        super().__init__(directory)
         self._options = options
         self._settings = options.engine
         self._jobs = Jobs()
@@ -105,14 +105,6 @@ class Slurm:
             if late:
                 call("scancel", "--quiet", *late)
             self._ordered_at |= {run + runs[run]: now for run in ids}
-
-    def runs(self) -> set[str]:
-        """Return the runs that have a directory."""
-        return run_directories.names(self._directory)
-
-    def forget(self, runs: Iterable[str]) -> None:
-        """Delete the directories of runs."""
-        run_directories.delete(self._directory, runs)
 
     def slots(self) -> Slots:
         """Return no cores: the jobs run elsewhere."""

@@ -60,7 +60,11 @@ class Files(Struct, frozen=True):
         return bool(self.begun and self.begun.get("cancelled"))
 
 
-def of_job(job: Record, files: Files, exit_status: Callable[[str], tuple[int, int] | None], path: Path) -> Look:
+ExitStatus = Callable[[str], "tuple[int, int] | None"]
+"""Asks Slurm for a job's exit status and the signal that ended it."""
+
+
+def of_job(job: Record, files: Files, exit_status: ExitStatus, path: Path) -> Look:
     """Return the condition of a run that Slurm has a record of; *exit_status* asks Slurm for a job's exit status."""
     queued = Queued(job.id)
     if job.is_waiting:
@@ -72,7 +76,7 @@ def of_job(job: Record, files: Files, exit_status: Callable[[str], tuple[int, in
     return _of_ended(job, files, exit_status, path)
 
 
-def _of_ended(job: Record, files: Files, exit_status: Callable[[str], tuple[int, int] | None], path: Path) -> Look:
+def _of_ended(job: Record, files: Files, exit_status: ExitStatus, path: Path) -> Look:
     queued = Queued(job.id)
     if job.end is None or job.start is None or _never_began(job, files):
         return Look(Condition.LOST, queued, detail=f"Slurm ended {job.id} before it began ({job.state})")
@@ -106,9 +110,7 @@ def _never_began(job: Record, files: Files) -> bool:
     return job.state == "CANCELLED" and job.start == job.end and (files.begun is None or files.is_cancelled)
 
 
-def _facts(
-    job: Record, files: Files, exit_status: Callable[[str], tuple[int, int] | None], path: Path
-) -> JsonObject | None:
+def _facts(job: Record, files: Files, exit_status: ExitStatus, path: Path) -> JsonObject | None:
     """Return the facts of an ended run; None if nothing says how the job ended."""
     if files.end is not None:
         return _with_reason(files.end, job.state)

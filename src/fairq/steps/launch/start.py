@@ -11,7 +11,6 @@ from msgspec import Struct, field
 from fairq.common.interactive import TERMINAL
 from fairq.common.quantities import counted
 from fairq.common.records import Actor, Ad, Launch, LaunchPhase
-from fairq.launch.cores import allot
 from fairq.launch.interface import Assignment, Known, Launcher, Queued, Refused, Started
 from fairq.state import jobs, launches, waits
 from fairq.state.connection import State, reading, writing
@@ -174,7 +173,7 @@ def plan(
             if settings["launch.affinity"] and not launchers[launch.launcher].is_engine:
                 available = launchers[launch.launcher].slots().cores
                 if _cores_of_slots(slot_ads, settings, launch.launcher, clock.now) <= len(available):
-                    cores = allot(available, busy, cores_of(ad, slot, clock.now))
+                    cores = _free_cores(available, busy, cores_of(ad, slot, clock.now))
             as_owner = job.owner if runs_as_owner(settings) else None
             ad |= _start_time(state, launch, ad, clock.now)
             if launch.launcher in engines and is_given(ad, "DeferralTime"):
@@ -189,6 +188,12 @@ def plan(
                 busy.update(cores)
             plans.append(Plan(launch, planned if wait is None else Refused(wait), job.owner))
     return plans
+
+
+def _free_cores(cores: Sequence[int], busy: Collection[int], count: int) -> tuple[int, ...]:
+    """Return *count* of the *cores* that are not *busy*; empty if fewer are free."""
+    free = [core for core in cores if core not in busy]
+    return tuple(free[:count]) if 0 < count <= len(free) else ()
 
 
 def _start_time(state: State, launch: Launch, ad: Ad, now: int) -> Ad:
