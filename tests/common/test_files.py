@@ -12,7 +12,8 @@ from tests.state.pools import fill
 
 from fairq.common import files
 from fairq.state import connection, meta, schema
-from fairq.state.connection import cycle_lock, writing
+from fairq.state.connection import writing
+from fairq.state.cycle_lock import cycle_lock
 from fairq.state.schema import newest
 
 NEWEST = newest()

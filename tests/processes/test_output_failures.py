@@ -195,7 +195,7 @@ class TestQuiet:
         assert run("--state", pool, "-q", "hold", "1.7", "--dry-run").out == "Job 1.7 would be held\n"
 
     def test_a_quiet_cycle_that_meets_another_one_says_nothing(self, pool, run):
-        from fairq.state.connection import cycle_lock
+        from fairq.state.cycle_lock import cycle_lock
 
         with cycle_lock(pool):
             assert ended_with(pool, "-q", "negotiate") == (75, "")

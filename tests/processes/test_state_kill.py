@@ -69,11 +69,11 @@ def test_a_killed_first_write_leaves_an_empty_or_a_whole_state(state, seconds):
 
 def test_a_killed_cycle_lets_go_of_its_lock(state):
     script = (
-        "import sys, time; from pathlib import Path; from fairq.state.connection import cycle_lock\n"
+        "import sys, time; from pathlib import Path; from fairq.state.cycle_lock import cycle_lock\n"
         "with cycle_lock(Path(sys.argv[1])): print('locked', flush=True); time.sleep(60)"
     )
     from fairq.errors.base import CycleUnderWayError
-    from fairq.state.connection import cycle_lock
+    from fairq.state.cycle_lock import cycle_lock
 
     with subprocess.Popen([sys.executable, "-c", script, state], stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout is not None

@@ -22,7 +22,8 @@ from fairq.errors.base import (
     StateOlderError,
 )
 from fairq.state import meta, migrations, schema
-from fairq.state.connection import cycle_lock, reading, writing
+from fairq.state.connection import reading, writing
+from fairq.state.cycle_lock import cycle_lock
 from fairq.state.schema import BASELINE, newest
 
 NEWEST = newest()

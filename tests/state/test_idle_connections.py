@@ -8,7 +8,8 @@ import pytest
 
 from fairq.errors.base import StateForeignError, StateReadOnlyError
 from fairq.state import meta
-from fairq.state.connection import kept_open, reading, writing
+from fairq.state.connection import reading, writing
+from fairq.state.idle_connections import kept_open
 
 
 def put(state, value):

@@ -11,7 +11,7 @@ from typer import Option
 from fairq.cli.command import App, Context
 from fairq.cli.figures import counted, duration, moment
 from fairq.cli.invocation import Invocation, operating_system_user
-from fairq.cli.job_options import ALL, PEOPLE, Jobs, selection_given
+from fairq.cli.job_options import ALL, PEOPLE, Jobs, Limit, Long, Mine, Procs, selection_given
 from fairq.cli.options import Now, parse_time, valued
 from fairq.cli.output import Column, Output, Table, View, emit
 from fairq.cli.output.constraint import matching
@@ -51,12 +51,12 @@ def history(
         str | None,
         valued("--exit", "Show jobs with this exit code, or failed jobs [failed].", "CODE"),
     ] = None,
-    mine: Annotated[bool, Option("--mine", help="Show only your own jobs.")] = False,
+    mine: Mine = False,
     completed: Annotated[bool, Option("--completed", help="Show only completed jobs.")] = False,
     removed: Annotated[bool, Option("--removed", help="Show only removed jobs.")] = False,
-    procs: Annotated[bool, Option("--procs", help="Show each job on its own line.")] = False,
-    long: Annotated[bool, Option("--long", help="Show whole ads, attribute by attribute.")] = False,
-    limit: Annotated[int | None, valued("--limit", "Show at most N lines or ads.", "N", min=1)] = None,
+    procs: Procs = False,
+    long: Long = False,
+    limit: Limit = None,
     now: Now = None,
 ) -> None:
     """Show jobs that have left the queue, the latest first.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument
+from typer import Argument, Option
 from typer.core import TyperOption
 
 from fairq.cli.confirm import MOST_UNASKED, asks, confirm
@@ -30,6 +30,10 @@ Jobs = Annotated[
     ),
 ]
 
+Mine = Annotated[bool, Option("--mine", help="Show only your own jobs.")]
+Procs = Annotated[bool, Option("--procs", help="Show each job on its own line.")]
+Long = Annotated[bool, Option("--long", help="Show whole ads, attribute by attribute.")]
+Limit = Annotated[int | None, valued("--limit", "Show at most N lines or ads.", "N", min=1)]
 Reason = Annotated[str | None, valued("--reason", "Reason to store with the job and the history.", "TEXT")]
 
 

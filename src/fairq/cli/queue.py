@@ -11,7 +11,7 @@ from typer import Option
 from fairq.cli.command import App, Context
 from fairq.cli.figures import counted, duration, moment
 from fairq.cli.invocation import operating_system_user
-from fairq.cli.job_options import ALL, PEOPLE, STATUSES, SUBMITTED, Jobs, selection_given
+from fairq.cli.job_options import ALL, PEOPLE, STATUSES, SUBMITTED, Jobs, Limit, Long, Mine, Procs, selection_given
 from fairq.cli.options import Now, valued
 from fairq.cli.output import Column, Form, Output, Record, Table, View, emit, terminal
 from fairq.cli.output.long import long_texts
@@ -52,12 +52,12 @@ _MATCHED = -1
 def queue(
     context: Context,
     jobs: Jobs = None,
-    mine: Annotated[bool, Option("--mine", help="Show only your own jobs.")] = False,
-    procs: Annotated[bool, Option("--procs", help="Show each job on its own line.")] = False,
-    long: Annotated[bool, Option("--long", help="Show whole ads, attribute by attribute.")] = False,
+    mine: Mine = False,
+    procs: Procs = False,
+    long: Long = False,
     totals: Annotated[bool, Option("--totals", help="Show only the number of jobs.")] = False,
     sort: Annotated[str | None, valued("--sort", "Sort by this attribute [-ATTR: descending].", "ATTR")] = None,
-    limit: Annotated[int | None, valued("--limit", "Show at most N lines or ads.", "N", min=1)] = None,
+    limit: Limit = None,
     batch: Annotated[bool, Option("--batch", help="Show batches: jobs with one name, else clusters.")] = False,
     start: Annotated[bool, Option("--start", help="Show when idle jobs will start.")] = False,
     order: Annotated[bool, Option("--order", help="Show the order in which idle jobs are offered.")] = False,

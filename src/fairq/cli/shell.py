@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import Annotated
 
 from msgspec import Struct
-from typer import Argument, Option
+from typer import Argument
 
 from fairq.cli.command import App, Context
 from fairq.cli.figures import moment
@@ -25,7 +25,7 @@ from fairq.cli.invocation import Invocation
 from fairq.cli.job_options import job_editor
 from fairq.cli.options import parse_duration, valued
 from fairq.cli.output import activity
-from fairq.cli.submission import program_of, queued, submitter_here
+from fairq.cli.submission import AccountingGroup, Env, Getenv, Requirements, program_of, queued, submitter_here
 from fairq.cli.terminal_guard import guarded_terminal
 from fairq.common.interactive import INTERACTIVE, TERMINAL
 from fairq.common.records import JobRange, JobStatus
@@ -67,14 +67,11 @@ def shell(
     ] = None,
     request_gpus: Annotated[Text, valued("--gpus --request-gpus", "GPUs to request.")] = None,
     execute: Annotated[Text, valued("--time", "Time that it may take, such as 2h; then it ends.")] = None,
-    requirements: Annotated[Text, valued("--requirements", "Expression that the slot must satisfy.", "EXPR")] = None,
-    accounting_group: Annotated[Text, valued("--accounting-group", "Accounting group to charge.", "GROUP")] = None,
+    requirements: Requirements = None,
+    accounting_group: AccountingGroup = None,
     batch_name: Annotated[Text, valued("--name", "Name of the job (JobBatchName).", "NAME")] = None,
-    env: Annotated[
-        list[str] | None,
-        valued("--env", "Variable of the job [default value: as it is here]; repeatable.", "NAME[=VALUE]"),
-    ] = None,
-    getenv: Annotated[bool, Option("--getenv", help="Pass on all variables of your environment.")] = False,
+    env: Env = None,
+    getenv: Getenv = False,
 ) -> None:
     """Open a terminal in a slot of this machine.
 

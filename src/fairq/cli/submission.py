@@ -6,11 +6,13 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Struct
+from typer import Option
 
 from fairq.cli.invocation import Invocation, operating_system_user
+from fairq.cli.options import valued
 from fairq.common.inputs import STANDARD_INPUT, read_bytes
 from fairq.errors.base import UsageError
 from fairq.errors.pool import InvalidSubmitValueError, UnreadableDescriptionError
@@ -27,6 +29,14 @@ _MAILS = {"end": ("complete", "false"), "fail": ("error", "false"), "all": ("nev
 
 _VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _MACRO = re.compile(r"([A-Za-z_]\w*)=([^\n]*)", re.ASCII)
+
+Requirements = Annotated[str | None, valued("--requirements", "Expression that the slot must satisfy.", "EXPR")]
+AccountingGroup = Annotated[str | None, valued("--accounting-group", "Accounting group to charge.", "GROUP")]
+Env = Annotated[
+    list[str] | None,
+    valued("--env", "Variable of the job [default value: as it is here]; repeatable.", "NAME[=VALUE]"),
+]
+Getenv = Annotated[bool, Option("--getenv", help="Pass on all variables of your environment.")]
 
 
 def program_of(

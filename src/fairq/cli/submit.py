@@ -14,6 +14,10 @@ from fairq.cli.options import DryRun, Now, parse_duration, parse_end, valued
 from fairq.cli.output import Column, Output, Table, View, emit
 from fairq.cli.single_dash import SEPARATOR
 from fairq.cli.submission import (
+    AccountingGroup,
+    Env,
+    Getenv,
+    Requirements,
     attribute_of,
     file_and_macros,
     items_of,
@@ -110,10 +114,10 @@ def submit(
     ] = None,
     request_disk: Annotated[Text, valued("--request-disk", "Disk to request [KB, or with unit: 10GB].")] = None,
     request_gpus: Annotated[Text, valued("--request-gpus --gpus", "GPUs to request.")] = None,
-    requirements: Annotated[Text, valued("--requirements", "Expression that the slot must satisfy.", "EXPR")] = None,
+    requirements: Requirements = None,
     rank: Annotated[Text, valued("--rank", "Slot preference; higher is better.", "EXPR")] = None,
     priority: Annotated[Text, valued("--priority", "Job priority among your jobs; higher runs first.", "N")] = None,
-    accounting_group: Annotated[Text, valued("--accounting-group", "Accounting group to charge.", "GROUP")] = None,
+    accounting_group: AccountingGroup = None,
     accounting_group_user: Annotated[
         Text, valued("--accounting-group-user", "User to charge within the group.", "USER")
     ] = None,
@@ -131,11 +135,8 @@ def submit(
     log: Annotated[Text, valued("--log", "File for the job event log.", "FILE")] = None,
     initialdir: Annotated[Text, valued("--initialdir", "Working directory of the job.", "DIR")] = None,
     environment: Annotated[Text, valued("--environment", 'Environment of the job, such as "A=1;B=2".', "VARS")] = None,
-    env: Annotated[
-        list[str] | None,
-        valued("--env", "Variable of the job [default value: as it is here]; repeatable.", "NAME[=VALUE]"),
-    ] = None,
-    getenv: Annotated[bool, Option("--getenv", help="Pass on all variables of your environment.")] = False,
+    env: Env = None,
+    getenv: Getenv = False,
     time: Annotated[Text, valued("--time", "Time that a run may take, such as 2h; then the job is held.")] = None,
     retries: Annotated[int | None, valued("--retries", "Runs to add until one exits with 0.", "N", min=0)] = None,
     mail: Annotated[

@@ -35,7 +35,7 @@ _VERDICTS = rows.Records(TaskVerdict, "broker_verdict")
 
 def next_number(state: State) -> int:
     """Return the number that the next run will have; the first one is 1."""
-    return int(state.connection.execute("SELECT coalesce(max(number), 0) + 1 FROM broker_cycle").fetchone()[0])
+    return int(state.value("SELECT coalesce(max(number), 0) + 1 FROM broker_cycle"))
 
 
 def add(state: State, cycle: BrokerCycle) -> None:

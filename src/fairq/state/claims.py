@@ -121,24 +121,24 @@ def of_slots(state: State, slot_ids: Iterable[int]) -> list[Claim]:
 
 def slots_of_jobs(state: State) -> set[int]:
     """Return the numbers of the slots that jobs of the queue have."""
-    return {number for (number,) in state.connection.execute("SELECT slot_id FROM claim WHERE cluster IS NOT NULL")}
+    return set(state.column("SELECT slot_id FROM claim WHERE cluster IS NOT NULL"))
 
 
 def any_advertised(state: State) -> bool:
     """Return whether any claim has further attributes of an imported slot's ad."""
     query = "SELECT EXISTS (SELECT 1 FROM claim_terms WHERE advertised IS NOT NULL)"
-    return bool(state.connection.execute(query).fetchone()[0])
+    return bool(state.value(query))
 
 
 def longest_submitter(state: State) -> int:
     """Return the number of characters of the longest submitter that has a claim; 0 without claims."""
-    return int(state.connection.execute("SELECT coalesce(max(length(submitter)), 0) FROM claim_terms").fetchone()[0])
+    return int(state.value("SELECT coalesce(max(length(submitter)), 0) FROM claim_terms"))
 
 
 def count_matched(state: State) -> int:
     """Return how many claims of jobs of the queue fairq's cycles made."""
     query = "SELECT count(*) FROM whole_claim WHERE matched AND cluster IS NOT NULL"
-    return int(state.connection.execute(query).fetchone()[0])
+    return int(state.value(query))
 
 
 def store(state: State, claims: Iterable[Claim]) -> None:

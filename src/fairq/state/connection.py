@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
@@ -18,30 +19,11 @@ from fairq.common import commit
 from fairq.common.files import sweep
 from fairq.common.lock_wait import WAIT, Patience
 from fairq.errors.base import BackupError, StateError
-from fairq.state.cycle_lock import cycle_lock
 from fairq.state.failures import BUSY_CODES, mapped, primary_code
-from fairq.state.idle_connections import Lease, kept_open, take
+from fairq.state.idle_connections import Lease, take
 from fairq.state.location import check_journal, exists, prepare_for_writing, readable, resolve, resolve_for_writing
 from fairq.state.migrations import identify, migrate
 from fairq.state.schema import guards, newest
-
-__all__ = [
-    "State",
-    "backup",
-    "compact",
-    "cycle_lock",
-    "in_memory",
-    "keeping_few_pages",
-    "kept_open",
-    "migrated",
-    "opened_for",
-    "putting_together",
-    "reading",
-    "trying",
-    "unused_share",
-    "watching",
-    "writing",
-]
 
 _NAP = 0.5
 """Seconds SQLite sleeps for a lock at a stretch; between two of them Ctrl-C is heard."""
@@ -64,6 +46,14 @@ class State(Struct, frozen=True):
 
     connection: sqlite3.Connection
     path: Path
+
+    def value(self, query: str, values: Sequence[Any] = ()) -> Any:
+        """Return the first value in the first row of a *query*."""
+        return self.connection.execute(query, values).fetchone()[0]
+
+    def column(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
+        """Return the first value in each row of a *query*."""
+        return [row[0] for row in self.connection.execute(query, values)]
 
 
 @contextmanager
@@ -274,7 +264,7 @@ def compact(path: Path, wait: float = WAIT) -> None:
 
 def unused_share(state: State) -> float:
     """Return the share of the state file that deleted records have left, 0 to 1."""
-    free, pages = (int(state.connection.execute(f"PRAGMA {name}").fetchone()[0]) for name in _PAGES)
+    free, pages = (int(state.value(f"PRAGMA {name}")) for name in _PAGES)
     return free / max(1, pages)
 
 

@@ -105,7 +105,7 @@ def summaries(state: State, limit: int | None = None) -> list[CycleSummary]:
 
 def next_number(state: State) -> int:
     """Return the number the next cycle will have; the first one is 1."""
-    return int(state.connection.execute("SELECT coalesce(max(number), 0) + 1 FROM cycle").fetchone()[0])
+    return int(state.value("SELECT coalesce(max(number), 0) + 1 FROM cycle"))
 
 
 def latest(state: State) -> CycleRecord | None:

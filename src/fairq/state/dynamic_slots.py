@@ -18,17 +18,17 @@ def load_all(state: State) -> list[DynamicSlot]:
 
 def ids(state: State) -> set[int]:
     """Return the numbers of all dynamic slots."""
-    return {number for (number,) in state.connection.execute("SELECT slot_id FROM dynamic_slot")}
+    return set(state.column("SELECT slot_id FROM dynamic_slot"))
 
 
 def parent_ids(state: State) -> set[int]:
     """Return the numbers of the partitionable slots that have dynamic ones."""
-    return {number for (number,) in state.connection.execute("SELECT DISTINCT parent_id FROM dynamic_slot")}
+    return set(state.column("SELECT DISTINCT parent_id FROM dynamic_slot"))
 
 
 def families(state: State, slot_ids: Iterable[int]) -> list[DynamicSlot]:
     """Return the dynamic slots of the families (a partitionable slot and its dynamic ones) of these, in pool order."""
-    if not state.connection.execute("SELECT EXISTS (SELECT 1 FROM dynamic_slot)").fetchone()[0]:
+    if not state.value("SELECT EXISTS (SELECT 1 FROM dynamic_slot)"):
         return []
     find = state.connection.execute
     parents = set(slot_ids)

@@ -93,7 +93,7 @@ def count(state: State, wanted: Wanted) -> int:
     """Return how many jobs are *wanted*."""
     condition, values = _condition(wanted)
     query = f"SELECT coalesce(sum(last_proc - first_proc + 1), 0) FROM ended_job{condition}"
-    return int(state.connection.execute(query, values).fetchone()[0])
+    return int(state.value(query, values))
 
 
 def reruns(state: State) -> list[tuple[int, str, int, int]]:

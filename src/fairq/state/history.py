@@ -67,20 +67,18 @@ def _fulfil(state: State, actor: Actor, request: str, attempt: str) -> None:
 
 def is_fulfilled(state: State, request: str) -> bool:
     """Return whether a transaction has fulfilled this *request*."""
-    return bool(
-        state.connection.execute("SELECT EXISTS (SELECT 1 FROM request WHERE id = ?)", (request,)).fetchone()[0]
-    )
+    return bool(state.value("SELECT EXISTS (SELECT 1 FROM request WHERE id = ?)", (request,)))
 
 
 def latest(state: State) -> int:
     """Return the number of the latest change; 0 if there is none."""
-    return int(state.connection.execute("SELECT coalesce(max(id), 0) FROM history").fetchone()[0])
+    return int(state.value("SELECT coalesce(max(id), 0) FROM history"))
 
 
 def others_changed(state: State, since: int, command: str) -> bool:
     """Return whether another *command* has changed anything after change number *since*."""
     query = "SELECT EXISTS (SELECT 1 FROM history WHERE id > ? AND command <> ?)"
-    return bool(state.connection.execute(query, (since, command)).fetchone()[0])
+    return bool(state.value(query, (since, command)))
 
 
 def load(

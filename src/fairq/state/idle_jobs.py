@@ -52,7 +52,7 @@ def count(state: State) -> int:
 
 def _every(state: State) -> str:
     """Return the condition by which all idle jobs are found in least time."""
-    (every,) = state.connection.execute("SELECT count(*) FROM job").fetchone()
+    every = state.value("SELECT count(*) FROM job")
     # The plus keeps SQLite from the index of statuses: to read most jobs in their order takes a third of the time.
     return f"{'+status' if count(state) > every / 4 else 'status'} = {int(JobStatus.IDLE)}"
 

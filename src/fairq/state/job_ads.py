@@ -28,7 +28,7 @@ def ad_ids(state: State, ads: Sequence[Ad]) -> list[int]:
     """Return the numbers of many shared ads, in their order, storing the new ones."""
     texts = ad_texts.of_ads(ads)
     digests = _digests(map(str.encode, texts))
-    (highest,) = state.connection.execute("SELECT coalesce(max(id), 0) FROM job_ad").fetchone()
+    highest = state.value("SELECT coalesce(max(id), 0) FROM job_ad")
     numbers = _numbers(state, list(dict.fromkeys(digests))) if highest else {}
     # To number the new ones here takes less time than to ask for the numbers that SQLite would give them.
     new: list[tuple[int, bytes, str]] = []
@@ -169,7 +169,7 @@ def delete_unused(state: State, ids: Iterable[int]) -> None:
 
 def is_empty(state: State) -> bool:
     """Return whether no shared ad is stored."""
-    return not state.connection.execute("SELECT EXISTS (SELECT 1 FROM job_ad)").fetchone()[0]
+    return not state.value("SELECT EXISTS (SELECT 1 FROM job_ad)")
 
 
 def delete_all_unused(state: State) -> None:

@@ -29,7 +29,7 @@ def unwritten(state: State) -> list[JobEvent]:
 
 def unwritten_ids(state: State) -> set[int]:
     """Return the numbers of the events that are still to be written to their logs."""
-    return {number for (number,) in state.connection.execute("SELECT id FROM job_event WHERE NOT written")}
+    return set(state.column("SELECT id FROM job_event WHERE NOT written"))
 
 
 def add(state: State, events: Iterable[JobEvent]) -> None:

@@ -69,7 +69,7 @@ _MOST_DIGITS = 18
 def next_cluster(state: State, count: int = 1) -> int:
     """Reserve *count* numbers of clusters that no job had before, and return the first; the first one of all is 1."""
     row = state.connection.execute("SELECT value FROM meta WHERE key = 'next_cluster'").fetchone()
-    highest = int(state.connection.execute("SELECT coalesce(max(cluster), 0) FROM job").fetchone()[0])
+    highest = int(state.value("SELECT coalesce(max(cluster), 0) FROM job"))
     number = max(int(row[0]) if row else 1, highest + 1)
     state.connection.execute("INSERT OR REPLACE INTO meta VALUES ('next_cluster', ?)", (str(number + count),))
     return number
@@ -253,13 +253,13 @@ def counts_by_submitter(state: State) -> dict[str, tuple[int, int, int]]:
 def count(state: State) -> int:
     """Return how many jobs are in fairq's own queue."""
     query = "SELECT coalesce(sum(last_proc - first_proc + 1), 0) FROM job WHERE schedd = ''"
-    return int(state.connection.execute(query).fetchone()[0])
+    return int(state.value(query))
 
 
 def count_ranges(state: State, owner: str) -> int:
     """Return how many ranges of alike jobs of an *owner* are in fairq's own queue."""
     query = "SELECT count(*) FROM job WHERE schedd = '' AND owner = ?"
-    return int(state.connection.execute(query, (owner,)).fetchone()[0])
+    return int(state.value(query, (owner,)))
 
 
 def running_counts(state: State) -> dict[tuple[str, str], int]:

@@ -67,7 +67,7 @@ def failed_starts(state: State, slot: str, whole: str) -> int:
 
 def names(state: State) -> set[str]:
     """Return the names of all runs that there is a record of."""
-    return {name for (name,) in state.connection.execute("SELECT name FROM launch")}
+    return set(state.column("SELECT name FROM launch"))
 
 
 def add(state: State, launches: Iterable[Launch]) -> None:

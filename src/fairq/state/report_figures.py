@@ -131,4 +131,4 @@ def matches_of(state: State, cycle: int) -> tuple[int, int]:
 
 def cycle_count(state: State) -> int:
     """Return how many cycles were held."""
-    return int(state.connection.execute("SELECT count(*) FROM cycle").fetchone()[0])
+    return int(state.value("SELECT count(*) FROM cycle"))

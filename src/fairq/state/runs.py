@@ -14,7 +14,7 @@ _RUNS = rows.Records(Run, "run")
 def preempted_since(state: State, time: int) -> int:
     """Return how many runs a preemption ended after *time*."""
     query = "SELECT count(*) FROM run WHERE how = 'preempted' AND end_time > ?"
-    count: int = state.connection.execute(query, (time,)).fetchone()[0]
+    count: int = state.value(query, (time,))
     return count
 
 

@@ -50,7 +50,7 @@ def in_use(state: State) -> set[int]:
 
 def longest_name(state: State) -> int:
     """Return the number of characters of the longest name; 0 without slots."""
-    return int(state.connection.execute("SELECT coalesce(max(length(name)), 0) FROM slot").fetchone()[0])
+    return int(state.value("SELECT coalesce(max(length(name)), 0) FROM slot"))
 
 
 def rewrite_ads(state: State, numbers: Iterable[int], change: Callable[[Ad], Ad]) -> None:
@@ -95,12 +95,12 @@ def load_table(state: State, apart: Collection[int] = ()) -> StoredSlots:
 
 def load_ids(state: State) -> list[int]:
     """Return the numbers of all slots, in pool order."""
-    return [number for (number,) in state.connection.execute("SELECT id FROM slot ORDER BY id")]
+    return state.column("SELECT id FROM slot ORDER BY id")
 
 
 def load_names(state: State) -> list[str]:
     """Return the names of all slots, in pool order."""
-    return [name for (name,) in state.connection.execute("SELECT name FROM slot ORDER BY id")]
+    return state.column("SELECT name FROM slot ORDER BY id")
 
 
 def names(state: State) -> dict[int, str]:
@@ -117,12 +117,12 @@ def names_of(state: State, numbers: Iterable[int]) -> dict[int, str]:
 
 def load_addresses(state: State) -> list[str]:
     """Return the addresses of all slots, in pool order; empty where none is known."""
-    return [address for (address,) in state.connection.execute("SELECT address FROM slot ORDER BY id")]
+    return state.column("SELECT address FROM slot ORDER BY id")
 
 
 def count(state: State) -> int:
     """Return how many slots the pool has."""
-    return int(state.connection.execute("SELECT count(*) FROM slot").fetchone()[0])
+    return int(state.value("SELECT count(*) FROM slot"))
 
 
 def add(state: State, slots: Iterable[SlotRecord]) -> list[int]:
@@ -133,7 +133,7 @@ def add(state: State, slots: Iterable[SlotRecord]) -> list[int]:
     slots = list(slots)
     known = state.connection.execute("SELECT id, name, address FROM slot")
     numbers = {(name, address): number for number, name, address in known}
-    (new,) = state.connection.execute("SELECT coalesce(max(id), 0) + 1 FROM slot").fetchone()
+    new = state.value("SELECT coalesce(max(id), 0) + 1 FROM slot")
     placed: list[int] = []
     for slot in slots:
         placed.append(numbers.setdefault((slot.name, slot.address), new))
@@ -189,7 +189,7 @@ def put(state: State, slots: Iterable[SlotRecord]) -> None:
 
 def gather(state: State) -> None:
     """Store the ads of all slots by column if many slots have a text of their own."""
-    (with_text,) = state.connection.execute("SELECT count(*) FROM slot WHERE ad <> ''").fetchone()
+    with_text = state.value("SELECT count(*) FROM slot WHERE ad <> ''")
     if with_text < _MANY:
         return
     slots = load_all(state)
@@ -222,12 +222,12 @@ def remove(state: State, numbers: Iterable[int]) -> list[Claim]:
 
 def draining_ids(state: State) -> frozenset[int]:
     """Return the numbers of the slots that are being drained."""
-    return frozenset(number for (number,) in state.connection.execute("SELECT id FROM slot WHERE draining"))
+    return frozenset(state.column("SELECT id FROM slot WHERE draining"))
 
 
 def draining_names(state: State) -> list[str]:
     """Return the names of the slots that are being drained, in pool order."""
-    return [name for (name,) in state.connection.execute("SELECT name FROM slot WHERE draining ORDER BY id")]
+    return state.column("SELECT name FROM slot WHERE draining ORDER BY id")
 
 
 def set_draining(state: State, names: Iterable[str], draining: bool) -> int:
@@ -271,11 +271,11 @@ def has_launcher(state: State) -> bool:
     """Return whether the ad of any slot names a launcher; each part is answered by an index of its own."""
     of_text = """SELECT 1 FROM slot WHERE ad GLOB '*Launch":*' AND instr(ad, '"Launch":')"""
     by_column = """SELECT 1 FROM slot_columns WHERE content GLOB '*"Launch"*'"""
-    return bool(state.connection.execute(f"SELECT EXISTS ({of_text}) OR EXISTS ({by_column})").fetchone()[0])
+    return bool(state.value(f"SELECT EXISTS ({of_text}) OR EXISTS ({by_column})"))
 
 
 def any_offline(state: State) -> bool:
     """Return whether the ad of any slot says whether its machine is off."""
     texts = "SELECT ad AS text FROM slot UNION ALL SELECT content FROM slot_columns"
     query = f"""SELECT EXISTS (SELECT 1 FROM ({texts}) WHERE text LIKE '%"offline"%')"""
-    return bool(state.connection.execute(query).fetchone()[0])
+    return bool(state.value(query))

@@ -122,7 +122,7 @@ def edits_between(state: State, since: int, until: int) -> list[UsageEdit]:
 
 def first_start_after(state: State, time: int) -> int | None:
     """Return when the first bucket begins that begins at *time* or later; None if there is none."""
-    start: int | None = state.connection.execute("SELECT min(start) FROM usage WHERE start >= ?", (time,)).fetchone()[0]
+    start: int | None = state.value("SELECT min(start) FROM usage WHERE start >= ?", (time,))
     return start
 
 

@@ -86,7 +86,7 @@ def replace(state: State, number: int, after: JobAfter) -> None:
 def add_afters(state: State, afters: Iterable[JobAfter]) -> list[int]:
     """Store further conditions; return their numbers."""
     query = f"INSERT INTO job_after ({_AFTERS.columns}) VALUES ({_AFTER_MARKS}) RETURNING id"
-    return [state.connection.execute(query, astuple(after)).fetchone()[0] for after in afters]
+    return [state.value(query, astuple(after)) for after in afters]
 
 
 def forget_afters(state: State, numbers: Iterable[int]) -> None:
@@ -103,7 +103,7 @@ def recount(state: State, cluster: int, first_proc: int) -> None:
 
 def is_waited_for(state: State) -> bool:
     """Return whether there is any condition about other jobs."""
-    return bool(state.connection.execute("SELECT EXISTS (SELECT 1 FROM job_after)").fetchone()[0])
+    return bool(state.value("SELECT EXISTS (SELECT 1 FROM job_after)"))
 
 
 def count_on(state: State, conditions: Iterable[Numbered]) -> None:
@@ -135,7 +135,7 @@ def cap(state: State, cluster: int) -> JobCap | None:
 def begun(state: State, now: int) -> list[int]:
     """Return the clusters of the waits whose time to begin has come by *now*."""
     query = "SELECT DISTINCT cluster FROM job_wait WHERE begin <= ?"
-    return [cluster for (cluster,) in state.connection.execute(query, (now,))]
+    return state.column(query, (now,))
 
 
 def forget_begun(state: State, now: int) -> None:
@@ -174,7 +174,7 @@ def capped(state: State) -> list[int]:
         "SELECT cluster FROM job_cap WHERE coalesce(running, idle, queued) IS NOT NULL AND EXISTS "
         "(SELECT 1 FROM job WHERE job.cluster = job_cap.cluster AND schedd = '' AND status = ?) ORDER BY cluster"
     )
-    return [cluster for (cluster,) in state.connection.execute(query, (JobStatus.WAITING,))]
+    return state.column(query, (JobStatus.WAITING,))
 
 
 _IN_USE = (
@@ -186,7 +186,7 @@ _IN_USE = (
 def in_use(state: State, category: str) -> int:
     """Return how many clusters of a *category* have jobs in the queue that do not wait."""
     query = f"SELECT count(*) FROM job_cap WHERE category = ? AND {_IN_USE}"
-    return int(state.connection.execute(query, (category,)).fetchone()[0])
+    return int(state.value(query, (category,)))
 
 
 def admitted(state: State) -> list[int]:
@@ -208,9 +208,7 @@ def admitted(state: State) -> list[int]:
 
 def next_begin(state: State) -> int | None:
     """Return when the next time to begin comes; None: there is none."""
-    begin: int | None = state.connection.execute("SELECT min(begin) FROM job_wait WHERE begin IS NOT NULL").fetchone()[
-        0
-    ]
+    begin: int | None = state.value("SELECT min(begin) FROM job_wait WHERE begin IS NOT NULL")
     return begin
 
 
@@ -219,7 +217,7 @@ def concerned(state: State, clusters: Collection[int]) -> list[int]:
     query = (
         "SELECT EXISTS (SELECT 1 FROM job_wait WHERE cluster = ?1) OR EXISTS (SELECT 1 FROM job_cap WHERE cluster = ?1)"
     )
-    return [cluster for cluster in sorted(clusters) if state.connection.execute(query, (cluster,)).fetchone()[0]]
+    return [cluster for cluster in sorted(clusters) if state.value(query, (cluster,))]
 
 
 def followers(state: State, cluster: int) -> list[JobAfter]:

@@ -11,8 +11,8 @@ from fairq.common import commit, files
 from fairq.common.records import Actor, Change
 from fairq.errors.base import BackupError, StateDamagedError, StateError
 from fairq.state import check, cycles, history
-from fairq.state.connection import backup, cycle_lock, is_written, reading, writing
-from fairq.state.cycle_lock import BROKERAGE
+from fairq.state.connection import backup, is_written, reading, writing
+from fairq.state.cycle_lock import BROKERAGE, cycle_lock
 from fairq.state.failures import from_os
 from fairq.state.location import exists, resolve
 

@@ -19,7 +19,8 @@ from msgspec.structs import replace
 from fairq.common.records import PROC_PLACEHOLDER, Ad, JobEvent, JobRange
 from fairq.launch.event_log import locked, write
 from fairq.state import job_events, jobs
-from fairq.state.connection import State, kept_open, reading, writing
+from fairq.state.connection import State, reading, writing
+from fairq.state.idle_connections import kept_open
 from fairq.state.location import elsewhere_of
 from fairq.steps.launch.launchers import runs_as_owner
 from fairq.steps.launch.values import is_given, read_if_usable

@@ -13,7 +13,8 @@ from fairq.common.records import Actor, JobStatus
 from fairq.errors.base import CycleUnderWayError, StateFullError, StateLockedError
 from fairq.launch.wait import stamp, wait
 from fairq.state import history, jobs, launches
-from fairq.state.connection import kept_open, reading, writing
+from fairq.state.connection import reading, writing
+from fairq.state.idle_connections import kept_open
 from fairq.state.location import resolve
 from fairq.steps.launch import events
 from fairq.steps.launch.collect import collect

@@ -17,8 +17,9 @@ from msgspec import Struct, field
 from fairq.common.records import Actor, Launch
 from fairq.state import job_events, launches
 from fairq.state import pause as pauses
-from fairq.state.connection import State, kept_open, reading
+from fairq.state.connection import State, reading
 from fairq.state.cycle_lock import cycle_lock
+from fairq.state.idle_connections import kept_open
 from fairq.state.pause import Pause
 from fairq.steps.cycle.document import Cycle
 from fairq.steps.cycle.failures import failures_counted
