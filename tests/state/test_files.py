@@ -21,7 +21,7 @@ from fairq.errors.base import (
     StateNewerError,
     StateOlderError,
 )
-from fairq.state import meta, migrations, schema
+from fairq.state import meta, schema
 from fairq.state.connection import reading, writing
 from fairq.state.cycle_lock import cycle_lock
 from fairq.state.schema import BASELINE, newest
@@ -248,7 +248,7 @@ class TestDamage:
 
     def test_a_file_without_its_tables_is_told_in_one_line(self, state):
         other = sqlite3.connect(state)
-        other.execute(f"PRAGMA application_id = {migrations.APPLICATION_ID}")
+        other.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
         other.execute(f"PRAGMA user_version = {NEWEST}")
         other.close()
         with pytest.raises(StateError, match="no such table"), reading(state) as opened:

@@ -14,13 +14,23 @@ from fairq.common.quantities import shown_duration
 
 
 class _Metric(Struct, frozen=True):
-    """One row: its *name*, its *label*, its value for a policy, its format, and the sign of *better*."""
+    """One row: the *member* of a policy, or a *part* of it, its *label*, its format, and the sign of *better*."""
 
-    name: str
+    member: str
     label: str
-    value: Callable[[Mapping[str, Any]], float | None]
     shown: Callable[[float], str]
     better: int = -1
+    part: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name in records."""
+        return self.member if self.part is None else f"{self.member}_{self.part}"
+
+    def value(self, policy: Mapping[str, Any]) -> float | None:
+        """Return its value for a policy."""
+        value: float | None = policy[self.member] if self.part is None else policy[self.member][self.part]
+        return value
 
 
 def _seconds(value: float) -> str:
@@ -39,12 +49,9 @@ def _three_decimals(value: float) -> str:
     return f"{value:.3f}"
 
 
-def _spread(name: str, label: str, shown: Callable[[float], str]) -> list[_Metric]:
+def _spread(member: str, label: str, shown: Callable[[float], str]) -> list[_Metric]:
     parts = (("mean", "mean"), ("median", "median"), ("p95", "95 %"), ("max", "max"))
-    return [
-        _Metric(f"{name}_{part}", f"{label}, {words}", lambda policy, part=part: policy[name][part], shown)  # type: ignore[misc]
-        for part, words in parts
-    ]
+    return [_Metric(member, f"{label}, {words}", shown, part=part) for part, words in parts]
 
 
 _METRICS = (
@@ -52,21 +59,15 @@ _METRICS = (
     *_spread("wait_by_user", "mean wait of a user", _seconds),
     *_spread("wait_by_group", "mean wait of a group", _seconds)[::3],
     *_spread("slowdown", "bounded slowdown", _one_decimal)[:3],
-    _Metric("utilisation", "utilisation", lambda policy: policy["utilisation"], percent, 1),
-    _Metric("jain_index", "Jain's index of shares", lambda policy: policy["jain_index"], _three_decimals, 1),
-    _Metric("least_share", "least part of a share", lambda policy: policy["least_share"], percent, 1),
-    _Metric("deficit", "deficit, slot-hours", lambda policy: policy["deficit"], _without_decimals),
-    _Metric(
-        "started_by_last_submit",
-        "started by last submission",
-        lambda policy: policy["started_by_last_submit"],
-        _without_decimals,
-        1,
-    ),
-    _Metric("never_started", "never started", lambda policy: policy["never_started"], _without_decimals),
-    _Metric("preemptions", "preemptions", lambda policy: policy["preemptions"], _without_decimals),
-    _Metric("lost_work", "lost work, slot-hours", lambda policy: policy["lost_work"], _without_decimals),
-    _Metric("cycles", "cycles held", lambda policy: policy["cycles"], _without_decimals, 0),
+    _Metric("utilisation", "utilisation", percent, 1),
+    _Metric("jain_index", "Jain's index of shares", _three_decimals, 1),
+    _Metric("least_share", "least part of a share", percent, 1),
+    _Metric("deficit", "deficit, slot-hours", _without_decimals),
+    _Metric("started_by_last_submit", "started by last submission", _without_decimals, 1),
+    _Metric("never_started", "never started", _without_decimals),
+    _Metric("preemptions", "preemptions", _without_decimals),
+    _Metric("lost_work", "lost work, slot-hours", _without_decimals),
+    _Metric("cycles", "cycles held", _without_decimals, 0),
 )
 
 
@@ -89,7 +90,7 @@ def _metrics(document: Mapping[str, Any], policies: Sequence[Mapping[str, Any]])
         values = [metric.value(policy) for policy in policies]
         if all(value is None for value in values):
             continue
-        records.append({"metric": metric.name, "label": metric.label, "of": metric})
+        records.append({"metric": metric.name, "label": metric.label})
         for number, (policy, value) in enumerate(zip(policies, values, strict=True)):
             records[-1][policy["policy"]] = value
             records[-1][f"shown_{number}"] = _cell(metric, value, values[0] if number else None)
@@ -106,8 +107,7 @@ def _metrics(document: Mapping[str, Any], policies: Sequence[Mapping[str, Any]])
         Column(policy["policy"], f"shown_{number}", str, "right", level=number)
         for number, policy in enumerate(policies)
     ]
-    shown_records = [{name: value for name, value in record.items() if name != "of"} for record in records]
-    return Table(columns, shown_records, title=_title(document))
+    return Table(columns, records, title=_title(document))
 
 
 _CHANGES = {"longer": "jobs that wait longer", "shorter": "jobs that wait shorter", "same": "jobs that wait the same"}
@@ -117,9 +117,7 @@ def _cell(metric: _Metric, value: float | None, base: float | None) -> str:
     if value is None:
         return "-"
     text = metric.shown(value)
-    if base is None or not metric.better:
-        return text
-    if not base:
+    if not base or not metric.better:
         return text
     change = round(100 * (value - base) / abs(base))
     return f"{text} ({change:+d} %)" if change else text

@@ -22,8 +22,7 @@ from fairq.errors.base import BackupError, StateError
 from fairq.state.failures import BUSY_CODES, mapped, primary_code
 from fairq.state.idle_connections import Lease, take
 from fairq.state.location import check_journal, exists, prepare_for_writing, readable, resolve, resolve_for_writing
-from fairq.state.migrations import identify, migrate
-from fairq.state.schema import guards, newest
+from fairq.state.schema import guards, identify, migrate, newest
 
 _NAP = 0.5
 """Seconds SQLite sleeps for a lock at a stretch; between two of them Ctrl-C is heard."""

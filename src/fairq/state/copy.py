@@ -17,7 +17,7 @@ from pathlib import Path
 from fairq.common import files
 from fairq.errors.base import BackupError
 from fairq.state.failures import from_os
-from fairq.state.migrations import APPLICATION_ID, is_unborn
+from fairq.state.schema import APPLICATION_ID, is_unborn
 
 
 def write_copy(source: sqlite3.Connection, target: Path, original: Path | None = None) -> None:

@@ -13,8 +13,7 @@ from fairq.common.past import Charge
 from fairq.common.records import AccountingRecord, Lease
 from fairq.state import meta, rows, usage
 from fairq.state.connection import State
-from fairq.state.usage import Booking
-from fairq.state.usage_samples import LONGEST_GAP, SAMPLE
+from fairq.state.usage import LONGEST_GAP, SAMPLE, Booking
 
 _COLUMNS = 23
 _LEASES = AccountingRecord.__struct_fields__.index("ceiling_lease")

@@ -1,10 +1,11 @@
-"""The ledger of usage: what was charged, by bucket of time, and what else changed the sums.
+"""The ledger of usage: what was charged and found, by bucket of time, and what else changed the sums.
 
 For every submitter and group the sum of all its rows is what its accounting record has accumulated.
 """
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable
 from math import fsum
@@ -24,6 +25,12 @@ _SUMS = _ROWS.names[2:]
 _THINNED = "usage_thinned_until"
 _ROUNDING = 1e-6
 """Seconds: what is less, or less than this share of the usage, is no edit, but the rounding of sums."""
+
+SAMPLE = "usage_sample"
+"""Where the state keeps it: {"time": ..., "of": {name: [entitled, wants, idle, running, priority, delivered]}}."""
+
+LONGEST_GAP = 3600
+"""Seconds after a cycle that what it found is taken to last; later, where no cycle ran, nothing is known."""
 
 
 class Booking(Struct, frozen=True):
@@ -161,3 +168,51 @@ def differences(state: State) -> list[tuple[str, float, float]]:
 def between(state: State, since: int, until: int) -> list[UsageRow]:
     """Return the buckets that begin from *since* to *until* (not included), oldest first."""
     return _ROWS.select(state, "WHERE start >= ? AND start < ? ORDER BY start, name", (since, until))
+
+
+class Sample(Struct, frozen=True):
+    """Of a submitter, or of the pool: see `fairq.common.past.UsageRow`; *delivered* is told of the pool alone."""
+
+    entitled: float
+    wants: bool
+    idle: int
+    running: int
+    priority: float
+    delivered: float = 0.0
+
+
+def replace_samples(state: State, now: int, samples: dict[str, Sample]) -> None:
+    """Add what the cycle before found to the ledger, for the time until *now*; keep *samples* for the next one."""
+    stored = meta.get(state, SAMPLE)
+    if stored is not None:
+        former = json.loads(stored)
+        since = former["time"]
+        until = min(now, since + LONGEST_GAP)
+        if since < until:
+            add(state, _of_sample(former["of"], since, until))
+    values = {
+        name: [sample.entitled, int(sample.wants), sample.idle, sample.running, sample.priority, sample.delivered]
+        for name, sample in samples.items()
+    }
+    meta.set(state, SAMPLE, json.dumps({"time": now, "of": values}, separators=(",", ":")))
+
+
+def _of_sample(values: dict[str, list[float]], since: int, until: int) -> list[UsageRow]:
+    sums = []
+    for start, part in parts(since, until):
+        seconds = part * (until - since)
+        for name, (entitled, wants, idle, running, priority, delivered) in values.items():
+            sums.append(
+                UsageRow(
+                    start,
+                    name,
+                    entitled=entitled * seconds if wants else 0.0,
+                    delivered=delivered * seconds,
+                    wanting=seconds if wants else 0.0,
+                    idle=idle * seconds,
+                    running=running * seconds,
+                    priority=priority * seconds,
+                    known=seconds,
+                )
+            )
+    return sums

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fairq.common.periods import KEPT_BY_HOUR, day_start, next_day
 from fairq.engine.negotiation.decision import CycleDecision, SubmitterDecision
-from fairq.state import usage, usage_samples
+from fairq.state import usage
 from fairq.state.connection import State
-from fairq.state.usage_samples import Sample
+from fairq.state.usage import Sample
 
 POOL = ""
 """The name of the pool among those of submitters."""
@@ -25,7 +25,7 @@ def sample_cycle(state: State, decision: CycleDecision, weight_in_use: float, no
     idle = sum(sample.idle for sample in samples.values())
     running = sum(sample.running for sample in samples.values())
     samples[POOL] = Sample(decision.pie, True, idle, running, 0.0, weight_in_use)
-    usage_samples.replace(state, now, samples)
+    usage.replace_samples(state, now, samples)
     _merge_old_hours(state, now)
 
 
