@@ -142,6 +142,16 @@ def test_why_names_the_reservation(pool):
         assert "reservation 1 (for ann, from" in shown and "TARGET.AcctGroupUser" not in shown
 
 
+def test_why_knows_that_the_job_may_start_when_the_reservation_ends(pool):
+    pool("slots", "add", "a", "--now", T)
+    pool("slots", "reserve", "a", "--until", T + HOUR, "--for", "ann", "--now", T)
+    submit(pool, "bob")
+    start = json.loads(pool("why", "1.0", "--now", T, "--json").out)["start"]
+    assert T + HOUR <= start["start_time"] < T + 2 * HOUR
+    submit(pool, "bob", "--requirements", "Missing > 3")
+    assert json.loads(pool("why", "2.0", "--now", T, "--json").out)["start"] is None
+
+
 def test_queue_start_waits_for_its_end(pool):
     pool("slots", "add", "n", "--now", T)
     pool("slots", "reserve", "n", "--until", T + HOUR, "--for", "ann", "--now", T)

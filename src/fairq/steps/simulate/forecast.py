@@ -205,7 +205,8 @@ class Forecaster:
             likely,
             likely if is_last else self._run(latest, only, work),
         ]
-        order = {job: position for position, job in enumerate(likely.starts, 1)}
+        waited = (job for job in likely.starts if job not in self._world.running)
+        order = {job: position for position, job in enumerate(waited, 1)}
         jobs = dict.fromkeys(job for result in passes for job in result.starts) if only is None else dict.fromkeys(only)
         starts = {}
         for job in jobs:

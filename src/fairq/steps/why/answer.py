@@ -36,6 +36,7 @@ from fairq.steps.why.advice import advice_document, advice_lines, too_large_sent
 from fairq.steps.why.compare import compare_decisions
 from fairq.steps.why.machines_off import machines_off, starts_if_on, wanted_slots
 from fairq.steps.why.overview import overview
+from fairq.steps.why.starts import may_start_later
 from fairq.steps.why.subjects import (
     WITHOUT_START,
     ended_sentence,
@@ -53,20 +54,6 @@ if TYPE_CHECKING:
     from fairq.settings import Settings
 
 Document = dict[str, Any]
-
-_NEVER = frozenset(
-    {
-        Reason.EMPTY_POOL,
-        Reason.JOB_REQUIREMENTS,
-        Reason.SLOT_REQUIREMENTS,
-        Reason.SUBMITTER_CONSTRAINT,
-        Reason.JOB_CONSTRAINT,
-        Reason.SLOT_CONSTRAINT,
-        Reason.DRAINING,
-        Reason.UNUSABLE,
-    }
-)
-"""Reasons that do not change by waiting."""
 
 _LOOKED_AHEAD = 3000
 """Maximum number of slots and idle jobs for which the start is forecast, so that the answer takes about a second."""
@@ -324,9 +311,7 @@ class _Study:
 
     def _start(self, diagnosis: Diagnosis, job: JobRange) -> Document | None:
         """Return when the job would start; None if no end of a running job would let it run."""
-        if diagnosis.reason in _NEVER:
-            return None
-        return self._forecast(job)
+        return self._forecast(job) if may_start_later(diagnosis) else None
 
     def _forecast(self, job: JobRange) -> Document:
         key = JobKey(job.schedd, job.cluster, job.first_proc)
