@@ -41,6 +41,13 @@ machines = {
     ),
     "with preferences": st.fixed_dictionaries({"Rank": st.sampled_from([0.0, LIKES])}),
 }
+
+
+def pools_of(*kinds):
+    """Draw a pool whose machines are of one of these *kinds*."""
+    return st.sampled_from(kinds).flatmap(lambda kind: st.lists(machines[kind], min_size=1, max_size=8))
+
+
 requests = st.fixed_dictionaries(
     {"RequestCpus": st.sampled_from([1, 1, 2]), "RequestMemory": st.sampled_from([50, 500])}
 )
@@ -153,9 +160,8 @@ GONE_BEFORE_ITS_TURN = (
 """cyd's slice is too small in the first spin; in the second, dee has the last slot."""
 
 
-@pytest.mark.parametrize("kind", ["alike", "of different size", "partitionable"])
 @pytest.mark.parametrize("requirements", ["true", TWENTY_PERCENT])
-def test_two_cycles_without_change_preempt_nothing_in_the_second(kind, requirements):
+def test_two_cycles_without_change_preempt_nothing_in_the_second(requirements):
     """No thrashing: nobody loses a slot to somebody who might have taken one a moment ago.
 
     That the slots alike go to the better user first is the pool's policy (the default PREEMPTION_RANK). Where one
@@ -164,8 +170,8 @@ def test_two_cycles_without_change_preempt_nothing_in_the_second(kind, requireme
     larger slice came when no slot was left.
     """
 
-    @settings(max_examples=30)
-    @given(st.lists(machines[kind], min_size=1, max_size=8), queues, queues, priorities)
+    @settings(max_examples=40)
+    @given(pools_of("alike", "of different size", "partitionable"), queues, queues, priorities)
     @example(*WAITS_FOR_A_FREE_SLOT_THAT_GOES)
     @example(*STOPPED_BY_THE_LIMIT)
     @example(*GONE_BEFORE_ITS_TURN)
@@ -210,13 +216,12 @@ def test_a_machine_changes_hands_for_a_job_that_it_likes_as_much_at_least(pool, 
             assert earlier[match.slot] < later[match.slot]
 
 
-@pytest.mark.parametrize("kind", machines)
 @pytest.mark.parametrize("rules", ["documented", "htcondor"])
-def test_nobody_is_preempted_without_a_better_off_winner(kind, rules):
+def test_nobody_is_preempted_without_a_better_off_winner(rules):
     """By priority only somebody whose effective priority is worse, as the policy has it; by rank for a better job."""
 
-    @settings(max_examples=30)
-    @given(st.lists(machines[kind], min_size=1, max_size=8), queues, queues, priorities)
+    @settings(max_examples=50)
+    @given(pools_of(*machines), queues, queues, priorities)
     def holds(pool, before, after, priority):
         text = policy(TWENTY_PERCENT, rules=f'"{rules}"', allow_pslot_preemption="true")
         lived = live(pool, before, after, priority, text)

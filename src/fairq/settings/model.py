@@ -201,10 +201,11 @@ def settle(collection: Collection) -> Settings:
     entries: dict[str, Entry] = {}
     path: tuple[str, ...]
     for name, key in SINGLE.items():
-        path = key.path
-        rules = _rules(explicit, key)
-        origin = Origin(f"rules {rules}") if key.point else DEFAULT
-        entries[name] = explicit.get(path) or Entry(path, key, key.default_under(rules), origin)
+        path, default, origin = key.path, key.default, DEFAULT
+        if key.point:
+            rules = _rules(explicit, key)
+            default, origin = key.default_under(rules), Origin(f"rules {rules}")
+        entries[name] = explicit.get(path) or Entry(path, key, default, origin)
     per_user = entries[UPLOADS + "_per_user"]
     if per_user.value is None:
         per_user.value = entries[UPLOADS].value // 5
