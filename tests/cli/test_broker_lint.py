@@ -49,6 +49,14 @@ def test_a_sound_queue_exits_with_0(lint):
     assert (ended.code, ended.out, ended.err) == (0, "", "no findings in 1 queue\n")
 
 
+def test_the_cells_of_a_table_are_read_as_the_import_reads_them(run, state, tmp_path):
+    file = tmp_path / "queues.csv"
+    file.write_text("name,cloud,status,type,corecount,maxrss,minrss,releases\nA,DE,online,unified,one,2000,0,ANY\n")
+    assert run("--state", state, "broker", "queues", "import", file, "--lenient").code == 0
+    ended = run("--state", state, "broker", "lint", "A", "--json")
+    assert {found["field"] for found in json.loads(ended.out)} == {"corecount"}
+
+
 def test_records_have_a_kind_that_scripts_can_use(lint):
     assert [one["queue"] for one in json.loads(lint("--json").out)] == ["B"]
     ended = lint("--json", "--rules", "panda")

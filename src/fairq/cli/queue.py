@@ -65,13 +65,13 @@ def queue(
 ) -> None:
     """Show the jobs.
 
-    Identical jobs of a cluster share a line. ST is the status: I idle, R running, H held, S suspended, M matched
-    (fairq gave the job a slot, but no launcher has started it), or W waiting for other jobs, a time or a limit of
-    its own. If there is such a job, WAITS_FOR says for what each one waits, the others for the cycle or a release.
-    It also has why Slurm or HTCondor has not started a job, in their words. BORROWED marks running jobs above the quota
-    of their group, if there are any: others may take these slots back. In JSON, a waiting job is idle and has
-    WaitsFor. RUN_TIME is the time since the current run started. With --held, the table shows the reason of each
-    hold and its code. JSON, CSV, TSV, --af and --long have the complete ad of every job. The number of jobs below
+    Alike jobs of a cluster share a line, with the values of the first one. ST is the status: I idle, R running, H held,
+    S suspended, M matched (fairq gave the job a slot, but no launcher has started it), or W waiting for other jobs, a
+    time or a limit of its own. If there is such a job, WAITS_FOR says for what each one waits, the others for the cycle
+    or a release. It also has why Slurm or HTCondor has not started a job, in their words. BORROWED marks running jobs
+    above the quota of their group, if there are any: others may take these slots back. In JSON, a waiting job is idle
+    and has WaitsFor. RUN_TIME is the time since the current run started. With --held, the table shows the reason of
+    each hold and its code. JSON, CSV, TSV, --af and --long have the complete ad of every job. The number of jobs below
     the table counts all selected jobs, whatever --limit is.
 
     --batch shows a line for each batch, as condor_q does: the jobs of an owner with the same batch_name (--name of

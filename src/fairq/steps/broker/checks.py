@@ -48,14 +48,14 @@ def check_queue(kind: Kind, record: dict[str, Any]) -> Checked:
     fields = {key.lower(): value for key, value in record.items() if key != NAME}
     for spelling in _OTHER_NAMES & fields.keys():
         fields.setdefault(QUEUES.spellings[spelling].name, fields[spelling])
+    cric = {key: value for key, value in record.items() if key != NAME}
     if all(value is None or isinstance(value, str) for value in fields.values()):
-        fields = dict(_read_cells(fields))
+        cric = fields = dict(_read_cells(fields))
     names = {**fields, NAME: record.get(NAME)}
     name = next((names[key] for key in _NAMES if names.get(key) not in (None, "")), None)
     if not isinstance(name, str):
         raise UnfitError("name must be given" if name is None else f"name must be text, not {shown(name)}")
     queue, complaints = read_queue(name.strip(), fields, site=_text(fields.get("site")))
-    cric = {key: value for key, value in record.items() if key != NAME}
     row = tuple(
         named_value(column, cric if column.name == _CRIC else getattr(queue, column.name)) for column in kind.columns
     )
