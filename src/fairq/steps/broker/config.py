@@ -153,10 +153,9 @@ def _matches(base: str, key: ConfigKey, bare_name: str) -> bool:
 
 def _position(name: str) -> int:
     names = list(KEYS)
-    position = next((index for index, base in enumerate(names) if name == base), None)
-    if position is None:
-        position = next((index for index, base in enumerate(names) if name.startswith(f"{base}_")), len(names))
-    return position
+    if name in KEYS:
+        return names.index(name)
+    return next((index for index, base in enumerate(names) if name.startswith(f"{base}_")), len(names))
 
 
 def _setting_record(name: str, stored: dict[str, Value]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from fairq.columns.broker.work import TASKS
 from fairq.engine.brokerage.flow.course import UNDECIDED
 from fairq.engine.brokerage.flow.outcome import Outcome
 from fairq.engine.brokerage.flow.plan import Plan
-from fairq.engine.brokerage.flow.plugin import Filter, Reason
+from fairq.engine.brokerage.flow.plugin import Filter
 from fairq.engine.brokerage.jobs.tasks import Case
 from fairq.engine.brokerage.pool.columns import Pool
 from fairq.engine.brokerage.pool.rules import Rules
@@ -193,16 +193,15 @@ class _Counts:
 
 def _example(case: Case, outcome: Outcome, row: int) -> Record:
     verdict = outcome.verdict(row)
-    reason = verdict.of or Reason("")
     return {
         "stage": verdict.stage,
-        "reason": reason.tag,
-        "meaning": reason.meaning,
+        "reason": verdict.reason,
+        "meaning": verdict.of.meaning,
         "temporary": not verdict.permanent,
         "example": case.task.task_id,
         "queue": verdict.queue,
         "compared": verdict.details,
-        "change": reason.remedy,
+        "change": verdict.of.remedy,
     }
 
 

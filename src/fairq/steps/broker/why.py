@@ -177,13 +177,11 @@ def why_then(path: Path, task: int, cycle: int | None, queue: str | None = None)
     queues = []
     for row, name in enumerate(legend.names):
         stored_reason, weight = outcome.reason_at(row), outcome.weight_at(row)
-        queue_verdict = Verdict(name, name.partition("/")[0], "", "", True, {}, weight, {}, {})
+        stage, reason = "", Reason("")
         if stored_reason is not None:
-            reason = Reason(stored_reason.tag, stored_reason.meaning)
-            queue_verdict = queue_verdict._replace(
-                stage=stored_reason.stage, reason=stored_reason.tag, permanent=not stored_reason.temporary, of=reason
-            )
-        queues.append(_record(queue_verdict))
+            stage = stored_reason.stage
+            reason = Reason(stored_reason.tag, stored_reason.meaning, passing=stored_reason.temporary)
+        queues.append(_record(Verdict(name, name.partition("/")[0], stage, reason, weight, {}, {}, {})))
     chosen = queues if queue is None else [queues[row] for row in _positions_of(legend.names, queue)]
     return Why(
         task=task,
@@ -234,20 +232,19 @@ def _positions_of(names: Iterable[str], queue: str) -> list[int]:
 
 
 def _record(verdict: Verdict) -> Record:
-    reason = verdict.of or Reason("")
     return {
         "queue": verdict.queue,
         "unit": verdict.unit,
         "verdict": "candidate" if not verdict.reason else "skipped",
         "stage": verdict.stage,
         "reason": verdict.reason,
-        "meaning": reason.meaning,
+        "meaning": verdict.of.meaning,
         "temporary": not verdict.permanent,
         "weight": verdict.weight,
         "compared": verdict.details,
         "terms": verdict.terms,
         "numbers": verdict.numbers,
-        "change": reason.remedy,
+        "change": verdict.of.remedy,
     }
 
 
@@ -285,15 +282,14 @@ def _changes(case: Case, pool: Pool, outcome: Outcome) -> Iterable[Record]:
             continue
         best = freed.candidates[0].queue
         verdict = outcome.verdict(pool.rows[best])
-        reason = verdict.of or entry.reason
         yield {
             "check": entry.stage,
-            "reason": reason.tag,
+            "reason": verdict.reason,
             "queues": [candidate.queue for candidate in freed.candidates],
             "best": best,
-            "meaning": reason.meaning,
+            "meaning": verdict.of.meaning,
             "compared": verdict.details,
-            "change": reason.remedy,
+            "change": verdict.of.remedy,
         }
 
 

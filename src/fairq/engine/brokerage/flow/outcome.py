@@ -62,24 +62,31 @@ class Verdict(NamedTuple):
     Attributes:
         queue, unit: its name, and the name that CRIC knows.
         stage: the stage that decided; empty for a candidate.
-        reason: PanDA's tag; empty for a candidate.
-        permanent: the issue is persistent, not temporary.
+        of: the reason; without a tag for a candidate.
+        weight: None if the queue was not weighed.
         details: the numbers compared.
-        weight, terms: the weight and its factors; None and empty if the queue was not weighed.
+        terms: the factors of the weight.
         numbers: the numbers behind the factors.
-        of: the `Reason` object; None for a candidate.
     """
 
     queue: str
     unit: str
     stage: str
-    reason: str
-    permanent: bool
-    details: Details
+    of: Reason
     weight: float | None
+    details: Details
     terms: dict[str, float]
     numbers: Details
-    of: Reason | None = None
+
+    @property
+    def reason(self) -> str:
+        """PanDA's tag; empty for a candidate."""
+        return self.of.tag
+
+    @property
+    def permanent(self) -> bool:
+        """Whether the issue is persistent, not temporary."""
+        return not self.of.is_temporary
 
 
 class Obstacle(NamedTuple):
@@ -127,6 +134,7 @@ class Outcome:
         self.stopped_by = ""
         self.stop_details: Details = {}
         self.retry_after: float | None = None
+        self._refusals: dict[int, list[Refusal]] = {}
 
     def stop(self, tag: str, details: Details, status: Status = "failed") -> None:
         """Refuse every queue for a reason that stops the task."""
@@ -190,11 +198,10 @@ class Outcome:
             for figures in self._weight_figures:
                 numbers |= figures(row)
         if number == UNDECIDED:
-            return Verdict(queue.name, queue.unit, "", "", True, {}, weight, terms, numbers)
+            return Verdict(queue.name, queue.unit, "", Reason(""), weight, {}, terms, numbers)
         reason, stage, check = self.plan.reasons[number]
         details = self.stop_details if check is None else self._details(row, number)
-        permanent = not reason.is_temporary
-        return Verdict(queue.name, queue.unit, stage, reason.tag, permanent, details, weight, terms, numbers, reason)
+        return Verdict(queue.name, queue.unit, stage, reason, weight, details, terms, numbers)
 
     def verdicts(self) -> Iterator[Verdict]:
         """Yield the decision about each queue, in order of name."""
@@ -204,11 +211,6 @@ class Outcome:
     def _weight_figures(self) -> list[Figures]:
         assert self.weighing is not None
         return self.flow.weight_figures(self.ask, self.weighing.rows)
-
-    @cached_property
-    def _refusals(self) -> dict[int, list[Refusal]]:
-        """Cache of refusals by filter number."""
-        return {}
 
     def _details(self, row: int, number: int) -> Details:
         step = next(
