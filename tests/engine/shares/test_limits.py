@@ -4,7 +4,7 @@ import pytest
 from tests.engine.shares.queues import DIRAC, DOCUMENTED
 
 from fairq.cli.taskqueues_notes import in_words
-from fairq.engine.shares.limits import Bucket, Delay, by_attribute, delayed, read_delays, running_limits, started
+from fairq.engine.shares.limits import Bucket, Delay, applied_delays, by_attribute, delayed, running_limits, started
 from fairq.errors.shares import ShareCorrectionError
 
 LIMITS = {"RunningLimit": {"S": {"JobType": {"MC": 3, "Test": 1}, "CEs": {"ce1": {"JobType": {"User": 2}}}}}}
@@ -74,7 +74,7 @@ KIND = ("JobType", "MC")
 
 
 def test_the_next_job_of_a_kind_starts_so_many_seconds_later():
-    delays = read_delays({"MatchingDelay": {"S": {"JobType": {"MC": 10}}}}, "S", DOCUMENTED)
+    delays = applied_delays({"MatchingDelay": {"S": {"JobType": {"MC": 10}}}}, "S", DOCUMENTED)[0]
     assert delays == {KIND: Delay(10)}
     assert delayed(delays, {}, 100) == {}
     buckets = started(delays, {}, {"JobType": ("MC",), "Owner": ("ann",)}, 100)
@@ -86,7 +86,7 @@ def test_the_next_job_of_a_kind_starts_so_many_seconds_later():
 
 def test_a_burst_may_start_at_once():
     scheduling = {"MatchingDelay": {"S": {"JobType": {"MC": "10"}, "Burst": {"JobType": {"MC": 3}}}}}
-    delays, buckets = read_delays(scheduling, "S", DIRAC), {}
+    delays, buckets = applied_delays(scheduling, "S", DIRAC)[0], {}
     for _ in range(3):
         assert delayed(delays, buckets, 100) == {}
         buckets = started(delays, buckets, {"JobType": ("MC",)}, 100)
@@ -96,15 +96,15 @@ def test_a_burst_may_start_at_once():
 
 def test_a_burst_of_nothing_is_refused_and_is_one_for_dirac():
     scheduling = {"MatchingDelay": {"S": {"JobType": {"MC": 10}, "Burst": {"JobType": {"MC": 0}}}}}
-    assert read_delays(scheduling, "S", DIRAC) == {("JobType", "MC"): Delay(10, 1)}
+    assert applied_delays(scheduling, "S", DIRAC)[0] == {("JobType", "MC"): Delay(10, 1)}
     with pytest.raises(ShareCorrectionError, match="a Burst of 1 or more"):
-        read_delays(scheduling, "S", DOCUMENTED)
+        applied_delays(scheduling, "S", DOCUMENTED)
 
 
 def test_delays_can_be_switched_off_and_wrong_ones_are_refused():
     wrong = {"MatchingDelay": {"S": {"JobType": {"MC": "soon"}}}}
-    assert read_delays({**wrong, "CheckMatchingDelay": False}, "S", DOCUMENTED) == {}
-    assert read_delays(wrong, "S", DIRAC) == {}
-    assert read_delays(wrong, "T", DOCUMENTED) == {}
+    assert applied_delays({**wrong, "CheckMatchingDelay": False}, "S", DOCUMENTED)[0] == {}
+    assert applied_delays(wrong, "S", DIRAC)[0] == {}
+    assert applied_delays(wrong, "T", DOCUMENTED)[0] == {}
     with pytest.raises(ShareCorrectionError, match="JobType/MC = 'soon'"):
-        read_delays(wrong, "S", DOCUMENTED)
+        applied_delays(wrong, "S", DOCUMENTED)

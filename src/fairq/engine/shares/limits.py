@@ -231,17 +231,20 @@ def _field_test(field: str, at_limit: Any, rules: Rules) -> Test:
     return lambda table: getattr(table, SINGLE[field]).where(lambda value: str(value) in excluded_values)
 
 
-def read_delays(job_scheduling: Mapping[str, Any], site: str, rules: Rules) -> dict[Kind, Delay]:
-    """Return the delays of *site* in the options CheckMatchingDelay and MatchingDelay.
+def applied_delays(
+    job_scheduling: Mapping[str, Any], site: str, rules: Rules
+) -> tuple[dict[Kind, Delay], tuple[Note, ...]]:
+    """Return the delays of *site* (CheckMatchingDelay, MatchingDelay) that are applied, and notes about the others.
 
     Raises ShareCorrectionError for a delay that is not a number or a burst below 1. Under the rules dirac, the former
     disables all delays of the site, and the latter counts as 1.
     """
     if not is_yes(job_scheduling.get("CheckMatchingDelay", True)):
-        return {}
+        return {}, ()
     section = (job_scheduling.get("MatchingDelay") or {}).get(site) or {}
     bursts = section.get(BURST) or {}
-    delays = {}
+    delays: dict[Kind, Delay] = {}
+    where, notes = f"MatchingDelay/{site}", []
     for attribute, options in section.items():
         if attribute == BURST or not isinstance(options, Mapping):
             continue
@@ -253,24 +256,14 @@ def read_delays(job_scheduling: Mapping[str, Any], site: str, rules: Rules) -> d
             if not (seconds >= 0 and burst >= 1):
                 if rules.checked_settings:
                     raise ShareCorrectionError(
-                        ShareSetting.DELAY, where=f"MatchingDelay/{site}", attribute=attribute, value=value, text=text
+                        ShareSetting.DELAY, where=where, attribute=attribute, value=value, text=text
                     )
-                return {}
-            delays[attribute, value] = Delay(seconds, burst)
-    return delays
-
-
-def applied_delays(
-    job_scheduling: Mapping[str, Any], site: str, rules: Rules
-) -> tuple[dict[Kind, Delay], tuple[Note, ...]]:
-    """Return the delays of *site* that are applied, and notes about the others; raises as `read_delays`."""
-    delays = read_delays(job_scheduling, site, rules)
-    others = dict.fromkeys(attribute for attribute, _ in delays if not _is_applied(attribute, rules))
-    where = f"MatchingDelay/{site}"
-    return (
-        {kind: delay for kind, delay in delays.items() if kind[0] not in others},
-        tuple(note(NoteKind.NOT_OF_QUEUES, where, name=attribute) for attribute in others),
-    )
+                return {}, ()
+            if _is_applied(attribute, rules):
+                delays[attribute, value] = Delay(seconds, burst)
+        if options and not _is_applied(attribute, rules):
+            notes.append(note(NoteKind.NOT_OF_QUEUES, where, name=attribute))
+    return delays, tuple(notes)
 
 
 def _number(text: Any) -> float:

@@ -13,10 +13,11 @@ from fairq.engine.brokerage.lint.finding import Finding
 from fairq.engine.brokerage.lint.queues import lint
 from fairq.engine.brokerage.pool.columns import Pool, candidates_of
 from fairq.engine.brokerage.pool.rules import Rules
+from fairq.engine.brokerage.pool.world import World
 from fairq.errors.broker import NoSuchRecordError
 from fairq.state import broker_data
 from fairq.state.connection import State, reading
-from fairq.steps.broker.world import load_queues, load_types, load_world
+from fairq.steps.broker.world import load_queues, load_relations, load_storages, load_types, load_world
 
 
 def list_records(path: Path, kind: Kind, keys: Sequence[str]) -> list[dict[str, Any]]:
@@ -70,7 +71,13 @@ def pseudo_queues(path: Path) -> list[Record]:
 def nuclei(path: Path, rules: Rules) -> list[Record]:
     """Return the nuclei under *rules*: sites with that role, with their queues and output endpoints."""
     with reading(path) as state:
-        pool = Pool(load_world(state, 0, []), rules)
+        world = World(
+            queues=load_queues(state),
+            resource_types=load_types(state),
+            storages=load_storages(state),
+            relations=load_relations(state),
+        )
+    pool = Pool(world, rules)
     sites = sorted({queue.site for queue in pool.queues if queue.role == ROLE})
     records = []
     for site in sites:
