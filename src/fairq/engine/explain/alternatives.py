@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from fairq.engine.explain.changes import OWNERS, Change, ChangeKind
+from fairq.engine.explain.changes import Change, ChangeKind, maker
 from fairq.engine.explain.diagnosis import Diagnosis
 from fairq.engine.explain.losses import LostTo
 from fairq.engine.explain.remedies import Remedy, job_name, one_more_slot, remedies, weight
@@ -17,26 +16,20 @@ from fairq.engine.explain.search import World
 _MOST_PER_GROUP = 2
 
 
-class Alternatives(Struct, frozen=True):
-    """Changes with each of which a cycle matched the job: those of *owners* and those of *administrators*."""
+def alternatives(world: World, diagnosis: Diagnosis) -> dict[str, list[Remedy]]:
+    """Return changes with each of which a cycle matched the job, by who can make them (`maker`).
 
-    owners: tuple[Remedy, ...]
-    administrators: tuple[Remedy, ...]
-
-
-def alternatives(world: World, diagnosis: Diagnosis) -> Alternatives:
-    """Try single remedies; skip waiting for a slot, and requests of 0."""
-    owners: list[Remedy] = []
-    administrators: list[Remedy] = []
+    Single remedies are tried, but not waiting for a slot, nor requests of 0.
+    """
+    found: dict[str, list[Remedy]] = {"owner": [], "administrator": []}
     for remedy in remedies(diagnosis):
-        kinds = {change.kind for change in remedy}
-        if ChangeKind.FREE_SLOT in kinds or any(map(asks_for_nothing, remedy)):
+        if any(change.kind is ChangeKind.FREE_SLOT or asks_for_nothing(change) for change in remedy):
             continue
-        group = owners if kinds <= OWNERS else administrators
+        group = found[maker(remedy)]
         is_needed = len(group) < _MOST_PER_GROUP and not any(_same_targets(remedy, other) for other in group)
         if is_needed and world.changed(remedy).is_matched():
             group.append(remedy)
-    return Alternatives(tuple(owners), tuple(administrators))
+    return found
 
 
 def _same_targets(remedy: Remedy, other: Remedy) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any
 
@@ -31,6 +32,12 @@ class ChangeKind(StrEnum):
 
 OWNERS = frozenset({ChangeKind.JOB_ATTRIBUTE, ChangeKind.REQUIREMENTS_CLAUSE, ChangeKind.JOB_PRIORITY})
 """Changes that the owner of a job can make; others need an administrator."""
+
+
+def maker(changes: Iterable[Change]) -> str:
+    """Return who can make all of *changes*: the "owner" of the job, or only an "administrator"."""
+    return "owner" if all(change.kind in OWNERS for change in changes) else "administrator"
+
 
 REQUESTS = {
     "requestcpus": "request_cpus",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -28,16 +28,10 @@ _NUMBERS = ("ParentSlotId", "SlotID")
 
 def labels(pool: PoolSlots) -> Sequence[str]:
     """Return the slots' names, with the address for names of several slots: slot1@host<10.0.0.1:9618>."""
-    if len(set(pool.names)) == len(pool.names):
+    counts = Counter(pool.names)
+    if len(counts) == len(pool.names):
         return pool.names
-    rows: dict[str, list[int]] = defaultdict(list)
-    for row, name in enumerate(pool.names):
-        rows[name].append(row)
-    slot_labels = list(pool.names)
-    for same_name in rows.values():
-        for row in same_name if len(same_name) > 1 else ():
-            slot_labels[row] += _address(pool, row)
-    return slot_labels
+    return [name if counts[name] == 1 else name + _address(pool, row) for row, name in enumerate(pool.names)]
 
 
 def slots_of(pool: PoolSlots, rows: Sequence[int], ads: AdColumns) -> PoolSlots:

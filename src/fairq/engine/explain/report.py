@@ -50,19 +50,17 @@ def requirement_rows(checks: PoolChecks) -> list[Document]:
 def _nearest(check: JobCheck, checks: PoolChecks, among: NDArray[np.bool_]) -> Document:
     if check.comparison is None or isinstance(check.compared_with, bool):
         return {}
-    name = check.comparison.attribute
+    row: Document = {"compares": check.comparison.attribute, "wanted": check.compared_with}
     if isinstance(check.compared_with, str):
         texts = Counter(text for text in checks.values(check, np.flatnonzero(among)).texts() if text is not None)
-        if not texts:
-            return {"compares": name, "wanted": check.compared_with}
-        ((value, slot_count),) = texts.most_common(1)
-        return {"compares": name, "wanted": check.compared_with, "nearest": value, "nearest_slots": slot_count}
+        for text, count in texts.most_common(1):
+            row |= {"nearest": text, "nearest_slots": count}
+        return row
     values = checks.values(check).numbers[among]
     nearest = check.comparison.nearest(values, float(check.compared_with))
     if nearest is None:
-        return {"compares": name, "wanted": check.compared_with}
-    slot_count = int(np.count_nonzero(values == nearest))
-    return {"compares": name, "wanted": check.compared_with, "nearest": plain(nearest), "nearest_slots": slot_count}
+        return row
+    return row | {"nearest": plain(nearest), "nearest_slots": int(np.count_nonzero(values == nearest))}
 
 
 def refusal_rows(checks: PoolChecks, accepted: NDArray[np.bool_]) -> list[Document]:

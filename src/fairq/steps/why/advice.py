@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairq.common.quantities import rounded
-from fairq.engine.explain.alternatives import Alternatives
 from fairq.engine.explain.pieces import TooLarge
 from fairq.engine.explain.remedies import Remedy
 from fairq.steps.why.changes import change_order
@@ -51,26 +50,29 @@ def too_large_sentence(excesses: Sequence[TooLarge]) -> str:
     return " ".join(parts)
 
 
-def advice_lines(choices: Alternatives) -> list[str]:
-    """Return the alternatives as numbered lines."""
+def advice_lines(choices: Mapping[str, Sequence[Remedy]]) -> list[str]:
+    """Return the alternatives, by who can make them, as numbered lines."""
     lines = []
     number = 1
-    for who, remedies in (("You can do", choices.owners), ("An administrator can do", choices.administrators)):
+    for who, remedies in choices.items():
         if not remedies:
             continue
         kind = "this" if len(remedies) == 1 else "any of these"
-        lines.append(f"{who} {kind}, and the next cycle starts the job:")
+        lines.append(f"{_WHO[who]} can do {kind}, and the next cycle starts the job:")
         for remedy in remedies:
             lines.append(f"  {number}. {_remedy_sentence(remedy)}")
             number += 1
     return lines
 
 
-def advice_document(choices: Alternatives) -> list[dict[str, Any]]:
+_WHO = {"owner": "You", "administrator": "An administrator"}
+
+
+def advice_document(choices: Mapping[str, Sequence[Remedy]]) -> list[dict[str, Any]]:
     """Return the alternatives as plain data."""
     return [
         {"who": who, "changes": [change.document() for change in remedy]}
-        for who, remedies in (("owner", choices.owners), ("administrator", choices.administrators))
+        for who, remedies in choices.items()
         for remedy in remedies
     ]
 

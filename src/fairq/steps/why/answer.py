@@ -14,7 +14,7 @@ from fairq.common.reservation import JOB_ATTRIBUTE
 from fairq.common.waits import AFTER_FAILED
 from fairq.engine.accounting.identity import answers_to
 from fairq.engine.explain import report
-from fairq.engine.explain.alternatives import Alternatives, alternatives
+from fairq.engine.explain.alternatives import alternatives
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome, Reason
 from fairq.engine.explain.pair import explain_pair
 from fairq.engine.explain.pieces import rows_called
@@ -272,7 +272,7 @@ class _Study:
         # A job that does not fit a whole machine gets no advice about what is free on a machine.
         cure = "" if excesses else f" {idle_job.remedy(diagnosis, result)}"
         if self._ahead:
-            other_changes = Alternatives((), ()) if excesses else alternatives(world_of_job, diagnosis)
+            other_changes = {} if excesses else alternatives(world_of_job, diagnosis)
             ahead_fields = (
                 {}
                 if outcome.input.size > _LOOKED_AHEAD

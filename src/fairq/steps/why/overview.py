@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from fairq.common.quantities import counted
 from fairq.common.records import JobRange
 from fairq.engine.explain.alternatives import widened_remedies
-from fairq.engine.explain.changes import OWNERS
+from fairq.engine.explain.changes import maker
 from fairq.engine.explain.diagnosis import Diagnosis, Outcome
 from fairq.engine.explain.remedies import Remedy
 from fairq.steps.why.advice import too_large_sentence
@@ -53,7 +53,7 @@ class _Help(Struct, frozen=True):
     @property
     def who(self) -> str:
         """The person who can make the change."""
-        return "owner" if all(change.kind in OWNERS for change in self.remedy) else "administrator"
+        return maker(self.remedy)
 
     @property
     def words(self) -> str:
