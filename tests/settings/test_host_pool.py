@@ -4,7 +4,6 @@ import pytest
 
 from fairq.settings.host_pool import host_destination, host_settings
 from fairq.settings.layers import site_file, user_file
-from fairq.settings.model import raise_first
 
 
 @pytest.fixture
@@ -21,7 +20,7 @@ def test_a_users_file_sets_no_rules(files):
         '[pool]\nuse = "private"\nadministrators = ["bob"]\nstate = "/y"\n[groups.mine]\nquota = 9\n'
         "[groups.physics]\nquota = 9\n[limits]\nx = 5\n[submit]\ncommand_timeout = 7\n"
     )
-    settings = host_settings({}, raise_first)
+    settings = host_settings({})
     assert (settings["pool.administrators"], settings["pool.state"]) == (("ann",), "/x/pool.db")
     assert list(settings.groups) == ["physics"]
     assert settings.groups["physics"].quota == 3
@@ -33,7 +32,7 @@ def test_variables_set_no_rules(files, tmp_path):
     other = tmp_path / "other.toml"
     other.write_text('[negotiator]\nrules = "htcondor"\n[metrics]\nsubmitters = 3\n')
     variables = {"FAIRQ_POOL_ADMINISTRATORS": "bob", "FAIRQ_POOL_USE": "private", "FAIRQ_CONFIG": str(other)}
-    settings = host_settings(variables, raise_first)
+    settings = host_settings(variables)
     assert settings["pool.administrators"] == ("ann",)
     assert settings["negotiator.rules"] == "documented"
     assert (settings["pool.use"], settings["metrics.submitters"]) == ("private", 3)

@@ -76,9 +76,8 @@ def _host(environ: Mapping[str, str]) -> HostPool | None:
     if not site.exists():
         return None
     from fairq.settings.host_pool import host_settings
-    from fairq.settings.model import raise_first
 
-    settings = host_settings(environ, raise_first)
+    settings = host_settings(environ)
     if settings["pool.state"] is None:
         return None
     return HostPool(

@@ -61,6 +61,11 @@ class Declaration(Struct, frozen=True):
     origin: Origin
 
 
+def raise_first(error: FairqError) -> None:
+    """Raise *error*: a `Report` for those who want only the first one."""
+    raise error
+
+
 class Collection:
     """The settings gathered from the layers read so far.
 
@@ -68,7 +73,7 @@ class Collection:
         report: called with each error. If it returns, reading continues without the invalid value.
     """
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report = raise_first) -> None:
         self.entries: dict[names.Path, Entry] = {}
         self.groups: dict[str, Declaration] = {}
         self._only: frozenset[str] | None = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from fairq.settings.collect import Report
 from fairq.settings.keys import SINGLE
 from fairq.settings.layers import CONFIG_VARIABLE, Layer, site_file, user_file
 from fairq.settings.model import Settings, gather
@@ -15,12 +14,12 @@ OF_USERS = frozenset({"pool.use", "metrics.submitters", *(key.full_name for key 
 """The settings that count from a user's file and variables; all others of a host's pool come from its site file."""
 
 
-def host_settings(environ: Mapping[str, str], report: Report) -> Settings:
-    """Return the settings of the pool of this host; errors go to *report*.
+def host_settings(environ: Mapping[str, str]) -> Settings:
+    """Return the settings of the pool of this host; raises the first error.
 
     They come from the site file. A user's file and variables set only `OF_USERS`.
     """
-    return gather(host_layers(environ), users_variables(environ), report)
+    return gather(host_layers(environ), users_variables(environ))
 
 
 def host_layers(environ: Mapping[str, str]) -> list[Layer]:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from fairq.common.versions import Version, version_of
 from fairq.errors.base import FairqError, SettingValueError
-from fairq.settings.collect import Collection, Entry, Report, bad_value
+from fairq.settings.collect import Collection, Entry, Report, bad_value, raise_first
 from fairq.settings.key import DOCUMENTED, HTCONDOR, Key, Scheme
 from fairq.settings.keys import CONCURRENCY_LIMIT_DEFAULT, LIMIT_KEY, SINGLE
 from fairq.settings.layers import Layer, layers
@@ -179,13 +179,13 @@ def load(config: Path | None, state: Path | None, environ: Mapping[str, str]) ->
     """
 
     def reload() -> Settings:
-        settings = gather(layers(config, state, environ), environ, raise_first)
+        settings = gather(layers(config, state, environ), environ)
         return Settings(settings._entries, settings.groups, reload)
 
     return reload()
 
 
-def gather(files: Iterable[Layer], environ: Mapping[str, str], report: Report) -> Settings:
+def gather(files: Iterable[Layer], environ: Mapping[str, str], report: Report = raise_first) -> Settings:
     """Read *files* and the variables in *environ*; errors go to *report* (see `Collection`)."""
     collection = Collection(report)
     for layer in files:
@@ -240,8 +240,3 @@ def _groups(collection: Collection) -> dict[str, GroupSettings]:
 
 def _by_name(path: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(part.lower() for part in path)
-
-
-def raise_first(error: FairqError) -> None:
-    """Raise *error*: a `Report` for those who want only the first one."""
-    raise error

@@ -69,25 +69,27 @@ class SettingsFiles(Struct, frozen=True):
 def check(files: SettingsFiles, file: Path | None) -> list[FairqError]:
     """Return all errors in the settings in force, or in *file* alone, including those in expressions."""
     problems: list[FairqError] = []
-    if file is None:
-        settings = gather(files.layers, files.variables, problems.append)
-    else:
-        settings = gather([Layer("file", file, required=True)], {}, problems.append)
+    settings = _gathered(files, file, problems.append)
     _check_expressions(settings, problems.append)
     _check_corrections(settings, problems.append)
     return problems
 
 
-def without_effect(settings_files: SettingsFiles, file: Path | None) -> list[Entry]:
+def without_effect(files: SettingsFiles, file: Path | None) -> list[Entry]:
     """Return the entries in the settings in force, or in *file* alone, that have no effect in this version."""
-    files = settings_files.layers if file is None else [Layer("file", file, required=True)]
-    settings = gather(files, settings_files.variables if file is None else {}, lambda _: None)
+    settings = _gathered(files, file, lambda _: None)
     return [entry for entry in settings if entry.key.without_effect and entry.origin is not DEFAULT]
+
+
+def _gathered(files: SettingsFiles, file: Path | None, report: Report) -> Settings:
+    if file is None:
+        return gather(files.layers, files.variables, report)
+    return gather([Layer("file", file, required=True)], {}, report)
 
 
 def settings_with(files: SettingsFiles, sets: Sequence[str]) -> Settings:
     """Return the settings in force, overridden by *sets* (``KEY=VALUE``); raises the errors of both."""
-    collection = Collection(_raise)
+    collection = Collection()
     for layer in files.layers:
         collection.add_layer(layer)
     collection.add_environment(files.variables)
@@ -248,7 +250,7 @@ def translated(texts: Sequence[tuple[str, str]], environ: Mapping[str, str]) -> 
 
 def as_if(files: SettingsFiles, file: Path, text: str) -> Settings:
     """Return the settings as if *text* were the content of *file*; raises their errors."""
-    collection = Collection(_raise)
+    collection = Collection()
     for layer in files.layers:
         if layer.path == file:
             collection.add_document(parse_document(text, file), file)
@@ -333,7 +335,3 @@ def _evaluate(text: str) -> Any:
         return evaluate_alone(parse(text))
     except ExpressionError:
         raise BadValueError from None
-
-
-def _raise(error: FairqError) -> None:
-    raise error

@@ -176,7 +176,7 @@ def undo_settings(path: Path, actor: Actor, named_change: str, first: int, data:
             if value == {} and name not in expected:
                 text = _with(text, name, None)
         try:
-            collection = Collection(_raise)
+            collection = Collection()
             collection.add_document(parse_document(text, file), file)
             collection.check_parents()
             settle(collection)
@@ -191,10 +191,6 @@ def _with(text: str, name: str, value: Any) -> str:
         return set_value(text, keys, value)[0]
     edited = remove(text, keys)
     return text if edited is None else edited[0]
-
-
-def _raise(error: FairqError) -> None:
-    raise error
 
 
 def _changes(edits: Iterable[Edit]) -> Iterator[Change]:

@@ -11,7 +11,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from fairq.errors.base import FairqError
 from fairq.errors.host import HostPoolError
 from fairq.host.setup.layout import ACCOUNT, PROGRAM, SITE, SOCKET, STATE
 from fairq.host.setup.plan import Rollback, Step, put, remove_file
@@ -49,7 +48,7 @@ def check(options: PoolOptions) -> None:
 
 def settings() -> Settings:
     """Return the settings of the site file alone; raises its errors."""
-    return gather([Layer("site", SITE)], {}, _raise)
+    return gather([Layer("site", SITE)], {})
 
 
 def starts(options: PoolOptions) -> bool:
@@ -123,7 +122,3 @@ def _is_readable(file: Path) -> bool:
     from fairq.host.setup.owners import weakness
 
     return weakness(file) is None
-
-
-def _raise(error: FairqError) -> None:
-    raise error

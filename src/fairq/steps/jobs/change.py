@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -204,7 +203,8 @@ class JobEditor:
 
         *after* and *former_of* return the attributes that change, for the history.
         """
-        with self._open() as state:
+        # Without a state file there are no jobs: the search reports this, and no file is created.
+        with opened_for(self._path, dry_run=self._dry_run, create=False) as state:
             changed = choose(state, selection, statuses, actor=self._actor)
             check_owner(self._actor, changed.jobs, _VERBS.get(kind, kind))
             if prepare is not None:
@@ -244,10 +244,6 @@ class JobEditor:
             # The logs belong to the jobs' owners; the account of a host's pool must not write them.
             events.flush(self._path, self._settings)
         return len(remaining)
-
-    def _open(self) -> AbstractContextManager[State]:
-        # Without a state file there are no jobs: the search reports this, and no file is created.
-        return opened_for(self._path, dry_run=self._dry_run, create=False)
 
 
 def choose(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -38,7 +38,7 @@ def take_from_queue(
     records: list[EndedJob] = []
     facts: list[Ended] = []
     for job in leaving:
-        of_range = list(_of_range(state, job, _base(job, shared[job.ad_id], status, end, reason)))
+        of_range = _of_range(state, job, _base(job, shared[job.ad_id], status, end, reason))
         records += of_range
         # The jobs that waited for a completed job have been released when it completed.
         if not job.schedd and job.status != JobStatus.COMPLETED:
@@ -87,22 +87,22 @@ def _base(job: JobRange, shared: Ad, status: JobStatus, end: int, reason: str | 
     )
 
 
-def _of_range(state: State, job: JobRange, base: EndedJob) -> Iterator[EndedJob]:
+def _of_range(state: State, job: JobRange, base: EndedJob) -> list[EndedJob]:
+    """Return a record for each proc that ran, and one for each range of others between them."""
+    procs = (job.schedd, job.cluster, job.first_proc, job.last_proc)
     runs_by_proc: dict[int, list[Run]] = defaultdict(list)
-    for run in runs.of_procs(state, job.schedd, job.cluster, job.first_proc, job.last_proc):
+    for run in runs.of_procs(state, *procs):
         runs_by_proc[run.proc].append(run)
     launches_by_proc: dict[int, list[Launch]] = defaultdict(list)
     if runs_by_proc:
-        for launch in launches.of_procs(state, job.schedd, job.cluster, job.first_proc, job.last_proc):
+        for launch in launches.of_procs(state, *procs):
             launches_by_proc[launch.proc].append(launch)
-    first_unrecorded = job.first_proc
-    for proc, own_runs in sorted(runs_by_proc.items()):
-        if first_unrecorded < proc:
-            yield replace(base, first_proc=first_unrecorded, last_proc=proc - 1)
-        yield _of_proc(replace(base, first_proc=proc, last_proc=proc), own_runs, launches_by_proc[proc])
-        first_unrecorded = proc + 1
-    if first_unrecorded <= job.last_proc:
-        yield replace(base, first_proc=first_unrecorded)
+    ran = [
+        _of_proc(replace(base, first_proc=proc, last_proc=proc), own, launches_by_proc[proc])
+        for proc, own in runs_by_proc.items()
+    ]
+    others = base.without([(proc, proc) for proc in sorted(runs_by_proc)])
+    return sorted([*ran, *others], key=lambda record: record.first_proc)
 
 
 def _of_proc(record: EndedJob, own_runs: list[Run], launched: list[Launch]) -> EndedJob:

@@ -56,10 +56,9 @@ def finish(
             raise InvalidEndTimeError(job=job, end=shown_time(end_time), reason=f"it is {shown_time(actor.time)} now")
         running_claims = claims.of_procs(state, (job.procs for job in chosen.jobs))
         for claim in running_claims:
-            job = f"{claim.cluster}.{claim.proc}"
             if end_time < claim.start_time:
                 reason = f"it began at {shown_time(claim.start_time)}"
-                raise InvalidEndTimeError(job=job, end=shown_time(end_time), reason=reason)
+                raise InvalidEndTimeError(job=claim.procs.name, end=shown_time(end_time), reason=reason)
         if dry_run:
             return Finished(chosen, [])
         codes = (

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fairq.errors.base import FairqError
-from fairq.settings.collect import Collection, Report, parse_document
+from fairq.settings.collect import Collection, Report, parse_document, raise_first
 from fairq.settings.model import settle
 from fairq.steps.config import add_sets, configuration, translated
 
@@ -37,10 +36,12 @@ def read_settings(name: str, environ: Mapping[str, str], sets: Sequence[str] = (
 
     Raises the first error found.
     """
-    return read_source(name, environ, _raise, sets).settings
+    return read_source(name, environ, sets=sets).settings
 
 
-def read_source(name: str, environ: Mapping[str, str], report: Report, sets: Sequence[str] = ()) -> Source:
+def read_source(
+    name: str, environ: Mapping[str, str], report: Report = raise_first, sets: Sequence[str] = ()
+) -> Source:
     """Read the file *name* (``-``: stdin) as TOML if it has a table, else as HTCondor's configuration.
 
     *report* is called with the errors of single settings; if it returns, reading continues without these settings.
@@ -58,7 +59,3 @@ def read_source(name: str, environ: Mapping[str, str], report: Report, sets: Seq
     add_sets(collection, sets)
     collection.check_parents()
     return Source(settle(collection))
-
-
-def _raise(error: FairqError) -> None:
-    raise error

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,17 +12,27 @@ from msgspec.structs import replace
 
 from fairq.columns.ads import AdTable
 from fairq.common.records import AccountingRecord, Ad
+from fairq.engine.accounting.factors import MINIMUM_FACTOR
 from fairq.engine.accounting.identity import is_group_name
 from fairq.engine.explain.pieces import pieces_of, slots_of
 from fairq.errors.simulation import InvalidChangeError
 from fairq.steps.config import SettingsFiles, settings_with
 from fairq.steps.cycle.load import LoadedPool
 from fairq.steps.quotas.source import read_settings
-from fairq.steps.simulate.changes import read_numbers
 from fairq.steps.simulate.shapes import read_machines, slot_ads
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
+
+_LARGEST_WEIGHT = 2**31 - 1
+
+_BOUNDS = {
+    "factor": (MINIMUM_FACTOR, 1e100),
+    "ceiling": (-1.0, _LARGEST_WEIGHT),
+    "floor": (0.0, _LARGEST_WEIGHT),
+    "limit": (0.0, _LARGEST_WEIGHT),
+}
+"""The least and the largest number of each kind: priority factors, slot weights (ceiling -1: none), and licences."""
 
 
 class Alteration(Struct, frozen=True):
@@ -95,6 +106,27 @@ class Alteration(Struct, frozen=True):
             removed |= rows
         removed |= {row for parent, rows in pieces_of(pool.slots).items() if parent in removed for row in rows}
         return [row for row in range(len(pool.slots.names)) if row not in removed]
+
+
+def read_numbers(noun: str, texts: Iterable[str]) -> dict[str, float]:
+    """Return the numbers in *texts* of the option ``--noun`` by name; raises InvalidChangeError."""
+    option, (minimum, maximum) = f"--{noun}", _BOUNDS[noun]
+    numbers: dict[str, float] = {}
+    for text in texts:
+        name, equals, value = text.rpartition("=")
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not (equals and name) or not minimum <= number <= maximum:
+            cure = f"give NAME=VALUE, with a value of at least {minimum:g}"
+            raise InvalidChangeError(option=option, value=text, problem=f"not a {noun}", cure=cure)
+        if name in numbers:
+            raise InvalidChangeError(
+                option=option, value=text, problem=f"{name} is given twice", cure=f"give one {noun}"
+            )
+        numbers[name] = number
+    return numbers
 
 
 def _record(pool: LoadedPool, option: str, name: str) -> AccountingRecord:

@@ -21,7 +21,7 @@ from fairq.errors.simulation import InvalidChangeError, NothingToSimulateError
 from fairq.formats.trace import Trace
 from fairq.formats.trace_table import read_trace
 from fairq.steps.quotas.source import read_settings
-from fairq.steps.simulate.changes import read_numbers
+from fairq.steps.simulate.alteration import read_numbers
 from fairq.steps.simulate.past import past_trace
 from fairq.steps.simulate.replay import Policy
 from fairq.steps.simulate.shapes import AMPLE, MOST, Machines, larger, read_machines, slot_ads

@@ -1,4 +1,4 @@
-"""Slurm's jobs as job ads: one for each part of a job on a node, since a job of fairq has one slot."""
+"""Slurm's jobs as job ads: one for each part of a job on a node, since a job of fairq has one slot; its past jobs."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct, field
 
 from fairq.common.expression_form import as_expression
+from fairq.common.past import EndedJob
 from fairq.common.records import Ad, JobStatus
 from fairq.engine.classad.nodes import literal_text
 from fairq.formats.slurm.queue import SlurmJob
+from fairq.formats.slurm.sacct import Record
 from fairq.formats.slurm.text import Resources
 from fairq.steps.pool.slurm.groups import Groups
 from fairq.steps.pool.slurm.machines import Part, Partition
-
-_ENDED = 4
-"""HTCondor's status of a completed job."""
 
 _HELD = {
     "Dependency", "DependencyNeverSatisfied", "BeginTime", "JobHeldUser", "JobHeldAdmin", "Licenses", "Reservation",
@@ -26,6 +25,7 @@ _HELD = {
 """Reasons that no free node ends."""
 
 _NAME = r"[\w.-]+"
+_NUMBER = re.compile(r"(\d{1,9})(?:_(\d{1,9}))?", re.ASCII)
 
 
 class Work(Struct):
@@ -44,7 +44,7 @@ def read_work(jobs: Iterable[SlurmJob], groups: Groups, partitions: Mapping[str,
         for task in job.tasks or (None,):
             for part in range(job.nodes):
                 _take(work, job, task, part, groups, partitions)
-        if job.nodes > 1 and _status(job, partitions)[0] != _ENDED:
+        if job.nodes > 1 and _status(job, partitions)[0] != JobStatus.COMPLETED:
             odd["jobs of several nodes: each node is a job of its own, and they start apart"] += 1
         if job.features and _features(job.features) is None:
             odd["features that are not only alternatives, or only needed together, are not asked for"] += 1
@@ -103,7 +103,7 @@ def _status(job: SlurmJob, partitions: Mapping[str, Partition]) -> tuple[int, st
     if job.hosts:
         return JobStatus.RUNNING, ""
     if "PENDING" not in job.states:
-        return _ENDED, ""
+        return JobStatus.COMPLETED, ""
     if job.reason in _HELD:
         return JobStatus.HELD, f"{job.reason} in Slurm" + (f": {job.dependency}" if job.dependency else "")
     known = [name for name in job.partitions if name in partitions]
@@ -154,3 +154,45 @@ def _any(conditions: Iterable[str]) -> str:
 def _joined(conditions: Iterable[str], word: str) -> str:
     clauses = list(conditions)
     return clauses[0] if len(clauses) == 1 else f"({word.join(clauses)})"
+
+
+def ended_jobs(records: Iterable[Record], groups: Groups, domain: str, offset: int) -> Iterator[tuple[EndedJob, Ad]]:
+    """Yield the jobs that ran and have ended, each with its ad; times are *offset* seconds later than in UTC.
+
+    A job that Slurm ended, or somebody cancelled, was removed, with Slurm's state as the reason.
+    """
+    for record in records:
+        number = _NUMBER.fullmatch(record.number)
+        if number is None or record.start is None or not record.has_ended:
+            continue
+        submitter = groups.submitter(record.account, record.user)
+        ad: Ad = {
+            "MyType": "Job",
+            "JobUniverse": 5,
+            "AccountingGroup": submitter,
+            "RequestCpus": record.cpus,
+            "RequestMemory": record.memory,
+        }
+        ended = record.state in ("COMPLETED", "FAILED")
+        start = record.start - offset
+        job = EndedJob(
+            cluster=int(number[1]),
+            first_proc=int(number[2] or 0),
+            last_proc=int(number[2] or 0),
+            ad_id=0,
+            submitter=f"{submitter}@{domain}",
+            owner=record.user,
+            status=int(JobStatus.COMPLETED if ended else JobStatus.REMOVED),
+            queue_date=record.submit - offset,
+            end_time=start + record.run,
+            runs=1,
+            first_start=start,
+            start_time=start,
+            wall_seconds=record.run,
+            slot_seconds=float(record.run * record.cpus),
+            exit_code=int(record.state == "FAILED") if ended else None,
+            request_cpus=float(record.cpus),
+            request_memory=float(record.memory),
+            reason=None if ended else f"{record.state} in Slurm",
+        )
+        yield job, ad

@@ -17,9 +17,8 @@ from fairq.formats.source import Held
 from fairq.steps.pool.bundle import Bundle, SiteSettings, read_problems, read_time
 from fairq.steps.pool.slurm.accounting import accounting_ads
 from fairq.steps.pool.slurm.groups import Groups
-from fairq.steps.pool.slurm.jobs import Work, read_work
+from fairq.steps.pool.slurm.jobs import Work, ended_jobs, read_work
 from fairq.steps.pool.slurm.machines import read_machines, read_partitions, slot_ads
-from fairq.steps.pool.slurm.past import ended_jobs
 
 _QUARTER = 900
 """Zones differ by quarters of an hour."""
