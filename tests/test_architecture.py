@@ -83,20 +83,13 @@ def imports(module, nested=True):
 
 
 def find_imports(module, nested):
-    inner = {
-        id(node)
-        for outer in nodes(module)
-        if isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
-        for node in ast.walk(outer)
-    }
-    typing_only = {
-        id(node)
-        for outer in nodes(module)
-        if isinstance(outer, ast.If) and ast.unparse(outer.test).endswith("TYPE_CHECKING")
-        for node in ast.walk(outer)
-    }
+    left_out = set()
+    for outer in nodes(module):
+        is_inner = not nested and isinstance(outer, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+        if is_inner or (isinstance(outer, ast.If) and ast.unparse(outer.test).endswith("TYPE_CHECKING")):
+            left_out.update(map(id, ast.walk(outer)))
     for node in nodes(module):
-        if id(node) in typing_only or (id(node) in inner and not nested):
+        if id(node) in left_out:
             continue
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
