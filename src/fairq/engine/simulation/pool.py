@@ -250,7 +250,7 @@ class SimulatedPool:
             ads = ads.of_rows(np.array([*listed, *(piece.row for piece in pieces)], np.intp))
             self._show_resources(ads)
         self._show_claims(ads, now)
-        names = [*map(self._names.__getitem__, listed), *(piece.name for piece in pieces)]
+        names = [*self._of_listed(self._names), *(piece.name for piece in pieces)]
         self._used_names = set(names) if self.divides else set()
         carved = {
             place[row]: Carved(place[part.parent], part.taken) for row, part in self._carved.items() if row in place
@@ -271,7 +271,11 @@ class SimulatedPool:
 
     def _show(self, ads: AdColumns, name: str, values: Sequence[Any], of_pieces: list[Any]) -> None:
         """Set the attribute *name*: *values* by row, and those of the pieces."""
-        ads.with_column(name, [*map(values.__getitem__, self._listed), *of_pieces])
+        ads.with_column(name, [*self._of_listed(values), *of_pieces])
+
+    def _of_listed(self, values: Sequence[Any]) -> Sequence[Any]:
+        """Return those of *values*, by row, that belong to the slots of the last snapshot."""
+        return [values[row] for row in self._listed] if self._carved else values
 
     def _show_claims(self, ads: AdColumns, now: int) -> None:
         """Add the attributes of the claims to the ads."""
@@ -289,7 +293,8 @@ class SimulatedPool:
             self._show(ads, name, self._shown[name], users)
         self._show(ads, "AccountingGroup", self._accounting_group, users)
         self._show(ads, "CurrentRank", self._ranks, [piece.rank for piece in pieces])
-        starts = np.concatenate([self._starts[self._listed], np.array([piece.start for piece in pieces], np.int64)])
+        starts = self._starts[self._listed] if self._carved else self._starts
+        starts = np.concatenate([starts, np.array([piece.start for piece in pieces], np.int64)])
         busy = starts > 0
         ads.with_numbers("TotalJobRunTime", np.maximum(now - starts, 0).astype(np.float64), busy)
         ads.with_numbers("JobStart", starts.astype(np.float64), busy)
