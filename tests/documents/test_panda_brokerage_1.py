@@ -139,11 +139,13 @@ class TestProductionFilters:
     @says("Production, step 2, ioIntensity",
           points=["broker.move_limits", "broker.partial_input", "broker.tape_second", "broker.io_check_lapses"],
           )  # fmt: skip
-    @pytest.mark.parametrize(("missing", "reason"), [(4, ""), (5, "io"), (9, "io")])
-    def test_missing_input(self, state, missing, reason):
+    @pytest.mark.parametrize(
+        ("missing", "intensity", "reason"), [(4, 201, ""), (5, 201, "io"), (9, 201, "io"), (9, 200, "")]
+    )
+    def test_missing_input(self, state, missing, intensity, reason):
         """With a high ioIntensity, size and number of the files missing must be below both cut-offs."""
         found = answer(
-            state, SAT, {"ioIntensity": 201}, inputs=[files(20)], replicas=at(NUC=20 - missing, SAT=20 - missing),
+            state, SAT, {"ioIntensity": intensity}, inputs=[files(20)], replicas=at(NUC=20 - missing, SAT=20 - missing),
             config=setting(jobbroker__NUM_CUTOFF_TO_MOVE_INPUT=5, jobbroker__SIZE_CUTOFF_TO_MOVE_INPUT=9),
         )  # fmt: skip
         assert found.reasons("SAT", "NUC_Q") == [reason, reason]

@@ -114,7 +114,6 @@ class DiracFailure(ErrorCase):
         reason="a limit on nothing cannot be applied, since task queues do not have it",
         cure="limit one of {known}",
     )
-    LIMIT_NO_LIST = sentences(reason="the limit on {field} is not a list: {given!r}", cure="write [{given!r}]")
 
 
 class DiracStopsError(FairqError):

@@ -128,6 +128,12 @@ class TestNumberOfJobs:
         """Four files of 4 GiB in jobs of 10 GiB: two each."""
         assert split_job_count(replace(user_task(), rules={"NG": "10"}), chunk(4, 2**32), 300) == 2
 
+    def test_output_counts_in_the_size_of_a_job(self):
+        """Four files of 1000 MiB in jobs of 10 GiB and the output expected: with 2 MiB for each MiB, three fit."""
+        for count, split in ((1, 1), (2, 2)):
+            asked = replace(user_task(out_disk_count=count, out_disk_unit="MB"), rules={"NG": "10"})
+            assert split_job_count(asked, chunk(4, 1000 * 2**20), 300) == split
+
     def test_no_input_is_not_split(self):
         assert split_job_count(user_task(), Chunk(), 300) == 0
 

@@ -3,7 +3,10 @@
 import pytest
 from tests.broker_rules import DOCUMENTED, PANDA
 from tests.engine.brokerage.pools import ask, chunk, names, pool, queue, task, verdict
+from tests.engine.brokerage.test_analysis import user_task, users_pool
 
+from fairq.engine.brokerage.analysis import FILTERS as ANALYSIS_FILTERS
+from fairq.engine.brokerage.analysis import analysis_plan, broker_analysis
 from fairq.engine.brokerage.flow.plugin import (
     Filter,
     Reason,
@@ -46,6 +49,16 @@ def test_a_temporary_reason_is_sorted_out_with_the_others():
     late = per_queue("late", Reason("late", "last"), lambda *_: True)
     outcome = ask(pool(queue("COAL", params={"power": "coal"})), plan=production_plan([*FILTERS, soon, late]))
     assert verdict(outcome, "COAL").reason == "late"
+
+
+def test_a_temporary_reason_has_a_line_in_analysis_where_only_filters_of_others_have_any():
+    soon = per_queue("green", GREEN._replace(permanent=False), is_brown, activities=(ANALYSIS,))
+    plan = analysis_plan([*ANALYSIS_FILTERS, soon])
+    for params, counts in (({}, []), ({"power": "coal"}, [(3, 2)])):
+        world = users_pool(queue("COAL", params=params), queue("WIND"), replicas={})
+        (outcome,) = broker_analysis([Case(user_task(), chunk())], Pool(world, DOCUMENTED), plan)
+        lines = [line for line in outcome.stages if line.stage == "temporary problem check"]
+        assert [(line.units_before, line.units_after) for line in lines] == counts
 
 
 def test_a_filter_may_look_at_weighed_queues():

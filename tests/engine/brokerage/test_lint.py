@@ -139,6 +139,7 @@ def test_a_sound_queue_is_not_told():
     assert lint(world(capability="mcore", corecount=8)) == []
     assert lint(world(type="analysis", maxwdir=1000)) == []
     assert lint(world(status="offline")) == []
+    assert lint(world(minrss=16000, mintime=345600)) == []  # what needs just as much fits
 
 
 ODD_FIELDS: list[tuple[dict[str, Any], list[str]]] = [

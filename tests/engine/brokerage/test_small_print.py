@@ -216,6 +216,14 @@ def test_the_satellite_of_a_queue_is_where_its_default_output_is():
     assert reason(outcome, "Q") == "link_unusable"
 
 
+@pytest.mark.parametrize(
+    ("label", "site", "found"), [("managed", "Q", ""), ("test", "Q", "zeroshare"), ("test", None, "")]
+)
+def test_tasks_of_the_share_test_have_a_share_but_those_of_other_kinds_at_a_given_queue(label, site, found):
+    world = pool(queue("Q", fairsharepolicy="type=any:0%"))
+    assert reason(ask(world, task(gshare="test", label=label, site=site), rules=PANDA), "Q") == found
+
+
 def test_a_unified_queue_for_production_alone_takes_no_analysis_though_the_task_names_it():
     """PanDA adds the queue itself to its list and not its pseudo queues; a plain queue is added."""
     types = (ResourceType("SCORE", 1, 1),)

@@ -80,6 +80,11 @@ def test_shares_that_are_all_zero_stay_so_and_stop_dirac():
         shares(DIRAC, instance(S=WIDE), use, {"a": 0, "b": 0})
 
 
+def test_shares_that_add_up_to_no_number_are_not_corrected():
+    expected = {"a": 1e308, "b": 1e308}
+    assert shares(DOCUMENTED, instance(S=WIDE), {HOUR: {"a": 1.0, "b": 3.0}}, expected) == expected
+
+
 def test_decimal_weights_count_and_dirac_is_said_to_take_defaults():
     block = instance(
         maximum=2.5,

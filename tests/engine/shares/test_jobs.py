@@ -6,6 +6,7 @@ from tests.engine.shares.plain_formation import queue_with_room
 from tests.engine.shares.plain_needs import needs_of
 from tests.engine.shares.queues import DIRAC, DOCUMENTED, preset
 
+from fairq.engine.shares.columns import Column, distinct_rows
 from fairq.engine.shares.formation import form, number
 from fairq.engine.shares.groups import OwnerGroup, read_group
 from fairq.engine.shares.needs import (
@@ -59,6 +60,13 @@ def test_a_list_of_blanks_is_nothing_and_stops_dirac():
 def test_ram_that_cannot_be_is_refused(least, most):
     with pytest.raises(JobRequirementError, match="RAM"):
         requirements(minram=least, maxram=most)
+
+
+def test_rows_that_differ_are_told_apart_in_however_many_columns():
+    """Also where there are more combinations of values than a number can count."""
+    same, different = Column(np.array([0, 0, 0]), ["x"]), Column(np.array([0, 1, 0]), ["x", "y"])
+    _, groups = distinct_rows([different, *[same] * 70], 3)
+    assert groups[0] == groups[2] != groups[1]
 
 
 def test_tags_for_processors():

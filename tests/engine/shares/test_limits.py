@@ -101,6 +101,15 @@ def test_a_burst_of_nothing_is_refused_and_is_one_for_dirac():
         applied_delays(scheduling, "S", DOCUMENTED)
 
 
+@pytest.mark.parametrize("colours", [{}, {"red": 10}])
+def test_a_delay_on_what_task_queues_do_not_have_is_told(colours):
+    delays, notes = applied_delays({"MatchingDelay": {"S": {"Colour": colours}}}, "S", DOCUMENTED)
+    assert (delays, [in_words(note) for note in notes]) == (
+        {},
+        ["MatchingDelay/S: Colour is no property of a task queue; it is not applied"],
+    )
+
+
 def test_delays_can_be_switched_off_and_wrong_ones_are_refused():
     wrong = {"MatchingDelay": {"S": {"JobType": {"MC": "soon"}}}}
     assert applied_delays({**wrong, "CheckMatchingDelay": False}, "S", DOCUMENTED)[0] == {}

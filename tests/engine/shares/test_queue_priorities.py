@@ -96,6 +96,12 @@ def test_a_user_called_all_hides_the_others_under_dirac_rules_alone():
         assert priorities(queues, registry(OwnerGroup("u", 1000)), rules) == pytest.approx([250, 250, bob], nan_ok=True)
 
 
+def test_one_queue_of_a_user_called_all_hides_nobody():
+    """DIRAC looks for the queues of a single user only if he has more than one."""
+    queues = [queue(1, "all", "u", [1], DIRAC), queue(2, "bob", "u", [1], DIRAC)]
+    assert priorities(queues, registry(OwnerGroup("u", 1000)), DIRAC) == [500, 500]
+
+
 def test_no_queues_at_all():
     result = recalculate(
         QueueTable.of([]), registry(OwnerGroup("u")), DIRAC, corrected(DIRAC, instance(S={}), history({}))

@@ -113,7 +113,7 @@ def distinct_rows(columns: Iterable[Column], size: int) -> tuple[Integers, Integ
         code_count = len(column.values) + 1
         if key_count * code_count > _MOST_KEYS:
             keys = np.unique(keys, return_inverse=True)[1]
-            key_count = size + 1
+            key_count = size
         keys, key_count = keys * code_count + column.codes + 1, key_count * code_count
     _, first_rows, group_of_row = np.unique(keys, return_index=True, return_inverse=True)
     return first_rows, group_of_row

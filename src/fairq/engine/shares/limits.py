@@ -214,20 +214,15 @@ def _excluded_by(negative: Mapping[str, Any], rules: Rules) -> Test:
 
 
 def _field_test(field: str, at_limit: Any, rules: Rules) -> Test:
-    dirac = rules.negative_values == "single"
     if field in SETS:
         field_name, excluded_names = SETS[field], frozenset(values(at_limit))
         if field == "Site" and rules.negative_fields == "any":
             # Jobs run at the pilot's site, even those of a queue that names no site.
             return lambda table: table.sites.where(lambda names: not names or not excluded_names.isdisjoint(names))
         return lambda table: ~getattr(table, field_name).where(excluded_names.isdisjoint)
-    if dirac and not isinstance(at_limit, str | list | tuple):
-        raise DiracStopsError(DiracFailure.LIMIT_NO_LIST, field=field, given=at_limit)
-    # DIRAC also iterates over a text letter by letter.
-    listed_values = list(at_limit) if dirac and isinstance(at_limit, str) else values(at_limit)
-    if dirac and len(set(listed_values)) > 1:
+    excluded_values = set(values(at_limit))
+    if rules.negative_values == "single" and len(excluded_values) > 1:
         return _MATCHES_NOTHING
-    excluded_values = set(map(str, listed_values))
     return lambda table: getattr(table, SINGLE[field]).where(lambda value: str(value) in excluded_values)
 
 
@@ -261,7 +256,7 @@ def applied_delays(
                 return {}, ()
             if _is_applied(attribute, rules):
                 delays[attribute, value] = Delay(seconds, burst)
-        if options and not _is_applied(attribute, rules):
+        if not _is_applied(attribute, rules):
             notes.append(note(NoteKind.NOT_OF_QUEUES, where, name=attribute))
     return delays, tuple(notes)
 

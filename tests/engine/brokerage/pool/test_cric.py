@@ -80,6 +80,18 @@ def test_a_unified_queue_without_limits_is_split_all_the_same():
     }
 
 
+def test_the_memory_that_a_unified_queue_requires_is_required_in_its_parts():
+    """That of the whole slot; if the type has a minimum of its own, this or that of the cores, whichever is more."""
+    fields = {"status": "online", "capability": "ucore", "corecount": 8, "maxrss": 32000, "minrss": 16800}
+    parts = split_queue(read_queue("U", fields)[0], ATLAS_RESOURCE_TYPES)
+    assert {part.resource_type: part.minrss for part in parts} == {
+        "SCORE": 16800,
+        "SCORE_HIMEM": 2100,
+        "MCORE": 16800,
+        "MCORE_HIMEM": 16800,
+    }
+
+
 FIELDS = sorted({*CERN, "maxdiskio", "minrss"})
 VALUES = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8), st.lists(st.integers(), max_size=2),
