@@ -126,6 +126,8 @@ def test_a_line_is_understood_or_refused_in_one_line(words, capsys, monkeypatch)
         ("negotiate --pool x", "fairq negotiate has no --pool: a pool is one state file: choose it with --state FILE"),
         ("hold -subcode 3 1", "fairq hold has no -subcode: a hold has a reason and no subcode; use --reason TEXT"),
         ("queue -submitter --json", "-submitter needs 1 value; see fairq queue --help"),
+        ("quotas set a --surplus", "no such option: --surplus; perhaps --accept-surplus; try 'fairq quotas "),
+        ("quotas set a --no-surpls", "no such option: --no-surpls; perhaps --no-surplus; try 'fairq quotas set"),
         ("queue ---json", "no such option: ---json; perhaps --json; try 'fairq queue --help'"),
         ("queue --=x", "no such option: --=x; try 'fairq queue --help'"),
         ("log -f 1", "no such option: -f; try 'fairq log --help'"),

@@ -224,7 +224,9 @@ class Reader:
         name = word.lstrip("-")
         tool_names = {spelling.name for spelling in self._dialect.spellings if not spelling.cure}
         beginning = [option for option in self._names if name and option.startswith(name)]
-        near = nearest(name, [*tool_names, *self._names]) if len(name) > 1 else None
+        # Who writes --surplus does not mean --no-surplus.
+        meant = [option for option in self._names if name.startswith("no") or not option.startswith("no-")]
+        near = nearest(name, [*tool_names, *meant]) if len(name) > 1 else None
         close = beginning[0] if len(beginning) == 1 else near
         hint = self._dialect.hint if close is None else f"perhaps {'--' if close in self._names else '-'}{close}"
         return "; ".join(filter(None, [f"no such option: {word}", hint, f"try '{self._path} --help'"]))
