@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from tests.steps.pool.slurm_site import ARCHIVE, TIME, unpacked
 
+from fairq.steps.why import answer
+
 Run = Callable[..., Any]
 
 
@@ -155,7 +157,9 @@ def test_what_if_works_with_slurms_priorities_and_quotas(run, state, ask):
     assert ask("negotiate", "--dry-run", "--now", str(TIME))["matches"] == []
 
 
-def test_why_names_the_nodes_in_the_way(run, state):
+def test_why_names_the_nodes_in_the_way(run, state, monkeypatch):
+    """When the job starts is not asked here: this takes a hundred cycles."""
+    monkeypatch.setattr(answer, "_FORECAST", 1)
     imported(run, state, ARCHIVE)
     ended = run("--state", state, "why", "181.0", "--now", TIME)
     assert ended.code == 0

@@ -56,7 +56,11 @@ if TYPE_CHECKING:
 Document = dict[str, Any]
 
 _LOOKED_AHEAD = 3000
-"""Maximum number of slots and idle jobs for which the start is forecast, so that the answer takes about a second."""
+"""Maximum number of slots and idle jobs for which the start is forecast, so that the answer takes about a second.
+
+With groups and partitionable slots it may take ten: there a cycle costs more than its work counts. With a budget for
+one second, most jobs of such a site would not be told when they start.
+"""
 _FORECAST = 200_000
 """Maximum work of each pass of this forecast (`Simulation.work`); `queue --start` looks further ahead."""
 
