@@ -31,6 +31,11 @@ def submitters(run, pool, *words):
     }
 
 
+def stored_factors(run, pool):
+    ads = json.loads(run("--state", pool, "userprio", "--allusers", "--json").out)
+    return {ad["Name"][2:].partition("@")[0]: ad["PriorityFactor"] for ad in ads if ad["Name"].startswith("x.")}
+
+
 def test_shares_are_reached_in_the_simulation_and_the_others_keep_theirs(run, pool):
     found = submitters(run, pool, "--target", "x.alice=50%", "--target", "x.bob=0.25")
     assert [round(found[name]["factor_after"], 6) for name in found] == [62.5, 250, 1000, 1000]
@@ -40,11 +45,15 @@ def test_shares_are_reached_in_the_simulation_and_the_others_keep_theirs(run, po
     assert "PriorityFactor" not in run("--state", pool, "userprio", "--allusers", "--json").out, "nothing is stored"
 
 
-def test_apply_sets_the_factors_and_the_history_has_the_former_ones(run, pool):
-    assert submitters(run, pool, "--target", "x.alice=40%", "--apply")["alice"]["factor_after"] == pytest.approx(250)
-    ads = json.loads(run("--state", pool, "userprio", "--allusers", "--json").out)
-    assert [ad["PriorityFactor"] for ad in ads if ad["Name"].startswith("x.alice@")] == [pytest.approx(250)]
-    assert "1000" in run("--state", pool, "state", "history", "--json").out
+def test_apply_sets_the_factors_as_one_change_that_undo_takes_back(run, pool):
+    run("--state", pool, "userprio", "--setfactor", "x.bob", "800", "--now", NOW - 1, "--yes")
+    found = submitters(run, pool, "--target", "x.alice=40%", "--target", "x.bob=20%", "--apply")
+    wanted = {name: found[name]["factor_after"] for name in ("alice", "bob")}
+    assert stored_factors(run, pool) == pytest.approx(wanted)
+    assert "800" in run("--state", pool, "state", "history", "--json").out
+
+    assert run("--state", pool, "undo", "--now", NOW).code == 0
+    assert stored_factors(run, pool) == {"bob": 800}
 
 
 def test_below_half_a_slot_the_square_root_rule_does_not_hold(run, pool):

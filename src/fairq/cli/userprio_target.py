@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict
 
 from fairq.cli.figures import percent, short
 from fairq.cli.invocation import Invocation
@@ -13,6 +14,8 @@ from fairq.cli.output import Column, Output, Table, View, emit
 from fairq.common.quantities import rounded, shown_duration
 
 if TYPE_CHECKING:
+    from fairq.common.records import Actor
+    from fairq.host.client.ask import Door
     from fairq.steps.userprio.target import Plan
 
 
@@ -35,31 +38,37 @@ def run_target(
         from fairq.steps.rights import require_administrator
 
         require_administrator(actor, "set priority factors")
-    applies_here = apply and door is None
-    plan = plan_targets(invocation.state_path, invocation.settings, targets, actor, apply=applies_here, all_=scale_all)
-    if door is not None:
-        from fairq.host.client.changes import RecordedEdits
-
-        edits = RecordedEdits()
-        for entry in plan.entries:
-            if entry.factor_after != entry.factor_before:
-                edits.set_bound(entry.name, "factor", entry.factor_after)
-        if edits.edits:
-            edits.send(door)
-        plan = replace(plan, applied=True)
-    emit(_view(plan), output)
-    for text in _notes(plan):
+    plan = plan_targets(invocation.state_path, invocation.settings, targets, actor, all_=scale_all)
+    if apply:
+        _apply(invocation, plan, actor, door)
+    emit(_view(plan, applied=apply), output)
+    for text in _notes(plan, applied=apply):
         invocation.note(text)
 
 
-def _view(plan: Plan) -> View:
+def _apply(invocation: Invocation, plan: Plan, actor: Actor, door: Door | None) -> None:
+    """Set the factors of *plan* that change, as one change."""
+    from fairq.host.client.changes import RecordedEdits
+    from fairq.steps.userprio.edit import Editor
+
+    recorded = RecordedEdits()
+    editor = Editor(invocation.state_path, invocation.settings, actor)
+    with editor.together() if door is None else nullcontext():
+        for entry in plan.entries:
+            if entry.factor_after != entry.factor_before:
+                (editor if door is None else recorded).set_bound(entry.name, "factor", entry.factor_after)
+    if door is not None and recorded.edits:
+        recorded.send(door)
+
+
+def _view(plan: Plan, *, applied: bool) -> View:
     def factor(value: float) -> str:
         return f"{value:.6g}"
 
     columns = [
         Column("Submitter", "name"),
         Column("Factor", "factor_before", factor),
-        Column("New Factor" if plan.applied else "Would Be", "factor_after", factor),
+        Column("New Factor" if applied else "Would Be", "factor_after", factor),
         Column("Share", "share_before", percent),
         Column("New Share", "share_after", percent),
         Column("Simulated", "share_simulated", percent),
@@ -73,7 +82,7 @@ def _view(plan: Plan) -> View:
         "pie": plan.pie,
         "priority_halflife": plan.half_life,
         "scaled": plan.scaled,
-        "stored": plan.applied,
+        "stored": applied,
     }
     return View(tables=[Table(columns, records, title=title, key="submitters")], document=document)
 
@@ -82,7 +91,7 @@ _TOLERANCE = 0.01
 """Accepted difference of a simulated share, relative to the share."""
 
 
-def _notes(plan: Plan) -> list[str]:
+def _notes(plan: Plan, *, applied: bool) -> list[str]:
     notes = []
     for entry in plan.entries:
         entitled = entry.share_after * plan.pie
@@ -95,7 +104,7 @@ def _notes(plan: Plan) -> list[str]:
                 f"the ceiling of {entry.name} is {entry.ceiling}, below its share of {rounded(entitled)} slots"
             )
         if entry.is_target and entry.leased:
-            notes.append(f"the factor of {entry.name} is a lease" + (", which has ended" if plan.applied else ""))
+            notes.append(f"the factor of {entry.name} is a lease" + (", which has ended" if applied else ""))
         if entry.is_target and abs(entry.share_simulated - entry.share_after) > _TOLERANCE * entry.share_after:
             notes.append(f"the simulation gives {entry.name} {percent(entry.share_simulated)}, not its new share")
     if all(entry.is_target for entry in plan.entries) and len(plan.entries) > 1 and not plan.complete:
@@ -104,6 +113,6 @@ def _notes(plan: Plan) -> list[str]:
     notes.append(f"shares are of {scope}, {rounded(plan.pie)} slots, if all in the table have enough jobs")
     half = shown_duration(round(plan.half_life / 2))
     notes.append(f"shares follow slowly: half of the way takes about {half}, plus the run time of the jobs")
-    if not plan.applied:
+    if not applied:
         notes.append("nothing was stored; add --apply to set the factors")
     return notes

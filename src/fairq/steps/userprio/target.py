@@ -9,30 +9,27 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from fairq.common.quantities import counted, percentage
-from fairq.common.records import AccountingRecord, Actor, Change
+from fairq.common.records import Actor
 from fairq.engine.accounting.accountant import Accountant
 from fairq.engine.accounting.factors import MINIMUM_FACTOR
 from fairq.engine.accounting.identity import ROOT_GROUP, is_group_name
-from fairq.engine.accounting.leases import Leasable, expire_leases, set_permanently
 from fairq.engine.accounting.priority import MINIMUM_PRIORITY, real_priority
 from fairq.engine.negotiation.pool import pie_of
 from fairq.engine.simulation.longrun import factors_for, long_run_use
 from fairq.engine.simulation.steady import steady_shares
 from fairq.errors.base import InvalidNameError, UsageError
 from fairq.errors.simulation import InvalidChangeError, UnreachableShareError
-from fairq.state import history, submitters
-from fairq.state.connection import reading, writing
+from fairq.state.connection import reading
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.load import LoadedPool, load_pool
 from fairq.steps.cycle.negotiation_policy import negotiation_policy
 from fairq.steps.quotas.forecast import Forecaster
 from fairq.steps.simulate.whatif import requested_weights
-from fairq.steps.userprio.ads import accounting_ad
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
@@ -77,7 +74,6 @@ class Plan(Struct, frozen=True):
     pie: float
     half_life: float
     scaled: bool
-    applied: bool
     complete: bool = False
 
 
@@ -110,10 +106,9 @@ def plan_targets(
     targets: Mapping[str, float],
     actor: Actor,
     *,
-    apply: bool = False,
     all_: bool = False,
 ) -> Plan:
-    """Return the factors that give *targets* in the long run; with *apply* store them.
+    """Return the factors that give *targets* in the long run.
 
     With *all_*, the factors of the other submitters in the pie may change: if the shares need factors below 1, all
     factors are multiplied by the same number.
@@ -141,8 +136,6 @@ def plan_targets(
     slots = min(_MOST_SLOTS, max(_FEWEST_SLOTS, math.ceil(_SLOTS_OF_SMALLEST / max(smallest, 1e-6))))
     priorities = {name: real_priority(accountant.record(name)) * slots / max(pie, 1.0) for name in after}
     simulated = steady_shares(after, priorities, slots, accounting_policy(settings), negotiation_policy(settings))
-    if apply:
-        _store(path, settings, actor, {name: value for name, value in after.items() if value != before[name]})
     entries = [
         Entry(
             name=name,
@@ -159,7 +152,7 @@ def plan_targets(
         for name in after
     ]
     complete = abs(sum(shares_wanted.values()) - 1) <= _TOLERANCE
-    return Plan(entries, group, pie, accountant.policy.priority_halflife, scaled, apply, complete)
+    return Plan(entries, group, pie, accountant.policy.priority_halflife, scaled, complete)
 
 
 def _full_name(name: str, pool: LoadedPool) -> str:
@@ -272,20 +265,3 @@ def _shares(factors: Mapping[str, float], pie: float) -> dict[str, float]:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.4g} %"
-
-
-def _store(path: Path, settings: Settings, actor: Actor, factors: Mapping[str, float]) -> None:
-    """Set the *factors* in one transaction; this ends leases of these factors."""
-    policy = accounting_policy(settings)
-    with writing(path) as state:
-        changes: list[Change] = []
-        records = []
-        for name, factor in factors.items():
-            record = submitters.load(state, name) or AccountingRecord(name)
-            expire_leases([record], actor.time)
-            before: Any = accounting_ad(record, policy, 0)["PriorityFactor"]
-            set_permanently(record, Leasable.FACTOR, factor)
-            records.append(record)
-            changes.append(Change(name, {"PriorityFactor": before}, {"PriorityFactor": factor}))
-        submitters.store(state, records)
-        history.record(state, actor, changes)
