@@ -129,6 +129,25 @@ def test_priority_preempts_up_to_what_filling_entitles_to():
     assert matched(decision)["B"] == 4
 
 
+def test_a_job_that_takes_nothing_takes_nothing_from_others():
+    """Where priority may preempt, shares are computed first, also of A, whose job weighs nothing."""
+    pool = [*slots(4), {**slots(5)[4], "Cpus": 0, "Memory": 0}]
+    wants = {"A": [jobs(1, RequestCpus=0, RequestMemory=0)], "B": [jobs(9)]}
+    decision = cycle(pool, wants, dominant=Dominance(), preemption_requirements=None)
+
+    assert {match.slot: match.submitter for match in decision.matches} == {4: "A", **dict.fromkeys(range(4), "B")}
+
+
+def test_the_scarcest_resource_requested_is_what_is_divided():
+    """C has most memory: what is left is enough for four jobs, two of A and two of B, however many cores are free."""
+    used = claimed({**slots(1)[0], "Cpus": 1, "Memory": 12, "DynamicSlot": True}, "C")
+    rest = {**slots(2)[1], "Cpus": 7, "Memory": 4, "PartitionableSlot": True, "MachineResources": "Cpus Memory"}
+    modify = {"cpus": parse("RequestCpus"), "memory": parse("RequestMemory")}
+    wants = {name: [jobs(9, RequestMemory=1)] for name in "AB"}
+
+    assert matched(cycle([used, rest], wants, dominant=Dominance(), modify_requests=modify)) == {"A": 2, "B": 2}
+
+
 def test_entitlements_fill_until_a_resource_is_used_up():
     """The paper's example again; then with A at a fourth of the share, and with A content with one job of weight 2."""
     infinite, a, b = float("inf"), [4.5 / 9, 1, 1], [1, 1.5 / 9, 1]

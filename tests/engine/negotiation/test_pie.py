@@ -96,6 +96,15 @@ class TestCeilingsAndFloors:
         assert matched(decision) == {"a@x": 3, "b@x": 7}
         assert decision.submitters[0].stopped is StopReason.CEILING
 
+    def test_who_is_at_the_ceiling_is_told_so_even_above_its_share(self):
+        """A slot of no weight, which would fit below any ceiling, changes nothing."""
+        pool = [claimed(slots(1)[0], "a@x"), *slots(3, SlotWeight=0)[1:]]
+        changes = HTCONDOR | {"consider_preemption": False}
+        records = [AccountingRecord("a@x", ceiling=1)]
+        decision = cycle(pool, {"a@x": [jobs(1)], "b@x": [jobs(1)]}, {"a@x": 20, "b@x": 10}, records, **changes)
+
+        assert {one.submitter: one.stopped for one in decision.submitters}["a@x"] is StopReason.CEILING
+
     def test_usage_counts_in_whole_slots_below_a_ceiling(self):
         """With a ceiling of 5 and 4.9 in use there is room for one more."""
         pool = [claimed(slots(1, SlotWeight=4.9)[0], "a@x"), *slots(5)[1:]]
@@ -123,6 +132,26 @@ class TestCeilingsAndFloors:
         first = [match.submitter for match in decision.matches]
 
         assert first.index("a@x") == dealt
+
+
+class TestOrder:
+    """Reference 3.3: among equal effective priorities, less use / (use + limit) comes first, then the name."""
+
+    def taken_by(self, use):
+        """Who gets a slot whose Rank prefers both submitters of equal priority, the first in order."""
+        pool = slots(1 + sum(use.values()), Rank="/Expr(TARGET.Wanted)/")
+        holders = ["c@x", *(name for name, count in use.items() for _ in range(count))]
+        pool = [claimed(slot, name) for slot, name in zip(pool, holders, strict=True)]
+        pool[1:] = [{**slot, "Requirements": False} for slot in pool[1:]]
+        wants = {name: [jobs(1, Wanted=1)] for name in use} | {"c@x": [jobs(1, Wanted=0, RequestCpus=9)]}
+        decision = cycle(pool, wants, dict.fromkeys(use, 1e6) | {"c@x": 1}, **HTCONDOR)
+        return [match.submitter for match in decision.matches]
+
+    def test_who_has_less_of_its_part(self):
+        assert self.taken_by({"a@x": 1, "b@x": 0}) == ["b@x"]
+
+    def test_above_their_parts_the_name_decides(self):
+        assert self.taken_by({"a@x": 3, "b@x": 2}) == ["a@x"]
 
 
 class TestSwitches:

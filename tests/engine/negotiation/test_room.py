@@ -144,6 +144,15 @@ def test_use_that_ends_with_the_cycle_counts_in_it():
     assert [match.slot for match in decision.matches] == [0, 3]
 
 
+def test_no_more_leave_than_a_submitter_may_preempt():
+    """Two machines have room for a job each; after the first, eve's maximum of a cycle is reached."""
+    pool = machine(0, [{}])
+    other = [{**ad, "Name": ad["Name"].replace("m1", "m2")} for ad in pool]
+    other[0]["ChildName"] = [other[1]["Name"]]
+    assert victims(hold([*pool, *other], jobs(2))) == [(1,), (3,)]
+    assert victims(hold([*pool, *other], jobs(2), max_preemptions_per_submitter=1)) == [(1,)]
+
+
 def test_equal_ones_leave_in_the_order_of_the_negotiators_sort():
     """Of more than 16, std::sort takes others first than those listed first."""
     assert victims(hold(machine(0, [{}] * 16), jobs(1, RequestCpus=2))) == [(1, 2)]

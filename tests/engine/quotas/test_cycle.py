@@ -33,6 +33,14 @@ class TestWhy:
         assert {(r.group, r.quota_group) for r in decision.rejections} == {("p.hep", "p")}
         assert decision.submitters[0].quota_group == "p"
 
+    @both_rules
+    def test_of_equal_quotas_the_nearest(self, rules):
+        """Hep and p both take no surplus, and both have 15: hep's own quota is the end."""
+        decision = hold(rules_of({"p": 15, "p.hep": 15}, rules), 30, {"p.hep.u@d": 50})
+
+        assert {(r.group, r.quota_group) for r in decision.rejections} == {("p.hep", "p.hep")}
+        assert decision.submitters[0].quota_group == "p.hep"
+
     def test_a_quota_of_zero(self):
         """Who is in a group without quota gets no turn, and is told whose quota it is."""
         decision = hold(rules_of({"a": 0, "b": 0, "b.x": "100%"}), 5, {"a.u@d": 1, "b.x.u@d": 1, "u@d": 1})

@@ -35,6 +35,14 @@ def test_three_thirds_of_ten_slots(std_sort):
     assert dealt(THIRDS, 10, wants, True, std_sort=std_sort)[0] == {"<none>": 0, "a": 4, "b": 3, "c": 3}
 
 
+def test_two_odd_slots_go_to_two_groups():
+    """Each of four has 2.5 of 10: nobody gets both slots while another group waits for one."""
+    names = "abcd"
+    allocations, left = dealt(dict.fromkeys(names, "25%"), 10, dict.fromkeys(names, 10), True)
+
+    assert (allocations, left) == ({"<none>": 0, "a": 3, "b": 3, "c": 2, "d": 2}, 0)
+
+
 def test_the_longest_without_comes_first():
     """b was dealt the odd slot at 100, a at 200: c, who never was, has it now; then b, then a."""
     wants = {"a": 10, "b": 10, "c": 10}

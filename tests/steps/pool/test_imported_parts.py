@@ -20,9 +20,10 @@ def part(number, holder="bob@example.org"):
 
 @pytest.fixture
 def fairq(run, state, tmp_path):
-    """A machine of 4 cores and 4500 MB, whose parts bob has, and a job of alice's that wants two cores of it."""
+    """A machine of 4 cores, 4500 MB and no GPU, whose parts bob has, and alice's job, which wants two cores of it."""
 
-    rest = slot("slot1@m1", **{**MACHINE, "Cpus": 0, "Memory": 500}, PartitionableSlot=True, SlotID=1)
+    own = {"Cpus": 0, "Memory": 500, "GPUs": 0, "MachineResources": "Cpus Memory Disk GPUs"}
+    rest = slot("slot1@m1", **MACHINE, **own, PartitionableSlot=True, SlotID=1)
     ads = {
         "slots": [rest, *map(part, range(1, 5))],
         "jobs": [job(1, RequestCpus=2, RequestMemory=1500)],

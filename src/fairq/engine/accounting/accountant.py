@@ -198,7 +198,7 @@ class Accountant:
         self._count_all(summed(Counter(new), new), early=now - self.last_update)
         if self.policy.exact_usage:
             for submitter in {submitter for submitter, _ in new}:
-                self._record_use_time(self._chains[submitter], now)
+                self._record_use_time(self._chain(submitter), now)
         if self.policy.count_preempted:
             self.recount()
 
@@ -215,7 +215,7 @@ class Accountant:
         if now > self.last_update:
             self._catch_up(now)
         self.charges[slot] = SlotCharge(submitter, weight, now)
-        chain = self._chains.get(submitter) or self._chain(submitter)
+        chain = self._chain(submitter)
         self._count(chain, 1, weight)
         early = now - self.last_update
         if early > 0:
@@ -225,14 +225,15 @@ class Accountant:
                 self._settle(chain, -early, 1, weight)
             self._record_use_time(chain, now)
 
-    def add_matches(self, submitter: str, slots: Sequence[SlotKey], weight: float, now: int) -> None:
-        """Charge *slots*, of *weight* each, to *submitter* from *now* on, as `add_match` does one by one."""
-        if now != self.last_update or self.charges.any_of(slots):
+    def add_matches(self, submitter: str, slots: Sequence[SlotKey], weight: float) -> None:
+        """Charge *slots*, of *weight* each, to *submitter* from the last update on, as `add_match` does one by one."""
+        now = self.last_update
+        if self.charges.any_of(slots):
             for slot in slots:
                 self.add_match(submitter, slot, weight, now)
             return
         self.charges.add(slots, SlotCharge(submitter, weight, now))
-        chain = self._chains.get(submitter) or self._chain(submitter)
+        chain = self._chain(submitter)
         for record in (chain.member, chain.group):
             if record is not None:
                 record.resources_used += len(slots)
@@ -271,7 +272,7 @@ class Accountant:
         if held is None:
             return
         weight = held.slot_weight
-        chain = self._chains.get(held.submitter) or self._chain(held.submitter)
+        chain = self._chain(held.submitter)
         member, group, subtree = chain
         _release(member, weight)
         if group is not None:
@@ -297,7 +298,7 @@ class Accountant:
     def _refund_later_time(self, now: int) -> None:
         """Refund what was charged for the slots held for the time after *now*."""
         for held in self.charges.each():
-            chain = self._chains.get(held.submitter) or self._chain(held.submitter)
+            chain = self._chain(held.submitter)
             self._settle_usage(chain, self.last_update - max(now, held.start_time), -1, held.slot_weight)
 
     def _exclude_time_before_matches(self, now: int) -> None:
@@ -309,7 +310,7 @@ class Accountant:
             return
         for held in self.charges.each():
             if self.last_update < held.start_time <= now:
-                chain = self._chains.get(held.submitter) or self._chain(held.submitter)
+                chain = self._chain(held.submitter)
                 self._correct(chain, self.last_update - held.start_time, 1, held.slot_weight)
 
     def _settle(self, chain: _Chain, seconds: int, sign: int, weight: float) -> None:
@@ -340,6 +341,9 @@ class Accountant:
                     record.last_usage_time = now
 
     def _chain(self, submitter: str) -> _Chain:
+        known = self._chains.get(submitter)
+        if known is not None:
+            return known
         group = self.group_of(submitter)
         subtree = tuple(self.record(name) for name in group_and_ancestors(group))
         # A job charged to the bare name of a group counts once, not as member and as group.
@@ -350,7 +354,7 @@ class Accountant:
     def _count_all(self, used: Mapping[str, tuple[int, float]], early: int = 0) -> None:
         """Count slots and their weights for each submitter; they were matched *early* seconds after the last update."""
         for submitter, (slots, weight) in used.items():
-            chain = self._chains.get(submitter) or self._chain(submitter)
+            chain = self._chain(submitter)
             self._count(chain, slots, weight)
             self._exclude_early_time(chain, early, slots, weight)
 

@@ -126,7 +126,7 @@ class ClaimCharges(Charges):
         """Return whether any of *slots* is charged."""
         if not self._others.keys().isdisjoint(slots):
             return True
-        return len(self._slots) > 0 and bool((self._codes_of(np.asarray(slots, np.int64)) != _NOBODY).any())
+        return bool((self._codes_of(np.asarray(slots, np.int64)) != _NOBODY).any())
 
     def missing(self, slots: Iterable[Key]) -> list[Key]:
         """Return those of *slots* that are not charged."""

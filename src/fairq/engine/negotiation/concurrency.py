@@ -129,7 +129,7 @@ class ConcurrencyLimits:
         return any(self._exceeds(name, amount, self._in_use.get(name, 0.0)) for name, amount in self._parsed(text))
 
     def _exceeds(self, name: str, amount: float, in_use: float) -> bool:
-        return in_use < 0 or in_use + amount > self.maximum(name)
+        return in_use + amount > self.maximum(name)
 
     def use(self, text: str) -> None:
         """Count a job with the limits *text* as running."""

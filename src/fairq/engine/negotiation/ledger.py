@@ -210,7 +210,7 @@ class Entries:
         if state != NONE and carving is None and evicted is None:
             ledger.accountant.preempt(name, keys[0], cost, ledger.now)
         else:
-            ledger.accountant.add_matches(name, keys, cost, ledger.now)
+            ledger.accountant.add_matches(name, keys, cost)
         self._limits.use(cost, count, claimed=state != NONE)
         decision.matched += count
         ledger.schedds.use(schedd, count)
