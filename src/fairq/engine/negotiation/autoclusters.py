@@ -158,7 +158,7 @@ class Autoclusters:
         """Return the autocluster and the kind of jobs with this shared *ad*, of which *names* matter."""
         number = self._number(ad, names)
         kind = self._learned.get(number)
-        if kind is None:
+        if kind is None or kind.names != names.all:
             kind = KnownKind(names.all, {name: value for name, value in ad.items() if name in names.all})
             self._learned[number] = kind
         return number, kind
