@@ -315,6 +315,15 @@ def _(pool):
     return dict(pool.groups_got())
 
 
+@point("negotiator.remainders_as_computed", documented=29, program=28)
+def _(pool):
+    """29 % of a hundred slots that all count one."""
+    pool.settings("[negotiator]\nnegotiator_use_slot_weights = false\n[groups.a]\nquota_dynamic = 0.29\n")
+    pool.slots(100)
+    pool.submit("ann", 99, group="a")
+    return pool.groups_got()["a"]
+
+
 @point("negotiator.live_group_caps", documented={"a": 4, "a.b": 2}, program={"a": 3, "a.b": 2})
 def _(pool):
     """A group that takes no surplus, a child that does, and a round that hands out slots one by one."""

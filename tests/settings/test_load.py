@@ -102,6 +102,7 @@ POINTS = [
     ("negotiator.partitionable_slots", "carve", "whole"),
     ("negotiator.negotiator_allow_quota_oversubscription", False, True),
     ("negotiator.integer_group_limits", False, True),
+    ("negotiator.remainders_as_computed", False, True),
     ("negotiator.hard_group_caps", True, False),
     ("negotiator.live_group_caps", True, False),
     ("negotiator.regroup_keeps_quota", True, False),

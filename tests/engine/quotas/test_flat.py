@@ -71,6 +71,14 @@ def test_a_fraction_is_of_whole_slots():
     assert [group.quota for group in tree.groups] == [1, 3, 6]
 
 
+def test_no_slot_is_lost_to_rounding():
+    """29 % of 100 slots are 29, also where the computer makes it a little less."""
+    tree = build_flat(groups({"c": "29%"}))
+    assign_flat(tree, 100)
+
+    assert [group.quota for group in tree.groups] == [71, 29]
+
+
 def test_the_second_chance_is_for_those_not_satisfied_yet():
     """Of a group with autoregroup, who got all it wanted is not asked again; b and u share the rest, b's 8 counted."""
     policy = flat({"g": 10}, regroup=True)

@@ -15,12 +15,13 @@ def dealt(
     surplus=False,
     times=None,
     std_sort=False,
+    **rules,
 ):
     """What each group is allocated in whole slots, and what is left over."""
     tree = shared_tree(quotas, size, wants, surplus)
     for group in tree.groups:
         group.round_robin_time = (times or {}).get(group.name, 0)
-    left = deal_remainders(tree, std_sort)
+    left = deal_remainders(tree, std_sort, **rules)
     return {group.name: group.allocated for group in tree.groups}, left
 
 
@@ -33,6 +34,16 @@ def test_three_thirds_of_ten_slots(std_sort):
         {"<none>": 0, "a": 3, "b": 3, "c": 3}, pytest.approx(1)
     )  # fmt: skip
     assert dealt(THIRDS, 10, wants, True, std_sort=std_sort)[0] == {"<none>": 0, "a": 4, "b": 3, "c": 3}
+
+
+def test_no_slot_is_lost_to_rounding():
+    """Three remainders of two thirds are two slots, and 29 % of 100 slots are 29; as computed, both are less."""
+    thirds, parts = {"a": 10, "b": 10, "c": 10}, {"a": "29%", "b": "71%"}
+
+    assert dealt(THIRDS, 11, thirds, True) == ({"<none>": 0, "a": 4, "b": 4, "c": 3}, 0)
+    assert dealt(parts, 100, {"a": 90, "b": 90})[0] == {"<none>": 0, "a": 29, "b": 71}
+    assert dealt(THIRDS, 11, thirds, True, as_computed=True)[0] == {"<none>": 0, "a": 4, "b": 3, "c": 3}
+    assert dealt(parts, 100, {"a": 90, "b": 90}, as_computed=True)[0] == {"<none>": 0, "a": 28, "b": 71}
 
 
 def test_two_odd_slots_go_to_two_groups():

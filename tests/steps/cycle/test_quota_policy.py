@@ -77,6 +77,7 @@ def test_the_rules_decide_the_points(given):
         assert found.demand.truncated is is_htcondor
         assert found.live_caps is not is_htcondor
         assert found.regroup_keeps_quota is not is_htcondor
+        assert found.remainders_as_computed is is_htcondor
 
 
 def test_every_setting_of_quotas_is_followed(given):

@@ -108,6 +108,16 @@ def test_an_oddity_is_found(check, text, found):
     assert check(text) == found
 
 
+@pytest.mark.parametrize("setting", ["negotiator_use_slot_weights = false\n", 'quota_model = "flat"\n'])
+def test_an_error_of_rounding_cuts_no_quota(check, slots, setting):
+    """29 % of a hundred slots are 29, unless remainders count as computed."""
+    slots(100)
+    groups = table(a="quota_dynamic = 0.29", b="quota_dynamic = 0.71")
+
+    assert check(f"[negotiator]\n{setting}{groups}") == []
+    assert check(f"[negotiator]\nremainders_as_computed = true\n{setting}{groups}") == [("a", "cut")]
+
+
 class TestBesideThePool:
     """What is odd only about quotas in a pool of that size."""
 

@@ -42,7 +42,7 @@ def quota_tree(policy: QuotaPolicy, total: float) -> Tree:
     """Return the groups with their quotas in a pool of *total* slot weight."""
     if policy.model == "flat":
         tree = build_flat(policy.groups)
-        assign_flat(tree, total)
+        assign_flat(tree, total, policy.remainders_as_computed)
     else:
         tree = build_tree(policy.groups, regroups=policy.autoregroup)
         assign_quotas(tree, total, policy.oversubscription)

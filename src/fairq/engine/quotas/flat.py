@@ -11,6 +11,7 @@ from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.quotas.order import percent_of_quota_used, strict_priority_key
 from fairq.engine.quotas.policy import GroupQuota
 from fairq.engine.quotas.record import GroupTurn, SkipReason
+from fairq.engine.quotas.remainders import settled
 from fairq.engine.quotas.rounds import GroupEvent, GroupPie, GroupUse, PassedOver, PoolTerms, Rounding
 from fairq.engine.quotas.tree import Problem, ProblemKind, QuotaGroup, Tree, build_tree
 
@@ -43,15 +44,17 @@ def build_flat(configured: Iterable[GroupQuota]) -> Tree:
     return tree
 
 
-def assign_flat(tree: Tree, total: float) -> None:
+def assign_flat(tree: Tree, total: float, as_computed: bool = False) -> None:
     """Set each group's quota in a pool of *total* slot weight.
 
-    A static quota is used as configured, whatever the size of the pool; a fraction gives whole slots. The rest of the
-    pool is for all other submitters.
+    A static quota is used as configured, whatever the size of the pool; a fraction gives whole slots, *as_computed*
+    or without errors of rounding. The rest of the pool is for all other submitters.
     """
     assigned = 0.0
     for group in tree.groups[1:]:
-        quota = group.config_quota if group.static else float(int(group.config_quota * total))
+        quota = group.config_quota
+        if not group.static:
+            quota = float(int(settled(quota * total, as_computed)))
         group.quota = group.subtree_quota = quota
         assigned += quota
     tree.root.subtree_quota = total

@@ -76,6 +76,8 @@ class QuotaPolicy(Struct, frozen=True, kw_only=True):
             it only in the subtree, to the disadvantage of the group.
         regroup_keeps_quota: with autoregroup, `<none>` takes part in every round with its own quota; today's negotiator
             uses the whole pool after the first round.
+        remainders_as_computed: without slot weights, an error of rounding may cost a whole slot, as in today's
+            negotiator; otherwise what is very near a whole number of slots is that number.
     """
 
     groups: Sequence[GroupQuota]
@@ -93,3 +95,4 @@ class QuotaPolicy(Struct, frozen=True, kw_only=True):
     live_caps: bool
     regroup_keeps_quota: bool
     strict_priority: bool
+    remainders_as_computed: bool

@@ -16,17 +16,27 @@ from fairq.engine.std_sort import std_sorted
 
 NEVER = sys.float_info.max
 
+ROUNDING = 1e-9
+"""Slots: what is nearer than this to a whole number is one, and the rest an error of rounding."""
 
-def deal_remainders(tree: Tree, std_sort: bool = False) -> float:
+
+def settled(slots: float, as_computed: bool) -> float:
+    """Return *slots* without an error of rounding: 28.999999999999996 slots are 29, unless they count *as_computed*."""
+    whole = _rounded(slots)
+    return whole if not as_computed and abs(slots - whole) < ROUNDING else slots
+
+
+def deal_remainders(tree: Tree, std_sort: bool = False, as_computed: bool = False) -> float:
     """Truncate every allocation to whole slots and deal the remainders; return what nobody takes.
 
     The group that got a slot longest ago (`round_robin_time`) comes first; `served` marks the groups that get one.
-    *std_sort*: among equals the order is that of ``std::sort``, otherwise that of the tree.
+    *std_sort*: among equals the order is that of ``std::sort``, otherwise that of the tree. *as_computed*: errors of
+    rounding count.
     """
     unused: dict[str, float] = {}
     for group in reversed(tree.groups):
         group.served = False
-        fraction = math.modf(group.allocated)[0]
+        fraction = math.modf(settled(group.allocated, as_computed))[0]
         group.allocated = _rounded(group.allocated - fraction)
         group.requested = _rounded(group.requested + fraction)
         group.subtree_requested = group.requested
@@ -39,6 +49,7 @@ def deal_remainders(tree: Tree, std_sort: bool = False) -> float:
                 if child.subtree_requested > 0:
                     earliest = min(group.subtree_round_robin_time, child.subtree_round_robin_time)
                     group.subtree_round_robin_time = earliest
+        surplus = settled(surplus, as_computed)
         unused[group.name] = _deal_in_subtree(group, surplus, std_sort) if group.children else surplus
     return unused[tree.root.name]
 

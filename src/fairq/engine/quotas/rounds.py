@@ -147,7 +147,7 @@ class AllocationRounds:
             root.quota = self._root_quota
         share_fairly(self._tree)
         if not terms.use_slot_weights:
-            deal_remainders(self._tree, terms.std_sort)
+            deal_remainders(self._tree, terms.std_sort, self._policy.remainders_as_computed)
         if self._tree.regroups:
             root.quota = root.allocated = terms.total
 

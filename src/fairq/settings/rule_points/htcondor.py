@@ -202,6 +202,14 @@ NEGOTIATOR_POINTS: tuple[Key, ...] = (
             "A quota may be a fraction of the pool.", _MANUAL + "Accounting Groups with Hierarchical Group Quotas",
             "A group's limit is passed on as an integer and so truncated.",
             "GroupEntry.cpp, hgq_negotiate_with_all_groups")),
+    rule_point("negotiator", "remainders_as_computed", "boolean", False, True,
+        "Without slot weights, an error of rounding may cost a group, or the pool, a whole slot. false: what is very "
+        "near a whole number of slots is that number.",
+        Difference(
+            "A quota is a number or a part of the slots: 29 % of 100 slots are 29.",
+            _MANUAL + "Accounting Groups with Hierarchical Group Quotas",
+            "The product is a little below 29 and is cut to 28; three times two thirds of a slot are less than two.",
+            "GroupEntry.cpp, hgq_recover_remainders")),
     rule_point("negotiator", "hard_group_caps", "boolean", True, False,
         "No match makes a group that accepts no surplus, or the subtree of such a group, pass its quota by more than "
         "half a slot: not by preemption either. What it cannot take is surplus for others. false: the quota bounds "

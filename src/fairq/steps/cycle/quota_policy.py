@@ -41,6 +41,7 @@ def quota_policy(settings: Settings) -> QuotaPolicy | None:
         live_caps=settings["negotiator.live_group_caps"],
         regroup_keeps_quota=settings["negotiator.regroup_keeps_quota"],
         strict_priority=settings["negotiator.strict_priority_quotas"] and not settings.is_set(SORT_EXPRESSION),
+        remainders_as_computed=settings["negotiator.remainders_as_computed"],
     )
 
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from fairq.engine.accounting.identity import ROOT_GROUP
 from fairq.engine.quotas.enforcement import rounding
+from fairq.engine.quotas.remainders import settled
 from fairq.engine.quotas.tree import ProblemKind, QuotaGroup, Tree
 from fairq.settings.keys import GROUP_KEYS, SINGLE
 from fairq.steps.quotas.sentences import problem_words
@@ -197,10 +198,13 @@ def _truncated(configured: Configured) -> Iterator[Oddity]:
     unweighted = not configured.settings["negotiator.negotiator_use_slot_weights"] and not configured.is_flat
     if not (integer_limits or unweighted or configured.is_flat):
         return
+    as_computed = integer_limits or configured.settings["negotiator.remainders_as_computed"]
     for group in configured.tree.groups[1:]:
         quota = _own_quota(configured, group)
+        if quota is None or settled(quota, as_computed).is_integer():
+            continue
         # Groups that accept surplus get whole slots in turn; they lose no share permanently.
-        if quota is None or quota == int(quota) or (unweighted and group.accept_surplus and not integer_limits):
+        if unweighted and group.accept_surplus and not integer_limits:
             continue
         problem = f"its quota of {_number(quota)} counts as {int(quota)}"
         if quota < 1:

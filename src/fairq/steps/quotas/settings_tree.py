@@ -29,7 +29,7 @@ def configured_tree(settings: Settings, total: float) -> Tree:
         from fairq.engine.quotas.flat import assign_flat, build_flat
 
         tree = build_flat(groups)
-        assign_flat(tree, total)
+        assign_flat(tree, total, settings["negotiator.remainders_as_computed"])
         return tree
     tree = build_tree(groups, regroups=regroups_anyway(settings))
     assign_quotas(tree, total, settings["negotiator.negotiator_allow_quota_oversubscription"])
