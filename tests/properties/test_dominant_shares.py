@@ -47,6 +47,18 @@ def test_a_lie_brings_nothing():
         assert matched(told)["A"] <= matched(true)["A"]
 
 
+def test_what_is_left_of_a_machine_outside_the_pie_is_in_no_slice():
+    """The pie is one machine of 8 cores; 4 of each are taken in the first spin: 4 are left to slice, not 8."""
+    machines = slots(2, Cpus=8, Memory=8000, PartitionableSlot=True, MachineResources="Cpus Memory Disk Swap")
+    machines[0]["Counts"] = True
+    wanted = [jobs(20, RequestCpus=1, RequestMemory=100)]
+    modify = {"cpus": parse("RequestCpus"), "memory": parse("RequestMemory")}
+    rules = {"dominant": Dominance(), "pool_size": parse("Counts =?= true"), "modify_requests": modify}
+    decision = cycle(machines, {"A": wanted, "B": wanted}, {"A": 1.0, "B": 3.0}, **rules)
+
+    assert [submitter.slices[:2] for submitter in decision.submitters] == [[6, 3], [2, 1]]
+
+
 request = st.tuples(st.integers(1, 9), st.integers(1, 30), st.integers(0, 2), st.integers(0, 1))
 WANTS = st.dictionaries(st.sampled_from("ABCDE"), st.tuples(st.integers(1, 40), request), min_size=2)
 MACHINES = st.tuples(st.integers(9, 40), st.integers(30, 200), st.integers(2, 8), st.integers(1, 5))

@@ -7,6 +7,7 @@ from tests.engine.brokerage.pools import NOW, chunk, names, pool, queue, reason,
 from tests.engine.brokerage.pools import ask_code as ask
 
 from fairq.engine.brokerage.jobs.tasks import Chunk, Dataset, File
+from fairq.engine.brokerage.pool.config import Config
 from fairq.engine.brokerage.pool.world import Relation, ResourceType, Storage
 
 DOWN = {"write_wan": "OFF"}
@@ -57,7 +58,17 @@ def test_transfers_to_a_nucleus_that_is_down_do_not_count():
     down = Storage("N2", "N2", space_free=1000, activities=DOWN)
     world = pool(queue("Q"), other, storages={"N2": down}, job_stats={"Q": jobs(transferring=2500)})
     assert reason(ask(world), "Q") == "transferring"
-    assert reason(ask(replace(world, transferring_by_nucleus={"Q": {"N2": 500}})), "Q") == ""
+    moving = replace(world, transferring_by_nucleus={"Q": {"N2": 500}})
+    assert reason(ask(moving), "Q") == ""
+    assert reason(ask(replace(moving, storages={**world.storages, "N2": replace(down, activities={})})), "Q") != ""
+
+
+@pytest.mark.parametrize(("missing", "size", "expected"), [(5, 1.2, ""), (6, 1, "io"), (5, 1.25, "io")])
+def test_input_may_be_missing_up_to_both_cut_offs(missing, size, expected):
+    """As many files, or GiB, as the cut-off says still move; one more does not. NUC has all of it."""
+    cut_offs = Config({"jobbroker.NUM_CUTOFF_TO_MOVE_INPUT": 5, "jobbroker.SIZE_CUTOFF_TO_MOVE_INPUT": 6})
+    world = pool(queue("Q"), config=cut_offs, replicas={"ds": {"NUC": None}})
+    assert reason(ask(world, task(io_intensity=600), chunk(missing, size * 2**30)), "Q") == expected
 
 
 def test_full_chains():

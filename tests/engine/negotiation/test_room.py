@@ -69,6 +69,15 @@ def test_the_policy_is_asked_for_each_dynamic_slot():
     assert [match.reason for match in decision.matches] == [MatchReason.PRIORITY]
 
 
+def test_without_a_policy_the_next_slot_is_taken_as_the_first():
+    """Also where the policy, which there is none of, may change its answer within the cycle."""
+    parts: list[Ad] = [{"Cpus": 2}]
+    other = [{**ad, "Name": ad["Name"].replace("m1", "m2"), "Machine": "m2"} for ad in machine(0, parts)]
+    other[0]["ChildName"] = [other[1]["Name"]]
+    rules = {"preemption_requirements": None, "requirements_stable": False}
+    assert victims(hold(machine(0, parts) + other, jobs(2, RequestCpus=2), **rules)) == [(1,), (3,)]
+
+
 def test_of_preferences_mixed_the_match_counts_as_one_by_priority():
     parts = [{"CurrentRank": 2.0}, {"CurrentRank": 1.0}]
     (match,) = hold(machine(0, parts, Rank=2.0), jobs(1, RequestCpus=2)).matches

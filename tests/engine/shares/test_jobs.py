@@ -50,6 +50,12 @@ def test_alike_jobs_ask_for_the_same():
     assert unsorted != requirements(cputime=400, sites=("a", "B"))
 
 
+def test_any_is_no_name_of_a_site_but_one_of_a_tag():
+    """A job for any site, platform or CE names none; a tag may be called so."""
+    assert requirements(sites=["A", "Any"], platforms="any", grid_ces=["ANY"]) == requirements()
+    assert requirements(tags=["any"]).tags == ("any",)
+
+
 def test_a_list_of_blanks_is_nothing_and_stops_dirac():
     assert requirements(tags=[" ", ""]).tags == ()
     with pytest.raises(JobRequirementError, match="Tags"):

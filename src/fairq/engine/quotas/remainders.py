@@ -97,7 +97,7 @@ def _split(group: QuotaGroup, surplus: float, std_sort: bool) -> tuple[float, li
     own = _Candidate(group, group.round_robin_time, group.quota, group.requested)
     order = _sorted_by_turn([*candidates, own], std_sort)
     claimants = sum(1 for candidate in order if candidate.wants > 0)
-    while surplus >= 1 and demand > 0 and claimants:
+    while surplus >= 1 and claimants:
         portion = max(1.0, float(math.floor(surplus / claimants)))
         claimants = 0
         for candidate in order:
