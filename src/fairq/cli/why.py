@@ -62,11 +62,11 @@ def why(
     them is enough, the line names only the first obstacle.
 
     For a job that waits, also for other jobs, a time or a limit of its own, the command shows its place in line and
-    estimates its start. To do so, it runs future cycles on a copy of the state, as many as take about half a second;
-    queue --start runs more. It takes run times from the last ended jobs of the cluster, otherwise of the submitter, the
-    group, or the pool; a declared limit bounds them. The estimate assumes that no more jobs are submitted. The earliest
-    start assumes short run times. The latest start assumes long run times, and that the jobs of the last 24 hours are
-    submitted again each day.
+    estimates its start. To do so, it runs future cycles on a copy of the state, for about half a second, or for some
+    seconds where jobs are of many kinds; queue --start runs more. It takes run times from the last ended jobs of the
+    cluster, otherwise of the submitter, the group, or the pool; a declared limit bounds them. The estimate assumes that
+    no more jobs are submitted. The earliest start assumes short run times. The latest start assumes long run times, and
+    that the jobs of the last 24 hours are submitted again each day.
 
     The first table has a line for each clause of the job's Requirements: the number of slots that meet the clause, the
     number left after it, and the nearest available value if none is left. Further tables show the clauses by which
