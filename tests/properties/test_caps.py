@@ -12,7 +12,7 @@ from tests.engine.negotiation.test_against_plain_cycle import MEMBERS, group_slo
 from tests.engine.quotas.groups import rules_of
 
 from fairq.common.records import AccountingRecord
-from fairq.engine.negotiation.groups import quota_tree
+from fairq.engine.quotas.assignment import quota_tree
 
 
 @settings(deadline=None, max_examples=75)

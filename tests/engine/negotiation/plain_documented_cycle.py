@@ -10,7 +10,7 @@ from tests.engine.negotiation.plain_cycle import NONE, PRIO, RANK, PlainCycle
 from tests.engine.negotiation.pools import NOW
 
 from fairq.common.records import Ad
-from fairq.engine.negotiation.groups import quota_tree
+from fairq.engine.quotas.assignment import quota_tree
 from fairq.engine.quotas.flat import FlatTurns
 from fairq.engine.quotas.policy import QuotaPolicy
 from fairq.engine.quotas.rounds import AllocationRounds, GroupPie, PoolTerms, Rounding

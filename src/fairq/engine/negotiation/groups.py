@@ -24,29 +24,17 @@ from fairq.engine.negotiation.pool import pie_rows, size_of
 from fairq.engine.negotiation.queue import Jobs, SubmitterQueue
 from fairq.engine.negotiation.remote_attributes import InUse
 from fairq.engine.negotiation.submitters import Submitter
-from fairq.engine.quotas.assignment import assign_quotas
+from fairq.engine.quotas.assignment import quota_tree
 from fairq.engine.quotas.demand import IdleDemand
 from fairq.engine.quotas.enforcement import Cap, Caps, hard_caps
-from fairq.engine.quotas.flat import FlatTurns, assign_flat, build_flat
+from fairq.engine.quotas.flat import FlatTurns
 from fairq.engine.quotas.loans import borrowed_charges
 from fairq.engine.quotas.order import percent_of_quota_used
-from fairq.engine.quotas.policy import QuotaPolicy
 from fairq.engine.quotas.record import GroupFigures, figures
 from fairq.engine.quotas.rounds import AllocationRounds, GroupPie, PoolTerms, Rounding
-from fairq.engine.quotas.tree import QuotaGroup, Tree, build_tree
+from fairq.engine.quotas.tree import QuotaGroup
 from fairq.engine.slot_names import SlotNames
 from fairq.engine.weights import tolerance
-
-
-def quota_tree(policy: QuotaPolicy, total: float) -> Tree:
-    """Return the groups with their quotas in a pool of *total* slot weight."""
-    if policy.model == "flat":
-        tree = build_flat(policy.groups)
-        assign_flat(tree, total, policy.remainders_as_computed)
-    else:
-        tree = build_tree(policy.groups, regroups=policy.autoregroup)
-        assign_quotas(tree, total, policy.oversubscription)
-    return tree
 
 
 def pool_size(slots: AdColumns, weights: NDArray[np.float64], policy: NegotiationPolicy) -> float:

@@ -6,7 +6,21 @@ compared and truncated later.
 
 from __future__ import annotations
 
-from fairq.engine.quotas.tree import Tree
+from fairq.engine.quotas.policy import TreePolicy
+from fairq.engine.quotas.tree import Tree, build_tree
+
+
+def quota_tree(policy: TreePolicy, total: float) -> Tree:
+    """Return the groups with their quotas in a pool of *total* slot weight."""
+    if policy.model == "flat":
+        from fairq.engine.quotas.flat import assign_flat, build_flat
+
+        tree = build_flat(policy.groups)
+        assign_flat(tree, total, policy.remainders_as_computed)
+    else:
+        tree = build_tree(policy.groups, regroups=policy.autoregroup)
+        assign_quotas(tree, total, policy.oversubscription)
+    return tree
 
 
 def assign_quotas(tree: Tree, total: float, oversubscription: bool) -> None:

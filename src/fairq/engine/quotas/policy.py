@@ -50,20 +50,35 @@ class DemandPolicy(Struct, frozen=True):
     dominant: Dominance | None = None
 
 
-class QuotaPolicy(Struct, frozen=True, kw_only=True):
+class TreePolicy(Struct, frozen=True, kw_only=True):
+    """What the tree of groups and their quotas depend on.
+
+    Args:
+        groups: the configured groups, in any order.
+        model: the tree of groups, or the old flat scheme.
+        oversubscription: static quotas may exceed the pool; otherwise they are scaled down.
+        autoregroup: ``<none>`` has the whole pool, last of all, even if no group has autoregroup, as in today's
+            negotiator where it is the default for all groups, whatever the groups override.
+        remainders_as_computed: without slot weights, an error of rounding may cost a whole slot, as in today's
+            negotiator; otherwise what is very near a whole number of slots is that number.
+    """
+
+    groups: Sequence[GroupQuota]
+    model: QuotaModel
+    oversubscription: bool
+    autoregroup: bool = False
+    remainders_as_computed: bool
+
+
+class QuotaPolicy(TreePolicy, frozen=True, kw_only=True):
     """The rules of quotas in one cycle; fields are HTCondor macros, or points where the manuals and today's
     negotiator differ.
 
     Args:
-        groups: the configured groups, in any order.
         sort_expression: `GROUP_SORT_EXPR`; groups with a lower value negotiate earlier.
         strict_priority: groups whose quota exceeds the pool negotiate before all others, the larger quota first.
         demand: how demand is measured.
-        model: the tree of groups, or the old flat scheme.
-        oversubscription: static quotas may exceed the pool; otherwise they are scaled down.
         accept_surplus: the default for all groups; a group may override it.
-        autoregroup: ``<none>`` has the whole pool, last of all, even if no group has autoregroup, as in today's
-            negotiator where it is the default for all groups, whatever the groups override.
         max_rounds: `GROUP_QUOTA_MAX_ALLOCATION_ROUNDS`, at least 1.
         round_robin_rate: `GROUP_QUOTA_ROUND_ROBIN_RATE`, in slot weight.
         strict: a group that accepts no surplus caps its whole subtree.
@@ -76,17 +91,11 @@ class QuotaPolicy(Struct, frozen=True, kw_only=True):
             it only in the subtree, to the disadvantage of the group.
         regroup_keeps_quota: with autoregroup, `<none>` takes part in every round with its own quota; today's negotiator
             uses the whole pool after the first round.
-        remainders_as_computed: without slot weights, an error of rounding may cost a whole slot, as in today's
-            negotiator; otherwise what is very near a whole number of slots is that number.
     """
 
-    groups: Sequence[GroupQuota]
     sort_expression: Expression
     demand: DemandPolicy
-    model: QuotaModel
-    oversubscription: bool
     accept_surplus: bool
-    autoregroup: bool = False
     max_rounds: int
     round_robin_rate: float
     strict: bool
@@ -95,4 +104,3 @@ class QuotaPolicy(Struct, frozen=True, kw_only=True):
     live_caps: bool
     regroup_keeps_quota: bool
     strict_priority: bool
-    remainders_as_computed: bool

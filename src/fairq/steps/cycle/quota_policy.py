@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from msgspec.structs import asdict
+
 from fairq.engine.classad import Expression, parse
-from fairq.engine.quotas.policy import DemandPolicy, GroupQuota, QuotaPolicy
+from fairq.engine.quotas.policy import DemandPolicy, GroupQuota, QuotaPolicy, TreePolicy
 from fairq.errors.base import ExpressionError
 
 if TYPE_CHECKING:
-    from fairq.settings import GroupSettings, Settings
+    from fairq.settings import Settings
 
 
 SORT_EXPRESSION = "negotiator.group_sort_expr"
+
+
+def tree_policy(settings: Settings) -> TreePolicy:
+    """Return what the tree of groups and their quotas depend on; what a group lacks is as for all groups."""
+    surplus, regroup = settings["negotiator.group_accept_surplus"], settings["negotiator.group_autoregroup"]
+    groups = (
+        GroupQuota(
+            group.name,
+            group.quota,
+            group.quota_dynamic,
+            surplus if group.accept_surplus is None else group.accept_surplus,
+            regroup if group.autoregroup is None else group.autoregroup,
+        )
+        for group in settings.groups.values()
+    )
+    return TreePolicy(
+        groups=tuple(groups),
+        model=settings["negotiator.quota_model"],
+        oversubscription=settings["negotiator.negotiator_allow_quota_oversubscription"],
+        autoregroup=regroup and not settings["negotiator.regroup_keeps_quota"],
+        remainders_as_computed=settings["negotiator.remainders_as_computed"],
+    )
 
 
 def quota_policy(settings: Settings) -> QuotaPolicy | None:
@@ -24,15 +47,11 @@ def quota_policy(settings: Settings) -> QuotaPolicy | None:
     """
     if not settings.groups:
         return None
-    surplus, regroup = settings["negotiator.group_accept_surplus"], settings["negotiator.group_autoregroup"]
     return QuotaPolicy(
-        groups=group_quotas(settings.groups.values(), accept_surplus=surplus, autoregroup=regroup),
+        **asdict(tree_policy(settings)),
         sort_expression=parsed(settings, SORT_EXPRESSION),
         demand=demand_policy(settings),
-        model=settings["negotiator.quota_model"],
-        oversubscription=settings["negotiator.negotiator_allow_quota_oversubscription"],
-        accept_surplus=surplus,
-        autoregroup=regroups_anyway(settings),
+        accept_surplus=settings["negotiator.group_accept_surplus"],
         max_rounds=settings["negotiator.group_quota_max_allocation_rounds"],
         round_robin_rate=settings["negotiator.group_quota_round_robin_rate"],
         strict=settings["negotiator.negotiator_strict_enforce_quota"],
@@ -41,27 +60,6 @@ def quota_policy(settings: Settings) -> QuotaPolicy | None:
         live_caps=settings["negotiator.live_group_caps"],
         regroup_keeps_quota=settings["negotiator.regroup_keeps_quota"],
         strict_priority=settings["negotiator.strict_priority_quotas"] and not settings.is_set(SORT_EXPRESSION),
-        remainders_as_computed=settings["negotiator.remainders_as_computed"],
-    )
-
-
-def regroups_anyway(settings: Settings) -> bool:
-    """Return whether ``<none>`` counts as regrouping because the default says so, whatever the groups override."""
-    default: bool = settings["negotiator.group_autoregroup"]
-    return default and not settings["negotiator.regroup_keeps_quota"]
-
-
-def group_quotas(groups: Iterable[GroupSettings], *, accept_surplus: bool, autoregroup: bool) -> tuple[GroupQuota, ...]:
-    """Return the *groups*; a missing value is that for all groups."""
-    return tuple(
-        GroupQuota(
-            group.name,
-            group.quota,
-            group.quota_dynamic,
-            accept_surplus if group.accept_surplus is None else group.accept_surplus,
-            autoregroup if group.autoregroup is None else group.autoregroup,
-        )
-        for group in groups
     )
 
 

@@ -11,7 +11,7 @@ from fairq.engine.quotas.loans import Stay, borrowed_charges, borrowed_until
 from fairq.state import claims, report_figures
 from fairq.state.connection import State
 from fairq.steps.cycle.accounting_policy import accounting_policy
-from fairq.steps.quotas.settings_tree import in_use
+from fairq.steps.quotas.in_use import in_use
 
 if TYPE_CHECKING:
     from fairq.settings import Settings

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from fairq.engine.accounting.identity import ROOT_GROUP
+from fairq.engine.quotas.assignment import quota_tree
 from fairq.engine.quotas.enforcement import rounding
 from fairq.engine.quotas.remainders import settled
 from fairq.engine.quotas.tree import ProblemKind, QuotaGroup, Tree
 from fairq.settings.keys import GROUP_KEYS, SINGLE
+from fairq.steps.cycle.quota_policy import tree_policy
 from fairq.steps.quotas.sentences import problem_words
-from fairq.steps.quotas.settings_tree import configured_tree
 
 if TYPE_CHECKING:
     from fairq.settings import GroupSettings, Settings
@@ -56,7 +57,7 @@ class Configured(Struct, frozen=True):
     @classmethod
     def of(cls, settings: Settings, total: float | None, least: float, *, is_htcondor: bool) -> Configured:
         """Return the groups of *settings*."""
-        return cls(settings, configured_tree(settings, total or 0.0), total, least, is_htcondor)
+        return cls(settings, quota_tree(tree_policy(settings), total or 0.0), total, least, is_htcondor)
 
     @property
     def is_flat(self) -> bool:

@@ -15,9 +15,9 @@ from fairq.engine.quotas.record import GroupFigures
 from fairq.state.connection import State, reading
 from fairq.steps.cycle.accounting_policy import accounting_policy
 from fairq.steps.cycle.accounts import last_update, records_at
+from fairq.steps.quotas.in_use import are_configured
 from fairq.steps.quotas.last_cycle import LastFigures, last_figures
 from fairq.steps.quotas.loans import borrowed_weights
-from fairq.steps.quotas.settings_tree import are_configured
 from fairq.steps.userprio.ads import accounting_ads, quota_attributes
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The tree of accounting groups that the settings describe, and its quotas in the pool."""
+"""Who uses the slots by group, and whether the figures of the last cycle are those of the settings."""
 
 from __future__ import annotations
 
@@ -6,34 +6,15 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, cast
 
 from fairq.engine.accounting.charges import Charges, SlotCharge, charges_of
-from fairq.engine.quotas.assignment import assign_quotas
+from fairq.engine.quotas.assignment import quota_tree
 from fairq.engine.quotas.record import GroupFigures
-from fairq.engine.quotas.tree import Tree, build_tree
 from fairq.state import claims
 from fairq.state.connection import State
-from fairq.steps.cycle.quota_policy import group_quotas, regroups_anyway
+from fairq.steps.cycle.quota_policy import tree_policy
 from fairq.steps.quotas.last_cycle import last_figures
 
 if TYPE_CHECKING:
     from fairq.settings import Settings
-
-
-def configured_tree(settings: Settings, total: float) -> Tree:
-    """Return the groups of *settings* with their quotas in a pool of *total* slot weight."""
-    groups = group_quotas(
-        settings.groups.values(),
-        accept_surplus=settings["negotiator.group_accept_surplus"],
-        autoregroup=settings["negotiator.group_autoregroup"],
-    )
-    if settings["negotiator.quota_model"] == "flat":
-        from fairq.engine.quotas.flat import assign_flat, build_flat
-
-        tree = build_flat(groups)
-        assign_flat(tree, total, settings["negotiator.remainders_as_computed"])
-        return tree
-    tree = build_tree(groups, regroups=regroups_anyway(settings))
-    assign_quotas(tree, total, settings["negotiator.negotiator_allow_quota_oversubscription"])
-    return tree
 
 
 def in_use(state: State, settings: Settings, now: int) -> tuple[dict[int, SlotCharge], dict[str, float]]:
@@ -52,7 +33,7 @@ def in_use(state: State, settings: Settings, now: int) -> tuple[dict[int, SlotCh
 
         forecaster = Forecaster(state, settings, now, load_without_jobs(state, settings, now))
         total, charges = forecaster.size(settings), forecaster.accountant(settings).charges
-    quotas = {group.name: group.quota for group in configured_tree(settings, total).groups}
+    quotas = {group.name: group.quota for group in quota_tree(tree_policy(settings), total).groups}
     return {slot: charges[slot] for slot in sorted(cast(Iterable[int], charges))}, quotas
 
 
@@ -60,7 +41,7 @@ def are_configured(figures: Sequence[GroupFigures], settings: Settings) -> bool:
     """Return whether *figures* of groups still match *settings* for a pool of that size."""
     if not figures:
         return False
-    tree = configured_tree(settings, figures[0].subtree_quota)
+    tree = quota_tree(tree_policy(settings), figures[0].subtree_quota)
     configured = [
         (group.name, group.config_quota, group.static, group.accept_surplus, group.autoregroup, group.subtree_quota)
         for group in tree.groups[1:]
