@@ -53,11 +53,11 @@ class Edits(Struct, frozen=True):
     """
 
     pairs: Mapping[str, Sequence[tuple[str, str]]]
-    names: Mapping[str, Sequence[str]]
-    duration: str | None
-    reset_all: bool
-    force: bool
-    prune: int | None
+    names: Mapping[str, Sequence[str]] = {}
+    duration: str | None = None
+    reset_all: bool = False
+    force: bool = False
+    prune: int | None = None
 
     @property
     def given(self) -> list[str]:
@@ -123,7 +123,7 @@ def run_edits(
     if not dry_run and asks(yes):
         _ask(invocation, edits, actor)
     door = None if dry_run else invocation.by_program(actor, now)
-    edited = _request(door, edits, actor) if door else _make(invocation, edits, actor, dry_run=dry_run)
+    edited = make(invocation, edits, actor, door, dry_run=dry_run)
     changes = [{"name": change.subject, "before": change.before, "after": change.after} for change in edited.changes]
     document = {"message": edited.message, "stored": not dry_run, "changes": changes}
     emit(View(document=document, text=edited.message), output)
@@ -135,7 +135,7 @@ def run_edits(
 
 def _ask(invocation: Invocation, edits: Edits, actor: Actor) -> None:
     """Ask the required questions about *edits*, after a dry run; without a yes, the command ends."""
-    tried = _make(invocation, edits, actor, dry_run=True)
+    tried = make(invocation, edits, actor, dry_run=True)
     questions = edits.questions()
     if edits.prune is not None and tried.changes:
         questions.append(f"delete {counted(sum(change.after is None for change in tried.changes), 'record')}")
@@ -149,27 +149,28 @@ def _new_record(name: str, similar: str | None) -> str:
     return f"new record {name}" + (f"; did you mean {similar}?" if similar else "")
 
 
-def _make(invocation: Invocation, edits: Edits, actor: Actor, *, dry_run: bool) -> Edited:
+def make(
+    invocation: Invocation, edits: Edits, actor: Actor, door: Door | None = None, *, dry_run: bool = False
+) -> Edited:
+    """Make all *edits* or, if one fails, none; with a *door*, the program of the pool makes them."""
     from fairq.steps.userprio.edit import Edited, Editor
 
+    if door is not None:
+        from fairq.host.client.changes import RecordedEdits
+
+        recorded = RecordedEdits()
+        _apply_all(recorded, edits, actor.time)
+        return recorded.send(door)
     editor = Editor(invocation.state_path, invocation.settings, actor, dry_run=dry_run)
     total = Edited("")
-    with editor.together(create=any(edits.pairs[kind] for kind in edits.pairs)):
-        for kind in edits.given:
-            for edited in _apply(editor, kind, edits, actor.time):
-                total.add(edited)
+    with editor.together(create=any(edits.pairs.values())):
+        for edited in _apply_all(editor, edits, actor.time):
+            total.add(edited)
     return total
 
 
-def _request(door: Door, edits: Edits, actor: Actor) -> Edited:
-    """Send all edits to the program of the pool."""
-    from fairq.host.client.changes import RecordedEdits
-
-    recorded = RecordedEdits()
-    for kind in edits.given:
-        for _ in _apply(recorded, kind, edits, actor.time):
-            pass
-    return recorded.send(door)
+def _apply_all(editor: Editor | RecordedEdits, edits: Edits, now: int) -> list[Edited]:
+    return [edited for kind in edits.given for edited in _apply(editor, kind, edits, now)]
 
 
 def _apply(editor: Editor | RecordedEdits, kind: str, edits: Edits, now: int) -> Iterator[Edited]:

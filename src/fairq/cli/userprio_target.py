@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict
@@ -11,6 +10,7 @@ from msgspec.structs import asdict
 from fairq.cli.figures import percent, short
 from fairq.cli.invocation import Invocation
 from fairq.cli.output import Column, Output, Table, View, emit
+from fairq.cli.userprio_edits import Edits, make
 from fairq.common.quantities import rounded, shown_duration
 
 if TYPE_CHECKING:
@@ -48,17 +48,10 @@ def run_target(
 
 def _apply(invocation: Invocation, plan: Plan, actor: Actor, door: Door | None) -> None:
     """Set the factors of *plan* that change, as one change."""
-    from fairq.host.client.changes import RecordedEdits
-    from fairq.steps.userprio.edit import Editor
-
-    recorded = RecordedEdits()
-    editor = Editor(invocation.state_path, invocation.settings, actor)
-    with editor.together() if door is None else nullcontext():
-        for entry in plan.entries:
-            if entry.factor_after != entry.factor_before:
-                (editor if door is None else recorded).set_bound(entry.name, "factor", entry.factor_after)
-    if door is not None and recorded.edits:
-        recorded.send(door)
+    changed = [entry for entry in plan.entries if entry.factor_after != entry.factor_before]
+    if changed:
+        factors = [(entry.name, repr(entry.factor_after)) for entry in changed]
+        make(invocation, Edits({"setfactor": factors}), actor, door)
 
 
 def _view(plan: Plan, *, applied: bool) -> View:
