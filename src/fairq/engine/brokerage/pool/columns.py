@@ -48,13 +48,13 @@ def _pseudo_queue(queue: Queue, slot_cores: int, resource_type: ResourceType) ->
     if resource_type.minrampercore is not None:
         minrss = max(cores * resource_type.minrampercore - cores + 1, slot_minrss * part)
     else:
-        minrss = max(slot_minrss * part, slot_minrss)
+        minrss = slot_minrss
     if slot_maxrss is None:
         maxrss = None if resource_type.maxrampercore is None else cores * resource_type.maxrampercore
     elif resource_type.maxrampercore is not None:
         maxrss = min(cores * resource_type.maxrampercore, slot_maxrss * part)
     else:
-        maxrss = min(slot_maxrss * part, slot_maxrss)
+        maxrss = slot_maxrss * part
     return replace(
         queue,
         name=f"{queue.name}/{resource_type.name}",
