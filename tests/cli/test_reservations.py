@@ -106,6 +106,20 @@ def test_reserved_slots_are_in_the_pie_of_those_who_may_use_them_and_in_quotas(p
     assert teach["quota"] == 5
 
 
+def test_what_is_reserved_for_several_is_shared_by_their_priorities(pool, monkeypatch):
+    """Half of the pool is for ann and dan, whose factor is three times hers: six of its eight slots are her part."""
+    monkeypatch.setenv("FAIRQ_NEGOTIATOR_PIE_SLICES", "pool_share")
+    monkeypatch.setenv("FAIRQ_ACCOUNTING_UID_DOMAIN", "x")
+    pool("slots", "add", "n", "--count", 16, "--now", T)
+    pool("slots", "reserve", "--count", 8, "--for", "ann", "--for", "dan", "--now", T)
+    pool("userprio", "--setfactor", "dan@x", 3000, "--now", T)
+    for user in ("ann", "ben", "dan"):
+        submit(pool, user, count=20)
+    cycle = json.loads(pool("negotiate", "--dry-run", "--json", "--now", T).out)
+    parts = {one["submitter"]: one["limit"] for one in cycle["submitters"]}
+    assert parts == pytest.approx({"ann@x": 8 * 3 / 7 + 6, "ben@x": 8 * 3 / 7, "dan@x": 8 / 7 + 2})
+
+
 def test_a_number_of_slots_takes_the_free_ones_first(pool):
     pool("slots", "add", "n", "--count", 3, "--now", T)
     submit(pool, "bob")

@@ -246,6 +246,8 @@ def test_missing_storage_is_told_once_storage_is_known():
     assert kinds(lint(world(storage | {"relations": {"Q": (Relation("DISC"),)}}))) == [
         "relations: unknown endpoint", "relations: no storage", "relations: no storage", "relations: no default",
     ]  # fmt: skip
+    unknown = {"relations": {"Q": tuple(Relation(rse) for rse in ("DISK", *"ABCDE"))}}
+    assert lint(world(storage | unknown))[0].value == "A, B, C and 2 more"
     tape = {"storages": {"DISK": Storage("DISK", type="DATATAPE")}}
     assert kinds(lint(world(storage | tape, type="production"))) == ["relations: no datadisk"] * 2
 
