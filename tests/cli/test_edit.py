@@ -65,6 +65,15 @@ def test_a_value_that_depends_on_the_number_of_the_job_is_replaced(fairq):
     assert ads(fairq)["2.1"]["RequestMemory"] not in (300, 100)
 
 
+def test_a_priority_that_one_job_is_given_counts_in_the_next_cycle(fairq):
+    """Of four alike, the third has a PreJobPrio1: it goes first."""
+    fairq("slots", "add", "node")
+    fairq("edit", "1.0-3", "Requirements", "true")
+    fairq("edit", "1.2", "PreJobPrio1", "10")
+    cycle = json.loads(fairq("negotiate", "--dry-run", "--json").out)
+    assert [match["job"] for match in cycle["matches"]] == ["1.2"]
+
+
 @pytest.mark.parametrize(
     "name",
     ["Owner", "ClusterId", "ProcId", "MyType", "TargetType", "qdate", "JobStatus", "JobPrio", "NumJobStarts",

@@ -4,7 +4,7 @@ import pytest
 from tests import policies
 
 from fairq.engine.accounting.factors import resolve_factor
-from fairq.engine.accounting.identity import assigned_group, group_and_ancestors, submitter_name
+from fairq.engine.accounting.identity import assigned_group, group_and_ancestors, group_meant, submitter_name
 from fairq.errors.base import InvalidNameError
 
 GROUPS = ("group_p", "group_p.hep", "Bio")
@@ -99,3 +99,17 @@ def test_a_factor_is_never_below_one():
 def test_ungrouped_submitters_have_the_factor_set_for_none():
     policy = policies.accounting(group_prio_factors={"<none>": 7.0})
     assert resolve_factor("x@here", policy) == 7.0
+
+
+@pytest.mark.parametrize(
+    ("submitter", "group"),
+    [
+        ("ann@x", ""),
+        ("physics.ann@x", "physics"),
+        ("physics.hep.ann@x", "physics.hep"),
+        ("bob@x", None),
+        ("joann@x", None),
+    ],
+)
+def test_the_group_that_a_submitter_means_is_what_stands_before_the_owner(submitter, group):
+    assert group_meant(submitter, "ann") == group

@@ -5,6 +5,7 @@ from tests.engine.quotas.groups import Quota, groups, hold, order, rules_of, use
 
 from fairq.engine.quotas.flat import assign_flat, build_flat
 from fairq.engine.quotas.tree import ProblemKind
+from fairq.steps.quotas.sentences import skip_words
 
 EXAMPLE_1: dict[str, Quota] = {"group_physics": 20, "group_chemistry": 10}
 """Example 1 of the manual; chemistry has GROUP_AUTOREGROUP."""
@@ -100,6 +101,17 @@ def test_a_group_s_quota_binds_preemption_too():
     )  # fmt: skip
 
     assert used(decision)["g"] == 3
+
+
+def test_a_group_at_its_quota_is_passed_over_unless_it_may_preempt():
+    """Two of two slots are in use: the group has a turn only for what it could preempt."""
+
+    def words(**changes):
+        decision = hold(flat({"g": 2}), 4, {"g.u@d": 5}, {"g.u@d": 2}, **changes)
+        return [skip_words(turn) for turn in decision.groups if turn.group == "g"]
+
+    assert words(consider_preemption=False) == ["skipping, at or over quota (usage=2)"]
+    assert words() == [None]
 
 
 def test_odd_groups_are_left_out_and_told():

@@ -157,6 +157,7 @@ def test_processors_and_whole_nodes_become_tags():
     conditions = match_conditions({"Site": "A", "NumberOfProcessors": 3, "WholeNode": True, "Tag": "[GPU, 'X']"}, DIRAC)
     assert conditions["Tag"] == ["1Processors", "2Processors", "3Processors", "GPU", "MultiProcessor", "WholeNode", "X"]
     assert match_conditions({"Site": "A", "NumberOfProcessors": 2000}, DIRAC)["Tag"] == ["MultiProcessor"]
+    assert match_conditions({"Site": "A", "Tag": []}, DIRAC)["Tag"] == [], "a pilot that says so has no tags"
     with pytest.raises(PilotDescriptionError, match="NumberOfProcessors"):
         match_conditions({"NumberOfProcessors": "many"}, DOCUMENTED)
 
