@@ -50,6 +50,7 @@ def test_charges_by_column_are_those_one_by_one(
     users,
 ):
     columns, single = both(claims)
+    assert [slot in columns for slot in range(10)] == [slot in single for slot in range(10)]
     former, was = columns.copy(), single.copy()
     for charges in (columns, single):
         change(charges, changes)
