@@ -1,5 +1,6 @@
 """What the page and the recorded cases do not reach of the analysis brokerage, by the page and by today's code."""
 
+import pytest
 from msgspec.structs import replace
 from tests.broker_rules import DOCUMENTED, PANDA
 from tests.engine.brokerage.pools import NOW, QUEUE, chunk, pool, queue
@@ -84,6 +85,16 @@ class TestStops:
         world = replace(world, user_totals={"higgs": UserTotals(running_jobs=11)})
         assert ask(world, working_group="higgs").stopped_by == "cap_running_jobs"
         assert ask(world).status == "assigned"
+
+    @pytest.mark.parametrize(("left", "stop"), [(100, "share_class_A"), (400, ""), (None, "")])
+    def test_the_best_class_waits_above_its_share_the_more_slots_its_user_has(self, left, stop):
+        """The share is at 130 %: 117 % for who has used 900 of 1000 slots, 78 % for 600, half where nobody knows."""
+        world = users_pool(
+            share_usage={SHARE: 1.3},
+            task_classes={1: 1},
+            remaining_slots={} if left is None else {"jane": left},
+        )
+        assert ask(world, PANDA).stopped_by == stop
 
 
 class TestTemporaryProblems:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from fairq.engine.brokerage.pool.columns import split_queue
 from fairq.engine.brokerage.pool.cric import read_queue
+from fairq.engine.brokerage.pool.storage import relations_of
 from fairq.engine.brokerage.pool.world import ATLAS_RESOURCE_TYPES
 
 CERN = json.loads(lzma.decompress((Path(__file__).parent.parent / "data" / "cric-queue-cern.json.xz").read_bytes()))
@@ -54,6 +55,12 @@ def test_what_cannot_be_understood_is_named_and_replaced(field, value, taken):
         (field, value, taken)
     ]
     assert queue.name == "Q"
+
+
+def test_the_order_of_storage_is_that_of_the_lists():
+    """From 1 in each list; 0 is not in it."""
+    relations = relations_of({"astorages": {"read_lan": ["A", "B"], "write_lan": ["B", "C"]}})
+    assert {one.rse: (one.order_read, one.order_write) for one in relations} == {"A": (1, 0), "B": (2, 1), "C": (0, 2)}
 
 
 def test_numbers_may_be_text():
