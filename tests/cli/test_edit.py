@@ -74,6 +74,16 @@ def test_a_priority_that_one_job_is_given_counts_in_the_next_cycle(fairq):
     assert [match["job"] for match in cycle["matches"]] == ["1.2"]
 
 
+def test_a_priority_by_the_number_of_the_job_counts(fairq):
+    """PreJobPrio1 is 20, 21 and 22: the last one goes first, and is told to be ahead of the others."""
+    fairq("remove", "1", "2")
+    fairq("slots", "add", "node")
+    fairq("submit", "--count", 3, "--attribute", "PreJobPrio1=2$(Process)", "--", "/bin/true")
+    cycle = json.loads(fairq("negotiate", "--dry-run", "--json").out)
+    assert [match["job"] for match in cycle["matches"]] == ["3.2"]
+    assert "2 other jobs of its submitter are ahead of it" in fairq("why", "3.0").out
+
+
 @pytest.mark.parametrize(
     "name",
     ["Owner", "ClusterId", "ProcId", "MyType", "TargetType", "qdate", "JobStatus", "JobPrio", "NumJobStarts",

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 from msgspec import Struct
@@ -23,7 +24,7 @@ from fairq.engine.negotiation.decision import CycleDecision, LimitFigures, Match
 from fairq.engine.negotiation.evaluation import RequestContext
 from fairq.engine.negotiation.policy import NegotiationPolicy
 from fairq.engine.negotiation.pool import PoolSlots
-from fairq.engine.negotiation.queue import Jobs, job_order
+from fairq.engine.negotiation.queue import Jobs, job_order, with_one_priority
 from fairq.engine.negotiation.rejections import Rejection, RejectReason
 from fairq.engine.negotiation.submitters import JobConstraint
 from fairq.engine.quotas.record import GroupFigures
@@ -198,7 +199,7 @@ class Diagnosis:
         key = job_order(self.outcome.input.jobs.ads, self.outcome.input.policy.job_order)
         job_key, proc = key(self.job), self.job.first_proc
         ranges = []
-        for jobs in self.idle:
+        for jobs in chain.from_iterable(map(with_one_priority, self.idle)):
             if jobs.cluster == self.job.cluster and jobs.first_proc <= proc <= jobs.last_proc:
                 if jobs.first_proc < proc:
                     ranges.append(replace(jobs, last_proc=proc - 1))

@@ -312,7 +312,7 @@ class KindsInCycle:
             number = self._autocluster_of_ad(ad_id) if is_plain else None
             if number is None:
                 jobs = idle[row]
-                if has_priorities(autoclusters.shared_ad(ad_id)) or (jobs.own and has_priorities(jobs.own)):
+                if any(has_priorities(ad or {}) for ad in (autoclusters.shared_ad(ad_id), jobs.own, jobs.template)):
                     return None
                 number = autoclusters.single_autocluster(jobs)
             if number is None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
+from itertools import chain
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from fairq.columns.idle_jobs import IdleJobs, Kinds
+from fairq.common.expression_form import is_expression, unwrapped
 from fairq.common.records import Ad, JobRange
-from fairq.engine.negotiation.autoclusters import PRIORITY_KEYS, Autoclusters, KindsInCycle
+from fairq.engine.negotiation.autoclusters import PRIORITY_KEYS, Autoclusters, KindsInCycle, has_priorities
 from fairq.engine.negotiation.decision import ProcRange
 from fairq.engine.negotiation.policy import JobOrder, SkipBy
 
@@ -36,6 +40,10 @@ class Jobs(Struct, frozen=True):
 
 JobKey = Callable[[JobRange], tuple[float, ...]]
 
+_INTEGER = re.compile(r"[-+]?\d{1,18}", re.ASCII)
+
+_KEY_OF = {name.lower(): name for name in PRIORITY_KEYS}
+
 
 def job_order(ads: Mapping[int, Ad], rule: JobOrder = "submission_time") -> JobKey:
     """Return the sort key of a schedd's jobs (HTCondor 8 manual, "Negotiation"; qmgmt.cpp, prio_compar).
@@ -43,15 +51,15 @@ def job_order(ads: Mapping[int, Ad], rule: JobOrder = "submission_time") -> JobK
     PreJobPrio1, PreJobPrio2, JobPrio, PostJobPrio1 and PostJobPrio2, each higher first and 0 if missing, then by
     *rule* the time of submission: older jobs go first; then cluster and proc.
     """
-    shared: dict[int, Ad] = {}
+    shared: dict[int, dict[str, float]] = {}
     by_time = rule == "submission_time"
 
     def key(jobs: JobRange) -> tuple[float, ...]:
         values = shared.get(jobs.ad_id)
         if values is None:
             values = shared[jobs.ad_id] = _priorities(ads[jobs.ad_id])
-        if jobs.own:
-            values = {**values, **_priorities(jobs.own)}
+        if jobs.own or jobs.template:
+            values = {**values, **_priorities(jobs.overrides_for(jobs.first_proc))}
         since = jobs.queue_date if by_time else 0
         if not values:
             return (0.0, 0.0, -jobs.priority, 0.0, 0.0, since, jobs.cluster, jobs.first_proc)
@@ -61,8 +69,25 @@ def job_order(ads: Mapping[int, Ad], rule: JobOrder = "submission_time") -> JobK
     return key
 
 
-def _priorities(ad: Ad) -> Ad:
-    return {name: ad[name] for name in PRIORITY_KEYS if isinstance(ad.get(name), int | float)}
+def _priorities(ad: Ad) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for name, value in ad.items():
+        key = _KEY_OF.get(name.lower())
+        if key is None:
+            continue
+        # What depends on the number of the job, such as 2$(ProcId), is a number in the form of an expression.
+        if is_expression(value) and _INTEGER.fullmatch(text := unwrapped(value)):
+            found[key] = int(text)
+        elif isinstance(value, int | float):
+            found[key] = value
+    return found
+
+
+def with_one_priority(jobs: JobRange) -> Iterable[JobRange]:
+    """Return the range *jobs*, or each job alone if their priorities depend on their numbers."""
+    if not has_priorities(jobs.template or {}):
+        return [jobs]
+    return (replace(jobs, first_proc=proc, last_proc=proc) for proc in range(jobs.first_proc, jobs.last_proc + 1))
 
 
 Numbers = NDArray[np.int64]
@@ -105,7 +130,7 @@ def ranges_in_order(
         )
     parts = [
         (jobs.cluster, first, last, kind, jobs.priority)
-        for jobs in sorted(idle, key=order)
+        for jobs in sorted(chain.from_iterable(map(with_one_priority, idle)), key=order)
         for kind, first, last in autoclusters.split(jobs)
     ]
     cluster, first_proc, last_proc, kind, priority = np.array(parts, np.int64).reshape(-1, 5).T
