@@ -9,7 +9,6 @@ from itertools import chain
 
 import numpy as np
 from msgspec import Struct, field
-from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from fairq.columns.idle_jobs import IdleJobs, Kinds
@@ -85,9 +84,7 @@ def _priorities(ad: Ad) -> dict[str, float]:
 
 def with_one_priority(jobs: JobRange) -> Iterable[JobRange]:
     """Return the range *jobs*, or each job alone if their priorities depend on their numbers."""
-    if not has_priorities(jobs.template or {}):
-        return [jobs]
-    return (replace(jobs, first_proc=proc, last_proc=proc) for proc in range(jobs.first_proc, jobs.last_proc + 1))
+    return jobs.each() if has_priorities(jobs.template or {}) else [jobs]
 
 
 Numbers = NDArray[np.int64]
